@@ -110,8 +110,9 @@ def by_pairs(
 def by_sums(*arrays: np.ndarray, sample_pairs: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """The same by positionbias.probe."""
     from positionbias.probe.ats import average_term_similarity
+    from positionbias.probe.settings import ProbeSettings
 
-    curve = average_term_similarity(*arrays, sample_pairs=sample_pairs)
+    curve = average_term_similarity(*arrays, ProbeSettings(sample_pairs=sample_pairs))
     return np.array(curve.ats), np.array(curve.pairs)
 
 

@@ -28,8 +28,9 @@ from measuring import hardware, measured, result_place
 
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
 from positionbias.core.vector_blocks import stored_blocks
-from positionbias.dense.approximate import ANN, AnnSettings, open_ann
+from positionbias.dense.approximate import open_ann
 from positionbias.dense.exact import exact_search
+from positionbias.dense.settings import ANN, AnnSettings
 from positionbias.dense.single_vectors import length_one
 from positionbias.dense.vectors import IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 

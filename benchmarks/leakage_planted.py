@@ -26,8 +26,6 @@ from typing import Any
 import numpy as np
 from measuring import hardware, result_place
 
-from positionbias.cli.common import Ranking, model_place
-from positionbias.cli.leakage.encoder import encode_function
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
 from positionbias.core.interval import Interval
@@ -46,10 +44,9 @@ from positionbias.leakage.queries import collection_source, field_texts
 from positionbias.leakage.trainsets import LeakedSettings
 from positionbias.leakage.truth import ALL_TYPES, against_truth
 from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
-from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.shapes import KNRMConfig, TKConfig
+from positionbias.ops.query_encoder import Encoder
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.ranking.config import RankingConfig, pick_device
 from positionbias.studies.leakage_trials import leaked_pairs, retrieved_alone
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.workshop import Workshop
@@ -75,7 +72,7 @@ def detection(collection: Collection, encoder: str) -> list[str]:
     source = collection_source("train", collection, "train")
     texts = field_texts(list(collection.queries("test"))).texts
     truth = list(read_pairs(collection.path))
-    encode = encode_function(load_checkpoint(model_place(encoder)), Ranking(pick_device("cpu"), RankingConfig()))
+    encode = Encoder(encoder, device="cpu").open()[1].encode
     known: dict[str, np.ndarray] = {}
 
     def encoded(wanted: Sequence[str]) -> np.ndarray:
@@ -97,7 +94,7 @@ def detection(collection: Collection, encoder: str) -> list[str]:
 
 
 def _named(settings: FindSettings) -> str:
-    lexical, semantic = f"Jaccard {settings.lexical.jaccard:g}", f"cosine {settings.nearest.floor:g}"
+    lexical, semantic = f"Jaccard {settings.lexical.jaccard:g}", f"cosine {settings.floor:g}"
     return {"lexical": f"lexical, {lexical}", "semantic": f"semantic, {semantic}"}.get(
         settings.detector, f"both, {semantic}, {lexical}"
     )

@@ -18,8 +18,6 @@ import numpy as np
 from leakage_planted import DETECTED, PLANTED, detection
 from measuring import hardware, result_place
 
-from positionbias.cli.leakage.device import on_device
-from positionbias.cli.leakage.encoder import open_encoder
 from positionbias.core.collection import Collection
 from positionbias.core.seeds import generator
 from positionbias.formats.trec_topics import read_topics
@@ -29,6 +27,7 @@ from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.leakage.precision import Labelled, Tally, precision_curve
 from positionbias.leakage.queries import field_texts, tsv_source
 from positionbias.leakage.score import scored
+from positionbias.ops.query_encoder import Encoder
 from positionbias.planted.generator import write_planted
 
 REPEATS, HALVES, DRAWS = 200, 200, 1_000
@@ -136,7 +135,7 @@ def main() -> None:
     if not place.exists():
         write_planted(place, PLANTED)
     recorded = [pair for n in (1, 2, 3) for pair in read_pairs(folder / f"annotated_iteration_{n}.jsonl")]
-    _, encode = open_encoder("minilm", None, on_device("cpu"))
+    _, encode = Encoder("minilm", device="cpu").open()
     minilm = scored(scored(recorded, "cosine", encode=encode), "both", encode=encode)
     sets = {
         "cosine of `minilm`": arrays(minilm, "cosine"),

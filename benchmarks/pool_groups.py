@@ -30,8 +30,9 @@ from positionbias.formats.trec import read_qrels
 from positionbias.pooling.exchange import exchange_of, exchanged
 from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns, judge_runs
 from positionbias.pooling.kind_effects import KindEffect, Pair, kind_effects
-from positionbias.pooling.pools import PoolSettings, draw_pools, gold_pool, pool_kinds
+from positionbias.pooling.pools import draw_pools, gold_pool, pool_kinds
 from positionbias.pooling.scores import PoolMeasure, pool_measures, score_pools
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import find_runs, read_runs, read_systems
 from positionbias.results.pools import Contrast, KindAnswer

@@ -27,10 +27,11 @@ from measuring import hardware, measured, result_place
 from positionbias.core.run import read_run
 from positionbias.formats.trec import read_qrels
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
-from positionbias.pooling.pools import PoolSettings, draw_pools, pool_kinds
+from positionbias.pooling.pools import draw_pools, pool_kinds
 from positionbias.pooling.reliability import reliability
 from positionbias.pooling.reliability_results import reliability_results
 from positionbias.pooling.scores import pool_measures, score_pools
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.systems import find_runs, read_runs, read_systems
 
 MEASURES = {"RR": "recip_rank", "nDCG@10": "ndcg_cut_10"}

@@ -14,12 +14,30 @@ TYPE_CHECKING = False  # typing's own costs milliseconds in which ``posbias`` co
 if TYPE_CHECKING:
     from typing import Any
 
-    from positionbias.api import Audit, audit_model
     from positionbias.core.collection import Collection
     from positionbias.core.records import Answer, Passage, Qrel, Query
     from positionbias.core.run import Run
+    from positionbias.ops.audit import Audit, audit_model, audit_systems, check
     from positionbias.ops.collections import merge, place, sample, select, show
+    from positionbias.ops.evaluation import ensemble, evaluate
+    from positionbias.ops.imports import (
+        import_beir,
+        import_irds,
+        import_msmarco,
+        import_msmarco_docs,
+        import_msmarco_qa,
+        import_orcas,
+        import_planted,
+        import_squad,
+        import_trec,
+        import_tripclick,
+    )
+    from positionbias.ops.leakage import clean, find_leakage
+    from positionbias.ops.leakage_labels import calibrate_leakage, review_pairs, sample_pairs
+    from positionbias.ops.pools import pool_coverage, pool_reliability, pool_verdict
     from positionbias.ops.positions import histogram
+    from positionbias.ops.probe import ats, mats
+    from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
 
@@ -27,19 +45,46 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "Answer": "core.records",
-    "Audit": "api",
+    "Audit": "ops.audit",
     "Collection": "core.collection",
     "Passage": "core.records",
     "Qrel": "core.records",
     "Query": "core.records",
     "Result": "results.result",
     "Run": "core.run",
-    "audit_model": "api",
+    "ats": "ops.probe",
+    "audit_model": "ops.audit",
+    "audit_systems": "ops.audit",
+    "calibrate_leakage": "ops.leakage_labels",
+    "check": "ops.audit",
+    "clean": "ops.leakage",
+    "draw_clicks": "ops.trainsets",
+    "draw_contaminated": "ops.trainsets",
+    "draw_leaked": "ops.trainsets",
+    "ensemble": "ops.evaluation",
+    "evaluate": "ops.evaluation",
+    "find_leakage": "ops.leakage",
     "histogram": "ops.positions",
+    "import_beir": "ops.imports",
+    "import_irds": "ops.imports",
+    "import_msmarco": "ops.imports",
+    "import_msmarco_docs": "ops.imports",
+    "import_msmarco_qa": "ops.imports",
+    "import_orcas": "ops.imports",
+    "import_planted": "ops.imports",
+    "import_squad": "ops.imports",
+    "import_trec": "ops.imports",
+    "import_tripclick": "ops.imports",
+    "mats": "ops.probe",
     "merge": "ops.collections",
     "place": "ops.collections",
+    "pool_coverage": "ops.pools",
+    "pool_reliability": "ops.pools",
+    "pool_verdict": "ops.pools",
+    "review_pairs": "ops.leakage_labels",
     "rotate": "positions.rotate",
     "sample": "ops.collections",
+    "sample_pairs": "ops.leakage_labels",
     "select": "ops.collections",
     "show": "ops.collections",
 }
@@ -54,12 +99,39 @@ __all__ = [
     "Result",
     "Run",
     "__version__",
+    "ats",
     "audit_model",
+    "audit_systems",
+    "calibrate_leakage",
+    "check",
+    "clean",
+    "draw_clicks",
+    "draw_contaminated",
+    "draw_leaked",
+    "ensemble",
+    "evaluate",
+    "find_leakage",
     "histogram",
+    "import_beir",
+    "import_irds",
+    "import_msmarco",
+    "import_msmarco_docs",
+    "import_msmarco_qa",
+    "import_orcas",
+    "import_planted",
+    "import_squad",
+    "import_trec",
+    "import_tripclick",
+    "mats",
     "merge",
     "place",
+    "pool_coverage",
+    "pool_reliability",
+    "pool_verdict",
+    "review_pairs",
     "rotate",
     "sample",
+    "sample_pairs",
     "select",
     "show",
 ]

@@ -10,15 +10,18 @@ from typing import Any
 import pytest
 
 import positionbias
-from positionbias.audit.settings import AuditSettings
+from positionbias.audit.settings import Audited, AuditSettings, CheckFiles, Limits
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
+from positionbias.core.manifest import read_manifest
 from positionbias.evaluation.buckets import Buckets
 from positionbias.planted.generator import PlantedSettings
+from positionbias.report.load import load_studies
 from positionbias.results.payloads import Preference, Question
+from positionbias.results.result import load_results
 from tests.audit.bags import bag_checkpoint
 from tests.audit.scorers import blind, front_lover
-from tests.tiny import planted
+from tests.tiny import candidates, planted
 
 NOTEBOOK = Path(__file__).parent.parent / "docs" / "audit.ipynb"
 SETTINGS: dict[str, Any] = {
@@ -75,6 +78,45 @@ def test_settings_whole_or_by_name_give_the_same(collection: Collection, found: 
         positionbias.audit_model(blind, collection, settings=AuditSettings(), draws=1)
 
 
+def test_what_was_found_is_saved_and_reported(found: positionbias.Audit, tmp_path: Path) -> None:
+    place = found.save(tmp_path / "found")
+    assert [result.to_json() for result in load_results(place)] == [result.to_json() for result in found.results]
+    manifest = read_manifest(place, kind="results")
+    assert (manifest.name, manifest.command) == ("Audit of blind, front_lover on planted", "audit")
+    assert [item.role for item in manifest.inputs] == ["collection"]  # functions lie nowhere
+    assert str(found).startswith(found.verdict.splitlines()[0])
+    assert [study.title for study in load_studies([place])] == [manifest.name]
+
+
+def test_a_run_and_its_rotation_are_audited_by_the_operation(collection: Collection, tmp_path: Path) -> None:
+    run = candidates(collection, tmp_path)["test"]
+    settings = AuditSettings(**SETTINGS)
+    audited = positionbias.audit_systems(collection, [run], settings=settings)
+    assert {verdict.preference for verdict in audited.verdicts} == {Preference.UNKNOWN}
+    assert [read.role for read in audited.read] == ["collection", "run"]
+    with pytest.raises(SettingError, match="audit: wanted a model or a run; found neither"):
+        positionbias.audit_systems(collection)
+    with pytest.raises(SettingError, match=r"--rotated: wanted the run over the rotated collection; found .*, the run over"):
+        positionbias.audit_systems(collection, [run], audited=Audited(rotated=[(collection.path, run)]))
+    with pytest.raises(SettingError, match="--out: wanted a place apart from what is read; found .*, which is the input"):
+        positionbias.audit_systems(collection, audited=Audited(models=[blind], candidates=run), out=run, overwrite=True)
+
+
+def test_limits_are_checked_from_python(collection: Collection, tmp_path: Path) -> None:
+    checked = positionbias.check(
+        collection,
+        limits=Limits(max_response=0.05),
+        audited=Audited(models=[blind, front_lover]),
+        settings=AuditSettings(**SETTINGS),
+        files=CheckFiles(summary=tmp_path / "check.md"),
+    )
+    assert [(one.system, one.outcome) for one in checked.checks] == [("blind", "pass"), ("front_lover", "fail")]
+    assert checked.outcome == "fail"
+    assert str(checked).startswith("Limits on position bias: fail (2 systems: 1 pass, 1 fail)")
+    assert (tmp_path / "check.md").read_text(encoding="utf-8").startswith("### posbias check: fail")
+    assert "rotation gap" not in {result.measure for result in checked.audit.results}  # no limit rests on it
+
+
 def test_a_transformer_object_is_audited_as_it_is(collection: Collection) -> None:
     class Transformer:
         """As PyTerrier's: a frame in, a frame with scores out."""
@@ -122,5 +164,5 @@ def test_a_retriever_over_the_whole_collection_from_python(collection: Collectio
     assert {"nDCG@10", "R@100"} <= set(found.frame().quality.dropna())
     with pytest.raises(SettingError, match="model: wanted one with one vector a text, named or loaded; found blind"):
         positionbias.audit_model(blind, collection, retrieve=True, **settings)
-    with pytest.raises(SettingError, match="vectors: wanted retrieve=True beside them"):
+    with pytest.raises(SettingError, match="--vectors: wanted --retrieve beside it"):
         positionbias.audit_model(blind, collection, vectors="somewhere", **settings)

@@ -127,10 +127,10 @@ def imports() -> None:
     import torch
     import transformers
 
-    import positionbias.api
     import positionbias.cli.main
     import positionbias.core.verify
     import positionbias.dense.vectors
+    import positionbias.ops.audit
     import positionbias.report.html
     import positionbias.training.train
 

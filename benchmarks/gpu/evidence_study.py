@@ -25,8 +25,9 @@ from positionbias.formats.squad import import_squad
 from positionbias.models.distil import DistilSettings, distil
 from positionbias.models.shapes import BertCatConfig, BertDotConfig, TKConfig
 from positionbias.positions.density import Density
-from positionbias.positions.place import Placing, place
+from positionbias.positions.place import place
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import Placing
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.step import Steps
 from positionbias.studies.workshop import Workshop

@@ -36,6 +36,7 @@ from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.models.protocols import PassageEncoder, Ranker
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
+from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import RankingConfig
 from positionbias.results.audit import EVIDENCE, MANIPULATIONS, RETRIEVAL, VERDICT, EvidenceFigures, ManipulationFigures
@@ -330,14 +331,8 @@ class _Audit:
         if checkpoint is None or not isinstance(checkpoint.model, Ranker):
             return
         passages = min(settings.probe, len(self.task.collection))
-        self.found += probe_model(
-            checkpoint,
-            self.task.collection,
-            layers=settings.layers,
-            passages=passages,
-            seed=settings.seed,
-            system=self.system.name,
-        )
+        probed = ProbeSettings(passages=passages, seed=settings.seed, layers=settings.layers)
+        self.found += probe_model(checkpoint, self.task.collection, probed, system=self.system.name)
 
 
 def orders_wanted(pilot: Measured, queries: int, margin: float) -> int:

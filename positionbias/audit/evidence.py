@@ -21,8 +21,9 @@ from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import SHARD_PASSAGES, AnswerShard, answer_shards, answers_by_query
-from positionbias.positions.locate import Matching, locate
+from positionbias.positions.locate import locate
 from positionbias.positions.rotate import Rotation, unit_starts
+from positionbias.positions.settings import Matching
 
 __all__ = ["Evidence", "FoundEvidence", "Movement", "evidence_of", "movements"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import NamedTuple
 
+from positionbias.audit.settings import Limits
 from positionbias.core.checks import Check, Measured, Outcome, overall
-from positionbias.core.errors import SettingError
 from positionbias.results.audit import DEVIATIONS, FIRST_STAGE, RANKS, GapFigures
 from positionbias.results.buckets import PSI, QueryBuckets
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
@@ -26,37 +26,6 @@ _GAP_NOTE = (
     "as to the end, and a preference cancels out; --max-movement sees it"
 )
 _PSI_NOTE = "--max-psi only describes: PSI mixes a preference with the difficulty of the questions; --max-response decides"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """The largest effects allowed, in either direction; None: no limit.
-
-    ``max_response``: of moving the answering sentence, in the first measure. ``max_movement``: of rotating the answer to the end instead of
-    to the front, in the first measure. ``max_order``: of a passage's place in the list, in ranks. ``max_rotation_gap``: of
-    rotation on the first measure's mean. ``max_psi``: the debiased PSI, which only describes.
-
-    Raises:
-        SettingError: a limit that is negative or not finite, or none at all.
-    """
-
-    max_response: float | None = None
-    max_movement: float | None = None
-    max_order: float | None = None
-    max_rotation_gap: float | None = None
-    max_psi: float | None = None
-
-    def __post_init__(self) -> None:
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name, value in given.items():
-            if value is not None and not 0 <= value < math.inf:
-                raise SettingError(f"{_flag(name)}: wanted a number, 0 or more; found {value}; change it")
-        if all(value is None for value in given.values()):
-            raise SettingError(f"check: wanted a limit; found none; give one of {', '.join(map(_flag, given))}")
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def checks_of(results: Sequence[Result], limits: Limits) -> list[Check]:

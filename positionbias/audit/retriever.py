@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from positionbias.audit.settings import MEMORY
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.dense.exact import exact_search, least_memory, queries_at_once
-from positionbias.dense.passage_blocks import OnDisk, RowTexts
+from positionbias.dense.passage_blocks import RowTexts
 from positionbias.dense.queries import DenseQueries
+from positionbias.dense.settings import OnDisk
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.streamed import StreamedVectors
 from positionbias.dense.vectors import Vectors
@@ -19,10 +21,9 @@ from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import RankingConfig
 from positionbias.results.audit import RetrievalFigures
 
-__all__ = ["MEMORY", "WHOLE", "Retriever", "fitting_vectors"]
+__all__ = ["WHOLE", "Retriever", "fitting_vectors"]
 
 WHOLE = "whole collection"
-MEMORY = 4.0  # GiB of a search
 
 
 class Retriever:

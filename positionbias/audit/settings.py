@@ -1,84 +1,174 @@
-"""What an audit measures and how much of it."""
+"""What an audit is of, what it measures and how much of it, and which limits its findings are held to."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+import os
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from positionbias.core.errors import SettingError
+from positionbias.core.places import Place
+from positionbias.core.settings import check_settings, declared_setting, flag_of, seed_setting, setting
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
-from positionbias.positions.locate import Matching
-from positionbias.positions.rotate import Rotation
+from positionbias.models.kinds import READ_AS
+from positionbias.positions.settings import Matching
+from positionbias.probe.settings import Layers, layers_of
 
-__all__ = ["MEASURES", "RETRIEVAL_DEPTH", "RETRIEVAL_MEASURES", "AuditSettings", "Lists"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from positionbias.core.run import Run
+    from positionbias.dense.vectors import Vectors
+    from positionbias.models.checkpoint import Checkpoint
+    from positionbias.positions.rotate import Rotation
+
+    ModelLike: TypeAlias = Place | Checkpoint | Callable[..., Any]
+    RunLike: TypeAlias = Place | Run
+    VectorsLike: TypeAlias = Place | Vectors
+else:
+    ModelLike = RunLike = VectorsLike = Place  # for who reads annotations, and shall not import torch for it
+
+__all__ = [
+    "MEASURES",
+    "MEMORY",
+    "RETRIEVAL_DEPTH",
+    "RETRIEVAL_MEASURES",
+    "AuditSettings",
+    "Audited",
+    "CheckFiles",
+    "Limits",
+    "Lists",
+    "ModelLike",
+    "VectorsLike",
+]
 
 MEASURES = ("nDCG@10", "RR@10", "R@10")
 RETRIEVAL_MEASURES = ("nDCG@10", "RR@10", "R@10", "R@100")
-RETRIEVAL_DEPTH = 1_000
+DEPTH, RETRIEVAL_DEPTH = 30, 1_000
+MEMORY = 4.0  # GiB of a search
 Lists = Literal["test", "pointwise", "listwise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """Models and pairs of runs to audit, and the queries and passages that they are asked for.
+
+    In Python a model may be loaded, or a function ``(query, passages) → scores``; candidates and vectors may be open.
+    """
+
+    models: Sequence[ModelLike] = setting(
+        (),
+        "A checkpoint, a model of transformers or sentence-transformers (folder or id), minilm, or your own module:function; "
+        "may be given again.",
+        flags=("--model",),
+        metavar="NAME",
+        place="read",
+    )
+    kind: str | None = declared_setting(None, READ_AS)
+    rotated: Sequence[tuple[Place, Place]] = setting(
+        (),
+        "A rotated collection (posbias debias) and the same system's run over it, beside one RUN; may be given again.",
+        metavar="COLLECTION RUN",
+        place="read",
+    )
+    split: str = setting("test", "Whose queries.")
+    queries: int | None = setting(None, "Audit N queries, drawn by the seed.", least=1, metavar="N", absent="all")
+    candidates: RunLike | None = setting(
+        None, "What models re-rank, measured beside them.", metavar="RUN", absent="BM25's", place="read"
+    )
+    vectors: Sequence[VectorsLike] = setting(
+        (),
+        "With --retrieve: a model's vectors of the passages as they are, from posbias encode; may be given again.",
+        metavar="VECTORS",
+        place="read",
+    )
+    memory: float | None = setting(None, "With --retrieve: GiB that a search may hold.", absent=f"{MEMORY:g}")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditSettings:
     """Settings of an audit; checked when made.
 
-    ``measures``: the first is the one of the verdict. ``buckets``: the scales by which queries are grouped; None: equal shares, as many as the queries
-    allow (``Buckets.relative_for``), and SQuAD-PosQ's characters. ``draws``: rotations of every
-    passage, by seeds ``seed … seed + draws − 1``, as ``posbias debias --seed`` would store them. ``needles``: queries whose answering
-    sentence is moved; ``margin``: the smallest effect of interest, in deviations of a query's candidates' scores; ``reads``: how many words the model reads,
-    where the user knows; ``lists``: whether a scorer of texts is pointwise or listwise, or that this is to be tested;
-    ``blind``: whether position-blind scorers stand beside the systems in the description. ``segments``: passages whose thirds are encoded, at most as many as queries; 0 leaves any of these out. ``layers``: whose term vectors are
-    probed; none: no probe. ``examples``: queries shown with their texts. ``depth``: candidates a query, or passages that a retriever keeps.
+    ``buckets`` None: equal shares, as many as the queries allow (``Buckets.relative_for``), and SQuAD-PosQ's characters. The rotations are
+    those of the seeds ``seed … seed + draws − 1``, as ``posbias debias --seed`` would store them. ``blind``: whether position-blind scorers
+    stand beside the systems in the description. ``depth`` and ``measures`` None are those of a re-ranker, or with ``retrieve`` of a retriever.
 
     Raises:
         SettingError: a setting out of range.
     """
 
-    measures: tuple[str, ...] = MEASURES
-    buckets: tuple[Buckets, ...] | None = None
-    length_groups: int = 3
-    minimum: int = 20
-    permutations: int = 1_000
-    draws: int = 1
-    needles: int = 1_000
-    margin: float = 0.1
-    reads: int | None = None
-    lists: Lists = "test"
+    measures: tuple[str, ...] = setting(
+        None,
+        "As ir_measures names it; the first makes the verdict; may be given again.",
+        flags=("-m", "--measure"),
+        metavar="MEASURE",
+        absent=f"{', '.join(MEASURES)}, and R@100 with --retrieve",
+    )
+    buckets: tuple[Buckets, ...] | None = setting(
+        None,
+        "Of positions, as 0,0.2,0.5,1 (shares of the passage) or 0,100,500 (characters); may be given again.",
+        metavar="EDGES",
+        absent="up to 20 equal shares, as the queries allow; the characters of SQuAD-PosQ",
+    )
+    length_groups: int = setting(3, "Groups of passage length to look within.", least=1)
+    minimum: int = setting(20, "Queries that a bucket must have to count.", least=2)
+    permutations: int = setting(1_000, "Of positions, for the null of PSI.", least=100)
+    draws: int = setting(1, "Rotations of every passage; 0 leaves them out.", least=0)
+    needles: int = setting(
+        1_000,
+        "Queries whose answering sentence is moved through its passage; 0 leaves it out, and with it the verdict.",
+        least=0,
+    )
+    margin: float = setting(
+        0.1, "The smallest effect of interest, in deviations of a query's candidates' scores.", above=0, do="raise it"
+    )
+    reads: int | None = setting(None, "Words that the model reads of a text.", least=1, metavar="N", absent="found out")
+    lists: Lists = setting(
+        "test",
+        "Whether your function scores each passage by itself, or a list.",
+        choices=("test", "pointwise", "listwise"),
+        switch=("pointwise", "listwise"),
+        absent="found out",
+    )
     blind: bool = True
-    segments: int = 500
-    layers: tuple[int, ...] | Literal["all"] | None = None
-    probe: int = 0
-    examples: int = 10
-    depth: int = 30
-    relevant_from: int = 1
+    segments: int = setting(500, "Passages whose thirds are encoded; 0 leaves it out.", least=0)
+    layers: Layers = setting(
+        None, "Layers of an encoder whose term vectors are probed, or all.", metavar="0,3,6", absent="the last"
+    )
+    probe: int = setting(0, "Passages whose term vectors are probed (MATS).", least=0, metavar="N")
+    examples: int = setting(
+        10, "Queries to show with their passages, those that rotation harms most; 0 keeps texts out.", least=0
+    )
+    depth: int = setting(
+        None,
+        "Candidates a query that models re-rank, or passages that they retrieve.",
+        least=1,
+        absent=f"{DEPTH}; {RETRIEVAL_DEPTH} with --retrieve",
+    )
+    relevant_from: int = setting(1, "Grade from which a passage is relevant evidence.", least=1)
     matching: Matching = field(default_factory=Matching)
-    seed: int = 1
+    seed: int = seed_setting()
+    retrieve: bool = setting(
+        False,
+        "Let models rank the whole collection, as retrievers: one vector a text, every passage encoded anew for each rotation.",
+    )
 
     def __post_init__(self) -> None:
+        if self.measures is None:
+            object.__setattr__(self, "measures", RETRIEVAL_MEASURES if self.retrieve else MEASURES)
+        if self.depth is None:
+            object.__setattr__(self, "depth", RETRIEVAL_DEPTH if self.retrieve else DEPTH)
+        object.__setattr__(self, "layers", layers_of(self.layers))
+        check_settings(self)
         if not self.measures:
             raise SettingError("-m: wanted at least one measure; found none; give one, such as nDCG@10")
         if self.buckets is not None and not self.buckets:
             raise SettingError("--buckets: wanted at least one set of buckets; found none; give some, or leave it out")
-        least = {
-            "length_groups": 1, "minimum": 2, "permutations": 100, "draws": 0, "needles": 0, "segments": 0, "probe": 0,
-            "examples": 0, "depth": 1, "relevant_from": 1, "seed": 0,
-        }  # fmt: skip
-        for name, bound in least.items():
-            if getattr(self, name) < bound:
-                flag = name.replace("_", "-")
-                raise SettingError(f"--{flag}: wanted {bound} or more; found {getattr(self, name)}; raise it")
-
-        if not 0 < self.margin < float("inf"):
-            raise SettingError(f"--margin: wanted a number above 0; found {self.margin}; raise it")
-        if self.reads is not None and self.reads < 1:
-            raise SettingError(f"--reads: wanted 1 word or more; found {self.reads}; raise it")
-        if self.lists not in get_args(Lists):
-            raise SettingError(f"lists: wanted one of {', '.join(get_args(Lists))}; found {self.lists!r}")
-
-    @staticmethod
-    def of_retrieval(**changes: Any) -> AuditSettings:
-        """As ``AuditSettings``, with the depth and the measures of a retriever where ``changes`` give none."""
-        return AuditSettings(**{"depth": RETRIEVAL_DEPTH, "measures": RETRIEVAL_MEASURES, **changes})
 
     def buckets_for(self, queries: int) -> tuple[Buckets, ...]:
         """The buckets as given, or else those for this many queries that have a position."""
@@ -86,4 +176,86 @@ class AuditSettings:
 
     def rotations(self) -> list[Rotation]:
         """The draws, of which each is what ``debias`` would store with its seed."""
+        from positionbias.positions.rotate import Rotation
+
         return [Rotation(words=self.matching.words, seed=self.seed + draw) for draw in range(self.draws)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The largest effects allowed, in either direction; None: no limit.
+
+    Raises:
+        SettingError: a limit that is negative or not finite, or none at all.
+    """
+
+    max_response: float | None = setting(
+        None,
+        "The largest effect of moving the answering sentence through its passage, on the first measure.",
+        least=0,
+        metavar="X",
+    )
+    max_movement: float | None = setting(
+        None,
+        "The largest effect of rotating the answer to the end instead of to the front, on the first measure.",
+        least=0,
+        metavar="X",
+    )
+    max_order: float | None = setting(
+        None,
+        "The largest loss in ranks from the list's first place to its last. A model that scores each passage by itself passes.",
+        least=0,
+        metavar="X",
+    )
+    max_rotation_gap: float | None = setting(
+        None,
+        "The largest change of the first measure's mean by rotation. Nearly blind where answers stand anywhere in their passages.",
+        least=0,
+        metavar="X",
+    )
+    max_psi: float | None = setting(
+        None, "The largest debiased PSI. It only describes: alone it never passes.", least=0, metavar="X"
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if all(value is None for value in astuple(self)):
+            flags = ", ".join(flag_of(one.name) for one in fields(self))
+            raise SettingError(f"check: wanted a limit; found none; give one of {flags}")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFiles:
+    """Files that checks are written to, for others to read; checked when made, before the work begins.
+
+    Raises:
+        SettingError: no such folder, one that may not be written to, a folder in the file's place, or one file named twice.
+    """
+
+    junit: Place | None = setting(
+        None, "Write the checks as JUnit XML; a file that is there is replaced.", metavar="FILE", place="written"
+    )
+    summary: Place | None = setting(
+        None,
+        "Write them as Markdown, for a pull request; a file that is there is replaced.",
+        metavar="FILE",
+        place="written",
+    )
+
+    def __post_init__(self) -> None:
+        for name, place in self.places.items():
+            told = f"--{name} {getattr(self, name)}"
+            if not place.parent.is_dir():
+                raise SettingError(f"{told}: wanted a folder that exists; found none at {place.parent}; make it first")
+            if place.exists() and not place.is_file():
+                raise SettingError(f"{told}: wanted a file; found a folder or device; name a file")
+            if not os.access(place.parent, os.W_OK | os.X_OK):
+                raise SettingError(f"{told}: wanted a folder to write to; found no permission for {place.parent}; give another")
+        if len(set(self.places.values())) < len(self.places):
+            raise SettingError("--junit and --summary: wanted two files; found one name for both; give another")
+
+    @property
+    def places(self) -> dict[str, Path]:
+        """The files that were named, by option; what a link points to is replaced, not the link."""
+        named = {"junit": self.junit, "summary": self.summary}
+        return {name: Path(file).resolve() for name, file in named.items() if file is not None}

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from positionbias.audit.evidence import FoundEvidence
-from positionbias.audit.retriever import MEMORY, WHOLE, Retriever, fitting_vectors
+from positionbias.audit.retriever import WHOLE, Retriever, fitting_vectors
 from positionbias.audit.rotated_run import RotatedRun
+from positionbias.audit.settings import MEMORY
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval

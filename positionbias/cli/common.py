@@ -12,18 +12,19 @@ import click
 from click.core import ParameterSource
 
 from positionbias.cli.guard import guarded
-from positionbias.cli.settings_options import Decorator, all_of, settings_as, settings_options
+from positionbias.cli.settings_options import Decorator, all_of, option_of, settings_as, settings_options
+from positionbias.core.operation import Parameter
 from positionbias.core.places import input_place, model_place, output_place
 from positionbias.core.progress import say
 from positionbias.core.terminal import json_line
 from positionbias.engine.choose import Engine
-from positionbias.models.kinds import KINDS
-from positionbias.positions.locate import Matching
+from positionbias.models.kinds import READ_AS
+from positionbias.positions.settings import Matching
+from positionbias.ranking.config import DEVICES, RankingConfig, pick_device
 
 if TYPE_CHECKING:
     import torch
 
-    from positionbias.ranking.config import RankingConfig
     from positionbias.results.result import Result
 
 __all__ = [
@@ -71,11 +72,7 @@ def overwrite_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--overwrite", is_flag=True, help="Replace what stands at --out.")(guarded(command))
 
 
-kind_option: Decorator = click.option(
-    "--kind",
-    type=click.Choice(["cross-encoder", "bi-encoder", "multi-vector", "sparse", *KINDS]),
-    help="What the model is, where its files do not say: bi-encoder for a plain encoder, mono_t5 for a T5. [default: what its files say]",
-)
+kind_option: Decorator = option_of(Parameter("kind", "kind", str, False, None, READ_AS))
 workers_option: Decorator = settings_options(Engine, "workers")
 engine_options: Decorator = settings_as(Engine, "engine")
 
@@ -90,23 +87,11 @@ class Ranking:
     config: RankingConfig
 
 
-def compute_options(
-    *,
-    device: str = "Where to compute; auto is the GPU where there is one.",
-    precision: str = "Of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
-    batch_tokens: str = "Padded tokens in a batch; 0 leaves it to the device.",
-) -> Decorator:
-    """``--device``, ``--precision`` and ``--batch-tokens`` as they were given, with what their help says here: nothing is imported for them."""
+def compute_options(*, device: str = "Where to compute; auto is the GPU where there is one.") -> Decorator:
+    """``--device``, with what its help says here, ``--precision`` and ``--batch-tokens`` as they were given: no torch is imported for them."""
     return all_of(
-        click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help=device),
-        click.option(
-            "--precision",
-            type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
-            default="auto",
-            show_default=True,
-            help=precision,
-        ),
-        click.option("--batch-tokens", type=click.IntRange(min=0), default=0, show_default=True, help=batch_tokens),
+        click.option("--device", type=click.Choice(DEVICES), default=DEVICES[0], show_default=True, help=device),
+        settings_options(RankingConfig, "precision", "batch_tokens"),
     )
 
 
@@ -115,8 +100,6 @@ def ranking_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_ranking(*given: Any, device: str, precision: Any, batch_tokens: int, **named: Any) -> Any:
-        from positionbias.ranking.config import RankingConfig, pick_device
-
         return command(*given, ranking=Ranking(pick_device(device), RankingConfig(batch_tokens, precision)), **named)
 
     return compute_options()(with_ranking)
@@ -128,11 +111,11 @@ def stated(name: str) -> bool:
     return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
-def print_results(results: Sequence[Result], *, as_json: bool, beside: Mapping[str, Any] | None = None) -> None:
-    """Print results on standard output: one JSON object, in which ``beside`` stands before them, or as text."""
+def print_results(results: Sequence[Result], *, as_json: bool, form: str = "", beside: Mapping[str, Any] | None = None) -> None:
+    """Print results on standard output: one JSON object, in which ``beside`` stands before them, or as text in a form of ``report.text``."""
     from positionbias.report.text import text_of
 
-    emit(results, as_json=as_json, table=lambda: text_of(results), beside=beside)
+    emit(results, as_json=as_json, table=lambda: text_of(results, form), beside=beside)
 
 
 def emit(

@@ -18,6 +18,7 @@ from positionbias.cli.common import (
     ranking_options,
     say,
 )
+from positionbias.dense.settings import ON_DISK
 
 __all__ = ["encode"]
 
@@ -32,8 +33,8 @@ __all__ = ["encode"]
 @kind_option
 @click.option(
     "--precision-on-disk",
-    type=click.Choice(["float16", "float32"]),
-    default="float16",
+    type=click.Choice(ON_DISK),
+    default=ON_DISK[0],
     show_default=True,
     help="Of the vectors as they are kept. float16 takes half the space.",
 )

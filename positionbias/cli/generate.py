@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from positionbias.cli.common import all_of, json_option, print_results
+from positionbias.cli.common import all_of, emit, json_option
 from positionbias.cli.settings_options import option_of
 from positionbias.core.operation import Parameter, gathered, parameters_of
 
@@ -17,12 +17,14 @@ __all__ = ["command_of", "help_text"]
 
 
 def command_of(name: str, operation: Callable[..., Any]) -> click.Command:
-    """Return the command ``name``, which calls the operation and prints the results of what it returns."""
+    """Return the command ``name``, which calls the operation and prints the results of what it returns, if anything."""
 
     def run(as_json: bool, **given: Any) -> None:
-        from positionbias.ops.outcome import results_of
+        from positionbias.ops.outcome import results_of, text_of
 
-        print_results(results_of(operation(**gathered(operation, given))), as_json=as_json)
+        outcome = operation(**gathered(operation, given))
+        if outcome is not None:
+            emit(results_of(outcome), as_json=as_json, table=lambda: text_of(outcome))
 
     options = all_of(*map(option_of, parameters_of(operation)), json_option)
     return click.command(name, help=help_of(operation))(options(run))

@@ -13,7 +13,7 @@ from positionbias.core.settings import flag_of
 
 __all__ = ["guarded", "refuse_inputs"]
 
-_OUTPUTS = {"all_swaps", "judge_next", "junit", "out", "plot", "summary", "tables"}
+_OUTPUTS = {"judge_next", "out", "plot", "tables"}
 _NO_PATHS = {"configuration", "name", "split", "splits", "title", "validation_split"}
 
 

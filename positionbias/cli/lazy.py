@@ -8,7 +8,25 @@ from typing import Any
 
 import click
 
+from positionbias.core.settings import check_whole
+
 __all__ = ["LazyGroup"]
+
+
+def _check_whole_numbers(command: click.Command) -> None:
+    """Have each whole number that a command, or one below it, is given checked."""
+    for below in getattr(command, "commands", {}).values():
+        _check_whole_numbers(below)
+    for param in command.params:
+        if isinstance(param.type, click.types.IntParamType) and param.callback is None:
+            param.callback = _whole
+
+
+def _whole(context: click.Context, param: click.Parameter, given: Any) -> Any:
+    for value in given if isinstance(given, tuple) else (given,):
+        if value is not None:
+            check_whole(param.opts[-1], value)
+    return given
 
 
 class LazyGroup(click.Group):
@@ -26,11 +44,12 @@ class LazyGroup(click.Group):
             return None
         module, attribute, _ = self.commands_at[cmd_name]
         found = getattr(importlib.import_module(module), attribute)
-        if isinstance(found, click.Command):
-            return found
-        from positionbias.cli.generate import command_of
+        if not isinstance(found, click.Command):
+            from positionbias.cli.generate import command_of
 
-        return command_of(cmd_name, found)
+            found = command_of(cmd_name, found)
+        _check_whole_numbers(found)
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

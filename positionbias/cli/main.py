@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -39,18 +40,18 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "encode": ("positionbias.cli.encode", "encode", "A collection's passages as vectors, for dense retrieval."),
     "vectors": ("positionbias.cli.vectors", "vectors", "Word vectors to start TK from."),
     "encoder": ("positionbias.cli.encoder", "encoder", "A small encoder to start from, with random weights."),
-    "trainset": ("positionbias.cli.trainset", "trainset", "Training sets made to order."),
+    "trainset": ("positionbias.cli.groups", "trainset", "Training sets made to order."),
     "teach": ("positionbias.cli.teach", "teach", "A teacher's scores of training passages, for distillation."),
     "train": ("positionbias.cli.train", "train", "Train a re-ranker."),
     "rerank": ("positionbias.cli.rerank", "rerank", "Re-rank candidates with a trained model."),
-    "ensemble": ("positionbias.cli.ensemble", "ensemble", "Several runs as one, by z-scores or ranks."),
-    "evaluate": ("positionbias.cli.evaluate", "evaluate", "Measure runs, and test their differences."),
-    "ats": ("positionbias.cli.probe", "ats", "Average term similarity by distance in position."),
-    "mats": ("positionbias.cli.probe", "mats", "One number for position dependence (MATS)."),
-    "audit": ("positionbias.cli.audit", "audit", "Is any model, or a run, position-biased?"),
-    "check": ("positionbias.cli.audit", "check", "Hold models to limits on position bias: pass, fail or cannot tell."),
-    "leakage": ("positionbias.cli.leakage", "leakage", "Do training queries near-duplicate test queries?"),
-    "pool": ("positionbias.cli.pool", "pool", "Can a test collection judge systems that did not help to make it?"),
+    "ensemble": ("positionbias.ops.evaluation", "ensemble", "Several runs as one, by z-scores or ranks."),
+    "evaluate": ("positionbias.ops.evaluation", "evaluate", "Measure runs, and test their differences."),
+    "ats": ("positionbias.ops.probe", "ats", "Average term similarity by distance in position."),
+    "mats": ("positionbias.ops.probe", "mats", "One number for position dependence (MATS)."),
+    "audit": ("positionbias.ops.audit", "audit_systems", "Is any model, or a run, position-biased?"),
+    "check": ("positionbias.cli.check", "check", "Hold models to limits on position bias: pass, fail or cannot tell."),
+    "leakage": ("positionbias.cli.groups", "leakage", "Do training queries near-duplicate test queries?"),
+    "pool": ("positionbias.cli.groups", "pool", "Can a test collection judge systems that did not help to make it?"),
     "contamination": ("positionbias.cli.contamination", "contamination", "Has a model seen the test set?"),
     "study": ("positionbias.cli.studies", "study", "A paper's study, end to end, on your collection."),
     "verify": ("positionbias.cli.verify", "verify", "Are artefacts what they were when they were written?"),
@@ -62,6 +63,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 # The commands that answer by their exit code: 1, a check failed; 3, it could not tell. From any other command these are a bug.
 _CHECKS = frozenset({"check"})
 _VERDICTS = frozenset({1, 3})
+_OUT_OF_MEMORY = re.compile("(allocate|out of) memory|Storage size calculation overflowed")  # how torch says so
 
 
 class _ReaderGone(Exception):
@@ -227,8 +229,10 @@ def _run(arguments: list[str]) -> int:
         place = f"{error.filename}: " if error.filename else ""
         _complain(f"{place}wanted to read or write; found: {error.strerror or error}; check the path and the disk")
         return 2
-    except MemoryError as error:
-        found = str(error) or "none left"
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and not _OUT_OF_MEMORY.search(str(error)):
+            raise
+        found = str(error).splitlines()[0] if str(error) else "none left"
         _complain(f"wanted more memory; found: {found}; give the command less at once (fewer --workers), or more memory")
         return 2
     except SystemExit as stop:  # click's end of answering a shell that asks for completions; commands' own are renamed above

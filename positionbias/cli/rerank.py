@@ -38,7 +38,7 @@ __all__ = ["rerank"]
 @click.option("--candidates", metavar="RUN", required=True, help="The run to re-rank.")
 @click.option(
     "--depth",
-    type=click.IntRange(min=1),
+    type=int,
     help="Candidates to re-rank; by default what validation found best, all where nothing was tuned.",
 )
 @click.option("--name", help="The run's tag; by default the checkpoint's name.")

@@ -21,6 +21,9 @@ from positionbias.cli.common import (
     say,
     stated,
 )
+from positionbias.cli.settings_options import settings_options
+from positionbias.dense.settings import DENSE_DEPTH, INDEXES, MEMORY, AnnSettings
+from positionbias.firststage.settings import PRESETS, Bm25Settings
 
 __all__ = ["retrieve"]
 
@@ -44,8 +47,7 @@ _bm25_options = all_of(
         metavar="NAME",
         help="Settings of k1 and b: anserini, msmarco or robertson.",
     ),
-    click.option("--k1", type=float, help="Saturation of term frequency, from 0; instead of the preset's."),
-    click.option("--b", type=float, help="Normalisation by length, 0 to 1; instead of the preset's."),
+    settings_options(Bm25Settings, k1=None, b=None),
 )
 _dense_options = all_of(
     click.option("--vectors", metavar="VECTORS", help="Rank by these vectors, from posbias encode, instead of by BM25."),
@@ -53,23 +55,15 @@ _dense_options = all_of(
     kind_option,
     click.option(
         "--index",
-        type=click.Choice(["exact", "hnsw", "ivf"]),
-        default="exact",
+        type=click.Choice(INDEXES),
+        default=INDEXES[0],
         show_default=True,
         help="exact looks at every vector; hnsw and ivf (faiss) at some, by an index kept in the vectors' folder.",
     ),
-    click.option("--hnsw-links", "links", type=int, default=16, show_default=True, help="Links of a vector (M)."),
-    click.option("--hnsw-build-width", "build_width", type=int, default=100, show_default=True, help="efConstruction."),
-    click.option("--hnsw-search-width", "search_width", type=int, default=0, help="efSearch. [default: --depth]"),
-    click.option("--ivf-lists", "lists", type=int, default=0, help="Lists. [default: four times the root of the number of vectors]"),
-    click.option("--ivf-probes", "probes", type=int, default=32, show_default=True, help="Lists looked at for a query."),
-    compute_options(
-        device="Where queries are encoded and exact search computes.",
-        precision="Of the queries' encoding.",
-        batch_tokens="Padded tokens of queries in a batch; 0 leaves it to the device.",
-    ),
-    click.option("--memory", type=float, default=1.0, show_default=True, help="GiB that an exact search may hold."),
-)  # fmt: skip
+    settings_options(AnnSettings),
+    compute_options(device="Where queries are encoded and exact search computes."),
+    click.option("--memory", type=float, default=MEMORY, show_default=True, help="GiB that an exact search may hold."),
+)
 
 
 @click.command()
@@ -157,7 +151,7 @@ def _by_bm25(
     """Write the run; give the number of its candidates."""
     from positionbias.core.collection import find_collection
     from positionbias.core.errors import SettingError
-    from positionbias.firststage.bm25 import PRESETS, Bm25Settings, retrieve_run
+    from positionbias.firststage.bm25 import retrieve_run
 
     if preset not in PRESETS:
         raise SettingError(f"--preset: wanted one of {', '.join(PRESETS)}; found {preset!r}; give one of these")
@@ -211,8 +205,7 @@ def _by_vectors(
     """Write the run; give the number of its candidates."""
     from positionbias.cli.common import input_place, model_place
     from positionbias.core.collection import find_collection
-    from positionbias.dense.approximate import AnnSettings
-    from positionbias.dense.retrieve import DENSE_DEPTH, retrieve_dense
+    from positionbias.dense.retrieve import retrieve_dense
     from positionbias.dense.vectors import Vectors
     from positionbias.models.checkpoint import load_checkpoint
     from positionbias.ranking.config import RankingConfig, pick_device

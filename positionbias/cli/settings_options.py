@@ -31,6 +31,8 @@ def all_of(*options: Decorator) -> Decorator:
 class _Ranged(click.IntRange):
     """An integer whose range the help shows; the setting itself refuses what is outside, in its own words."""
 
+    name = "integer"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         return click.INT.convert(value, param, ctx)
 
@@ -66,8 +68,12 @@ def option_of(parameter: Parameter) -> Decorator:
     if parameter.argument:
         many: dict[str, Any] = {"nargs": -1} if parameter.many else {}
         return click.argument(parameter.name, required=required, metavar=of.metavar or None, **many)
-    told = f"{of.help} [default: {of.absent}]" if default is None and of.absent else of.help
+    told = f"{of.help} [default: {of.absent}]" if of.absent and (default is None or of.switch) else of.help
     flags = (*(of.flags or (flag_of(parameter.name),)), parameter.name)
+    if of.switch:
+        chosen = {None: default, True: of.switch[0], False: of.switch[1]}
+        both = "/".join(map(flag_of, of.switch))
+        return click.option(both, parameter.name, default=None, callback=lambda _context, _option, on: chosen[on], help=told)
     if kind is bool and default is True and of.flags:
         return click.option(*flags, is_flag=True, flag_value=False, default=True, help=told)
     if kind is bool and not default and not of.off:
@@ -75,6 +81,8 @@ def option_of(parameter: Parameter) -> Decorator:
     shown: dict[str, Any] = {} if default is None or required else {"default": default, "show_default": default != ()}
     if kind is bool:
         return click.option(f"{flags[0]}/--{of.off or flag_of(f'no_{parameter.name}')[2:]}", **shown, help=told)
+    if parameter.many and default is None:
+        shown = {"callback": lambda _context, _option, several: several or None}
     return click.option(
         *flags,
         type=_click_type(kind, of),

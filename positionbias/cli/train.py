@@ -26,6 +26,7 @@ from positionbias.cli.common import (
 from positionbias.cli.quick import quick_train_option, settle_warm_up
 from positionbias.cli.settings_options import settings_options
 from positionbias.cli.training_options import encoder_option, training_options, vectors_option
+from positionbias.core.settings import flag_of
 from positionbias.models.kinds import KINDS, Kind, kind_named
 from positionbias.training.config import TrainConfig
 
@@ -139,13 +140,11 @@ def _train(kind: str, given: dict[str, Any]) -> None:
 
 
 def _say_before(found: Any, plan: Any, place: Path, *, yes: bool) -> None:
-    from positionbias.studies.calibrate import Calibration
-    from positionbias.studies.estimate import training
+    from positionbias.studies.estimate import Estimator, training
     from positionbias.training.state import unfinished
 
-    work, _ = training(found, plan, unfinished(place), Calibration())
-    each = work.seconds_each()
-    seconds = None if each is None else each * work.amount
+    work, _ = training(found, plan, unfinished(place))
+    seconds = Estimator({}).seconds(work)
     say_before(f"training of {work.amount:,.0f} steps", seconds, yes=yes, shorter="--quick is a small one")
 
 
@@ -163,7 +162,7 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
     training = TrainConfig(**{name: given.pop(name) for name in TrainConfig.__dataclass_fields__ if name in given})
     for name in ("candidates", "trainset", "teacher_scores", "validation_candidates", "start", "word_vectors"):
         if given.get(name) is not None:
-            given[name] = input_place(given[name])
+            given[name] = input_place(given[name], flag=flag_of(name))
     if found.encoder and given["encoder"] is None and given["start"] is None:
         given["encoder"] = found.encoder
     if given.get("encoder") is not None:
@@ -171,6 +170,10 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
     if training.epochs is not None and stated("max_steps"):
         raise SettingError(
             f"--epochs, --max-steps: wanted one of the two; found {training.epochs} and {training.max_steps}; give one"
+        )
+    if given["validation_candidates"] is None and stated("validation_queries"):
+        raise SettingError(
+            f"--validation-queries: wanted --validation-candidates beside it; found {training.validation_queries} alone; give both"
         )
     asked = [name for name in own if stated(name)]
     if given["start"] is not None and asked:

@@ -36,14 +36,14 @@ from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_ve
 from positionbias.core.progress import step, track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.run_blocks import run_blocks
+from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.core.shard_work import GO_ON, MapShards, make_shards, resumable_folder
 from positionbias.results.clicks import ClickCounts
 from positionbias.results.result import write_results
 
-__all__ = ["FORMS", "QUALITY", "TRIPLES", "ClickSettings", "parse_count", "write_click_set"]
+__all__ = ["QUALITY", "TRIPLES", "ClickSettings", "parse_count", "write_click_set"]
 
 COMMAND = "trainset clicks"
-FORMS = ("ids", "text")
 TRIPLES = "triples.train.tsv"  # as the release calls it
 QUALITY = "quality"
 DRAWS = ".draws"  # hidden: no part of the set
@@ -87,22 +87,22 @@ class ClickSettings:
         SettingError: one out of its range.
     """
 
-    split: str = "train"
-    qrels_name: str | None = None
-    relevant_from: int = 1
-    negatives: int = 20
-    depth: int | None = None
-    triples: int | None = None
-    form: str | None = None
-    seed: int = 1
+    split: str = setting("train", "Whose queries and clicks.")
+    qrels_name: str | None = setting(None, "Which of the split's further judgement sets has the positives.", metavar="NAME")
+    relevant_from: int = setting(1, "Lowest grade of a positive.", least=1)
+    negatives: int = setting(20, "Negatives a positive, where there are as many.", least=1)
+    depth: int | None = setting(None, "Candidates a query from which negatives are drawn.", least=1, absent="all")
+    triples: int | None = setting(None, "How many of the shuffled triples to keep.", least=1, hidden=True)
+    form: str | None = setting(
+        None,
+        "Also write OUT/triples.train.tsv: query, positive, negative, as ids or as texts.",
+        flags=("--as",),
+        choices=("ids", "text"),
+    )
+    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
-        for name in ("relevant_from", "negatives", "depth", "triples"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {value}; raise it")
-        if self.form not in (None, *FORMS):
-            raise SettingError(f"--as: wanted {' or '.join(FORMS)}; found {self.form!r}; give one of these")
+        check_settings(self)
 
 
 def write_click_set(

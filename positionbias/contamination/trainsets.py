@@ -23,6 +23,7 @@ from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import relevant_passages
+from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.core.shard_work import resumable_folder
 from positionbias.results.contamination import TRAINSET, ContaminatedSet, TargetCounts
 from positionbias.results.result import Result
@@ -48,24 +49,29 @@ class ContaminatedSettings:
         SettingError: one out of its range, a target twice, or the training split as a target.
     """
 
-    split: str = "train"
-    targets: tuple[str, ...] = ()
-    share: float = 1.0
-    group_size: int = 2
-    relevant_from: int = 1
-    target_relevant_from: int = 2
-    depth: int = 100
-    seed: int = 1
+    split: str = setting("train", "Training queries, of the ordinary groups.")
+    targets: tuple[str, ...] = setting(
+        (),
+        "A split whose judgements are trained on; may be given again. Without one the set is the clean one.",
+        flags=("--with",),
+        metavar="TARGET",
+    )
+    share: float = setting(
+        1.0,
+        "Of each target's queries; 0: the clean set.",
+        least=0,
+        most=1,
+        wanted="a share of each target's queries, 0 to 1",
+        metavar="0..1",
+    )
+    group_size: int = setting(2, "Passages a group: a positive, the others negatives.", least=2)
+    relevant_from: int = setting(1, "Lowest grade of a positive in --split.", least=1)
+    target_relevant_from: int = setting(2, "Lowest grade of a positive in a target.", least=1)
+    depth: int = setting(100, "Candidates a query from which negatives are drawn.", least=1)
+    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
-        if not 0 <= self.share <= 1:
-            raise SettingError(f"--share: wanted a share of each target's queries, 0 to 1; found {self.share:g}; give another")
-        if self.group_size < 2:
-            found = f"a group of {self.group_size}"
-            raise SettingError(f"--group-size: wanted a positive and a negative at least; found {found}; give 2 or more")
-        for name in ("relevant_from", "target_relevant_from", "depth"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
+        check_settings(self)
         if len(set(self.targets)) != len(self.targets):
             raise SettingError(f"--with: wanted each target once; found {', '.join(self.targets)}; drop one")
         if self.split in self.targets:

@@ -49,7 +49,6 @@ ANSWERS = pa.schema(
         ("end", pa.int64()),
     ]
 )
-_INDEXES = (INDEX.name, "bm25s", "lucene")
 _OPTIONAL = frozenset({"fields", "start", "end"})
 _AGAIN = "restore it from a copy, or make the collection again"
 
@@ -198,10 +197,10 @@ class Collection:
         """Where indexes over this collection live.
 
         Raises:
-            InputError: it, or a folder of indexes in it, is a link, by which somebody else's collection would have us write elsewhere.
+            InputError: it, or something in it, is a link, by which somebody else's collection would have us read or write elsewhere.
         """
         folder = self.path / CACHE
-        refuse_links(folder, *(folder / name for name in _INDEXES))
+        refuse_links(folder)
         return folder
 
     # -- splits --------------------------------------------------------------------------------------
@@ -211,21 +210,30 @@ class Collection:
         """The names of the splits, as they were added."""
         return list(self._facts.splits)
 
-    def _require(self, split: str) -> None:
+    def require(self, split: str, *, flag: str = "--split") -> None:
+        """Refuse a split that is not there; ``flag`` is what named it.
+
+        Raises:
+            InputError: it is not there; those that are, are named.
+        """
         if split not in self.splits:
             raise InputError(
-                f"{self.path}: wanted split {split!r}; found {', '.join(self.splits) or 'no splits'}; give one of these to --split"
+                f"{self.path}: wanted split {split!r}; found {', '.join(self.splits) or 'no splits'}; give one of these to {flag}"
             )
+
+    def count_queries(self, split: str) -> int:
+        """Return how many queries the split has: 0 of one that is not there."""
+        return self._facts.splits[split].queries if split in self._facts.splits else 0
 
     def queries(self, split: str) -> list[Query]:
         """The queries of a split."""
-        self._require(split)
+        self.require(split)
         rows = _rows(self.path / "queries" / f"{split}.parquet", QUERIES, self._facts.splits[split].queries)
         return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in rows]
 
     def query_texts(self, split: str) -> Iterator[tuple[str, str]]:
         """(query id, text) of a split's queries, streamed: for millions of them, without an object each."""
-        self._require(split)
+        self.require(split)
         path = self.path / "queries" / f"{split}.parquet"
         names = ["query_id", "text"]
         try:
@@ -238,7 +246,7 @@ class Collection:
 
     def qrels_names(self, split: str) -> list[str]:
         """The names of a split's further judgement sets, as they were added; the first set of a split has none."""
-        self._require(split)
+        self.require(split)
         return list(self._facts.splits[split].qrels_sets)
 
     def qrels(self, split: str, name: str | None = None) -> list[Qrel]:
@@ -278,7 +286,7 @@ class Collection:
         return _table(*file) if file else ANSWERS.empty_table()
 
     def _answers_file(self, split: str) -> tuple[Path, pa.Schema, int] | None:
-        self._require(split)
+        self.require(split)
         path, rows = self.path / "answers" / f"{split}.parquet", self._facts.splits[split].answers
         return (path, ANSWERS, rows) if rows or path.exists() else None
 

@@ -14,6 +14,7 @@ import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -93,15 +94,16 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def refuse_links(*paths: Path, wanted: str = "a folder") -> None:
-    """Refuse a cache that leads elsewhere: whoever made it would have us write, or read, where they like.
+def refuse_links(folder: Path) -> None:
+    """Refuse links in a folder that only this package writes to: whoever made them would have us read, or write, where they like.
 
     Raises:
-        InputError: one of the paths is a symbolic link.
+        InputError: the folder, or something in it at any depth, is a symbolic link.
     """
-    for path in paths:
+    inside = (Path(place, name) for place, folders, files in os.walk(folder) for name in (*folders, *files))
+    for path in chain([folder], inside):
         if path.is_symlink():
-            raise bad_input(path, wanted=wanted, found="a link", do="remove it")
+            raise bad_input(path, wanted="a folder" if path.is_dir() else "a file", found="a link", do="remove it")
 
 
 def sha256_file(path: Path | str) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from positionbias.core.errors import PositionBiasError, StorageError
-from positionbias.core.files import refuse_links
 from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from positionbias.core.seal import verified
 from positionbias.core.shard_work import resumable_folder
@@ -32,9 +31,7 @@ def open_or_build(
 
     Raises:
         StorageError: nor does it fit there.
-        InputError: ``folder`` is a link, by which somebody else's collection would have us write elsewhere.
     """
-    refuse_links(folder)
     if _belongs(folder, manifest):
         try:
             return open_index(folder), "reused"

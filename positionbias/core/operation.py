@@ -49,7 +49,7 @@ Overwrite = Annotated[bool, Setting("Replace what stands at --out.")]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument or option: of the operation itself, or of the settings that its parameter ``owner`` holds.
+    """One argument or option: of the operation itself (``owner`` is empty), or of the settings that its parameter ``owner`` holds.
 
     ``type`` is that of a single value, without None; ``many`` says that several may be given.
     """
@@ -88,7 +88,7 @@ def _parameters(function: Any) -> Iterator[Parameter]:
         hint, default = hints[name], parameter.default
         if get_origin(hint) is Annotated and isinstance(setting := get_args(hint)[1], Setting):
             argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-            yield Parameter(name, name, *_single(get_args(hint)[0]), default, setting, argument)
+            yield Parameter(name, "", *_single(get_args(hint)[0]), default, setting, argument)
         elif _holds_settings(kind := _plain(hint)):
             yield from settings_parameters(kind, name)
         else:
@@ -150,12 +150,13 @@ def _value(name: str, kind: Any, given: Mapping[str, Any], fields: Mapping[str, 
         hints, held = get_type_hints(kind), {one.name for one in settings_parameters(kind, name)}
         inner = {field: _plain(hint) for field, hint in hints.items() if field in held or _holds_settings(_plain(hint))}
         return kind(**{field: _value(field, hint, given) for field, hint in inner.items()}, **fields)
-    value, (single, many) = given[name], _single(kind)
-    if not hasattr(single, "parse"):
-        return value
-    if many:
-        return tuple(single.parse(one) if isinstance(one, str) else one for one in value)
-    return single.parse(value) if isinstance(value, str) else value
+    single, many = _single(kind)
+    value = given[name]
+    return tuple(_read(single, item) for item in value) if many and value is not None else _read(single, value)
+
+
+def _read(kind: Any, value: Any) -> Any:
+    return kind.parse(value) if isinstance(value, str) and hasattr(kind, "parse") else value
 
 
 def operation(function: Callable[P, R]) -> Callable[P, R]:
@@ -168,17 +169,23 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
     def checked(*given: P.args, **named: P.kwargs) -> R:
         bound = inspect.signature(function).bind(*given, **named)
         bound.apply_defaults()
-        own = [one for one in parameters_of(function) if one.name == one.owner]
+        own = [one for one in parameters_of(function) if not one.owner]
         for one in own:
             value = bound.arguments[one.name]
             for item in value if one.many and value is not None else (value,):
                 one.of.check(one.flag, item)
-        written = {one.flag: bound.arguments[one.name] for one in own if one.of.place == "written"}
-        refuse_inputs(written, (bound.arguments[one.name] for one in own if one.of.place == "read"))
+        places = [(one, _place(one, bound.arguments)) for one in parameters_of(function) if one.of.place]
+        written = {one.flag: value for one, value in places if one.of.place == "written"}
+        refuse_inputs(written, (value for one, value in places if one.of.place == "read"))
         return function(*given, **named)
 
     checked.__doc__ = _described(function)
     return checked
+
+
+def _place(parameter: Parameter, arguments: Mapping[str, Any]) -> Any:
+    """What was given for a place: an argument of its own, or a field of settings."""
+    return getattr(arguments[parameter.owner], parameter.name, None) if parameter.owner else arguments[parameter.name]
 
 
 def _described(function: Callable[..., Any]) -> str:
@@ -186,8 +193,8 @@ def _described(function: Callable[..., Any]) -> str:
     text = inspect.getdoc(function) or ""
     lines = []
     for name in inspect.signature(function).parameters:
-        of = [one for one in parameters_of(function) if one.owner == name]
-        told = of[0].of.help if of[0].name == name else "; ".join(f"``{one.name}``: {one.of.help}" for one in of)
+        of = [one for one in parameters_of(function) if (one.owner or one.name) == name]
+        told = of[0].of.help if not of[0].owner else "; ".join(f"``{one.name}``: {one.of.help}" for one in of)
         lines += textwrap.wrap(f"{name}: {told}", 128, initial_indent="    ", subsequent_indent="        ")
     head, section, tail = text.partition("\n\nReturns:")
     return f"{head}\n\nArgs:\n{chr(10).join(lines)}{section}{tail}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import InputError, SettingError
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -30,13 +30,20 @@ def output_place(out: Place) -> Path:
     return Path(out)
 
 
-def input_place(name: Place) -> Path:
-    """Return the path that a file to read means: as given where it exists, else a plain name under $POSBIAS_HOME."""
+def input_place(name: Place, *, flag: str = "") -> Path:
+    """Return the path that a file to read means: as given where it exists, else a plain name under $POSBIAS_HOME.
+
+    Raises:
+        InputError: there is neither, and ``flag``, which the message then names, was given.
+    """
     from positionbias.core.publish import recover
 
     for place in (Path(name), output_place(name)):
         recover(place)
-    return Path(name) if Path(name).exists() else output_place(name)
+    place = Path(name) if Path(name).exists() else output_place(name)
+    if flag and not place.exists():
+        raise InputError(f"{flag}: wanted a path to read; found nothing at {name}; check it")
+    return place
 
 
 def model_place(name: Place) -> Path | str:

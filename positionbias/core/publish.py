@@ -26,7 +26,7 @@ from uuid import uuid4
 
 from positionbias.core.durable import exchange, locked, make_folders, rename_new, sync, sync_tree
 from positionbias.core.errors import OutputExistsError, PositionBiasError
-from positionbias.core.files import remove, storage_errors
+from positionbias.core.files import refuse_links, remove, storage_errors
 from positionbias.core.seal import MANIFEST, unnamed_files
 
 __all__ = [
@@ -107,6 +107,7 @@ def recover(final: Path | str) -> None:
 
     Raises:
         StorageError: the file system refused.
+        InputError: a link among what is to be published.
     """
     final = Path(final)
     if not final.name:
@@ -116,6 +117,7 @@ def recover(final: Path | str) -> None:
         with storage_errors(final):
             remove(commit)
     if os.path.lexists(commit):
+        refuse_links(commit)
         with storage_errors(final):
             _complete(commit, final)
     if not os.path.lexists(final):

@@ -16,12 +16,14 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import xxhash
 
 from positionbias.core.errors import InputError, bad_input
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["BLOCK", "CACHE", "MANIFEST", "FileSeal", "SealedFile", "seal_file", "seal_folder", "unnamed_files", "verified"]
 
@@ -267,6 +269,8 @@ class SealedFile:
                 self.bytes: mmap.mmap | bytes = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
         except OSError as error:
             raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
+        import numpy as np  # not by who only reads settings
+
         self._unchecked = np.ones(self._seal.blocks if self._seal else 0, dtype=bool)
         self._left = len(self._unchecked)
 
@@ -281,11 +285,15 @@ class SealedFile:
         """
         if self._left and start < end:
             first, last = max(0, start) // BLOCK, min(end - 1, len(self) - 1) // BLOCK
+            import numpy as np
+
             self._compare(first + np.flatnonzero(self._unchecked[first : last + 1]))
 
     def touch_each(self, starts: np.ndarray, ends: np.ndarray) -> None:
         """As ``touch`` for many ranges, each of less than a MiB."""
         if self._left and len(starts):
+            import numpy as np
+
             wanted = np.zeros(len(self._unchecked), dtype=bool)  # not np.unique, which sorts, and imports numpy.ma
             for blocks in (starts // BLOCK, np.maximum(ends - 1, starts) // BLOCK):
                 wanted[blocks[(blocks >= 0) & (blocks < len(wanted))]] = True

@@ -12,10 +12,24 @@ from typing import Any, Literal
 
 from positionbias.core.errors import SettingError
 
-__all__ = ["SEED_HELP", "Setting", "check_settings", "flag_of", "required_setting", "seed_setting", "setting", "settings_of"]
+__all__ = [
+    "SEED_HELP",
+    "Setting",
+    "check_settings",
+    "check_whole",
+    "declared_setting",
+    "flag_of",
+    "required_setting",
+    "seed_setting",
+    "setting",
+    "settings_of",
+]
 
 _KEY = "setting"
 SEED_HELP = "Key of every random draw."
+_MOST = 10**9  # twice as many fit into 32 bits, and the product of two into 64
+# at 2,048 threads torch ends by a segmentation fault
+_MOST_OF = {"--seed": 2**63 - 1, "--seeds": 2**63 - 1, "--threads": 1_024, "--workers": 1_024}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +38,8 @@ class Setting:
 
     ``least`` and ``most`` belong to the range, ``above`` and ``below`` do not. ``wanted`` says the range in words of its own, ``do`` what to do about a
     value outside it. ``absent`` says in the help what None means. ``flags`` are its flags where they are not its name's; ``metavar`` stands for a value
-    in the help. ``off`` is the flag of a switch that turns it off, without dashes; a ``hidden`` field has no option. ``place`` says that the value is
+    in the help. ``off`` is the flag of a switch that turns it off, without dashes; ``switch`` has two of the choices, each with a flag of its
+    own instead of a value; a ``hidden`` field has no option. ``place`` says that the value is
     a path or name that is read, or one that is written: what is written is never what is read, nor in it.
     """
 
@@ -40,6 +55,7 @@ class Setting:
     flags: Sequence[str] = ()
     metavar: str = ""
     off: str = ""
+    switch: Sequence[str] = ()
     hidden: bool = False
     place: Literal["", "read", "written"] = ""
 
@@ -56,6 +72,8 @@ class Setting:
                 known = self.wanted or f"one of {', '.join(self.choices)}"
                 raise SettingError(f"{flag}: wanted {known}; found {value!r}; {self.do or 'pick one'}")
             return
+        if isinstance(value, int):
+            check_whole(flag, value)
         if not self._holds(value):
             raise SettingError(f"{flag}: wanted {self._range(value)}; found {value}; {self.do or self._advice(value)}")
 
@@ -80,9 +98,24 @@ class Setting:
         return "raise it" if only_low and isinstance(value, int) else "give another"
 
 
+def check_whole(flag: str, value: int) -> None:
+    """Refuse a whole number that libraries cannot hold, or more threads or processes than they survive.
+
+    Raises:
+        SettingError: it is beyond what the flag may have.
+    """
+    if value > (most := _MOST_OF.get(flag, _MOST)):
+        raise SettingError(f"{flag}: wanted a whole number up to {most:,}; found {value}; lower it")
+
+
 def setting(default: Any, help: str, **of_it: Any) -> Any:
     """Return a dataclass field with a default, a help text, and the limits of ``Setting``."""
     return field(default=default, metadata={_KEY: Setting(help, **of_it)})
+
+
+def declared_setting(default: Any, of: Setting) -> Any:
+    """Return a dataclass field with a default, which says of itself what another place declares."""
+    return field(default=default, metadata={_KEY: of})
 
 
 def required_setting(help: str, **of_it: Any) -> Any:
@@ -107,7 +140,7 @@ def check_settings(settings: Any) -> None:
         SettingError: the first that is outside; the message names its flag.
     """
     for name, declared in settings_of(type(settings)).items():
-        declared.check(flag_of(name), getattr(settings, name))
+        declared.check(declared.flags[-1] if declared.flags else flag_of(name), getattr(settings, name))
 
 
 def flag_of(name: str) -> str:

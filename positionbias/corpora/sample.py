@@ -84,7 +84,7 @@ def sample(
     """
     for flag, value in (("--queries", queries), ("--passages", passages)):
         if value < 1:
-            raise SettingError(f"{flag}: wanted a number from 1; found {value}")
+            raise SettingError(f"{flag}: wanted at least 1; found {value}; raise it")
     refuse_existing(out, overwrite=overwrite)  # before all passages are looked at
     out, names = Path(out), list(dict.fromkeys(splits)) or collection.splits
     settings = {"queries": queries, "passages": passages, "splits": names, "seed": seed}

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
-from positionbias.core.errors import DependencyError, SettingError, bad_input
+from positionbias.core.errors import DependencyError, bad_input
 from positionbias.core.files import remove
 from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
@@ -24,53 +23,14 @@ from positionbias.core.nearest import inner_products
 from positionbias.core.progress import step
 from positionbias.core.run import order_by_score
 from positionbias.dense.exact import Found
+from positionbias.dense.settings import Ann, AnnSettings
 from positionbias.dense.vectors import Vectors
 
-__all__ = ["ANN", "Ann", "AnnIndex", "AnnSettings", "check_faiss", "open_ann"]
+__all__ = ["AnnIndex", "check_faiss", "open_ann"]
 
-Ann = Literal["hnsw", "ivf"]
-ANN: tuple[Ann, ...] = get_args(Ann)
 INDEX = "index.faiss"
 _TRAINED_ON = 50  # vectors a list, for its centroid
 _SEARCHED = 256  # queries at once
-
-
-@dataclass(frozen=True, slots=True)
-class AnnSettings:
-    """How an index is built and searched. HNSW: ``links`` a vector (M), ``build_width`` (efConstruction), ``search_width`` (efSearch, at
-    least the depth). IVF: ``lists`` (0: four times the root of the number of vectors), ``probes`` lists looked at for a query.
-
-    ``threads`` build and search. With more than one an HNSW differs a little from build to build.
-
-    Raises:
-        SettingError: a number below its least.
-    """
-
-    links: int = 16
-    build_width: int = 100
-    search_width: int = 0
-    lists: int = 0
-    probes: int = 32
-    threads: int = 1
-
-    def __post_init__(self) -> None:
-        least = {"links": 2, "build_width": 1, "search_width": 0, "lists": 0, "probes": 1, "threads": 1}
-        flags = {"links": "--hnsw-links", "build_width": "--hnsw-build-width", "search_width": "--hnsw-search-width"}
-        flags |= {"lists": "--ivf-lists", "probes": "--ivf-probes", "threads": "--workers"}
-        for name, number in least.items():
-            if getattr(self, name) < number:
-                raise SettingError(f"{flags[name]}: wanted at least {number}; found {getattr(self, name)}; raise it")
-
-    def built_with(self, kind: Ann, vectors: int) -> dict[str, int]:
-        """The settings that make the index of so many vectors what it is."""
-        if kind == "hnsw":
-            return {"links": self.links, "build_width": self.build_width}
-        return {"lists": min(self.lists or max(1, round(4 * vectors**0.5)), max(1, vectors))}
-
-    def facts(self, kind: Ann, vectors: int, depth: int) -> dict[str, int]:
-        """All settings that what is found depends on."""
-        search = {"search_width": max(self.search_width, depth)} if kind == "hnsw" else {"probes": self.probes}
-        return self.built_with(kind, vectors) | search
 
 
 class AnnIndex:
@@ -94,7 +54,7 @@ class AnnIndex:
         faiss: Any = import_module("faiss")  # its stubs do not know all of it
 
         if kind == "hnsw":
-            asked = faiss.SearchParametersHNSW(efSearch=max(settings.search_width, depth))
+            asked = faiss.SearchParametersHNSW(efSearch=settings.width(depth))
         else:
             asked = faiss.SearchParametersIVF(nprobe=settings.probes)
         with step("searching", len(queries), unit="queries") as bar:

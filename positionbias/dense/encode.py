@@ -19,7 +19,8 @@ from positionbias.core.input_state import file_mark
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
 from positionbias.core.progress import Progress, step
 from positionbias.core.shard_work import make_shards, resumable_folder
-from positionbias.dense.passage_blocks import ON_DISK, Rows, encoded_blocks
+from positionbias.dense.passage_blocks import Rows, encoded_blocks
+from positionbias.dense.settings import ON_DISK
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 from positionbias.models.checkpoint import Checkpoint, shape_of
@@ -39,7 +40,7 @@ def encode_collection(
     collection: Collection,
     out: Path,
     *,
-    on_disk: str = "float16",
+    on_disk: str = ON_DISK[0],
     config: RankingConfig | None = None,
     overwrite: bool = False,
 ) -> Vectors:

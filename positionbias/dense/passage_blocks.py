@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,10 +14,8 @@ from positionbias.core.errors import InputError
 from positionbias.core.progress import Progress
 from positionbias.dense.single_vectors import SingleVectors, length_one
 
-__all__ = ["ON_DISK", "READ_PASSAGES", "EncodedBlock", "OnDisk", "RowTexts", "Rows", "encoded_blocks"]
+__all__ = ["READ_PASSAGES", "EncodedBlock", "RowTexts", "Rows", "encoded_blocks"]
 
-OnDisk = Literal["float16", "float32"]
-ON_DISK: tuple[OnDisk, ...] = get_args(OnDisk)
 READ_PASSAGES = 2_048  # read, and put into batches of alike length, at once
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.run import Ranking, write_rankings
-from positionbias.dense.approximate import ANN, AnnSettings, open_ann
+from positionbias.dense.approximate import open_ann
 from positionbias.dense.exact import Found, exact_search, queries_at_once
 from positionbias.dense.queries import DenseQueries, query_blocks
+from positionbias.dense.settings import ANN, INDEXES, MEMORY, AnnSettings
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
@@ -28,11 +29,8 @@ from positionbias.ranking.config import RankingConfig
 from positionbias.results.result import Result
 from positionbias.results.runs import CANDIDATES, DenseFigures
 
-__all__ = ["DENSE_DEPTH", "INDEXES", "DenseRetrieved", "Index", "retrieve_dense"]
+__all__ = ["DenseRetrieved", "retrieve_dense"]
 
-Index = Literal["exact", "hnsw", "ivf"]
-INDEXES: tuple[Index, ...] = get_args(Index)
-DENSE_DEPTH = 1_000
 _NOTES = (
     "ties in the score go to the higher passage id",
     "a query without text has no candidates; an empty passage is ranked by the vector of an empty text",
@@ -76,9 +74,9 @@ def retrieve_dense(
     depth: int,
     out: Path,
     *,
-    index: str = "exact",
+    index: str = INDEXES[0],
     settings: AnnSettings | None = None,
-    memory: float = 1.0,
+    memory: float = MEMORY,
     name: str | None = None,
     config: RankingConfig | None = None,
     overwrite: bool = False,

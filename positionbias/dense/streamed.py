@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from positionbias.core.collection import Collection
 from positionbias.core.nearest import Block
-from positionbias.dense.passage_blocks import READ_PASSAGES, OnDisk, Rows, RowTexts, encoded_blocks
+from positionbias.dense.passage_blocks import READ_PASSAGES, Rows, RowTexts, encoded_blocks
+from positionbias.dense.settings import OnDisk
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import descending_rows
 

@@ -88,10 +88,10 @@ class Vectors:
         """Where indexes over these vectors live.
 
         Raises:
-            InputError: it, or something in it, is a link, by which somebody else's vectors would have us write elsewhere.
+            InputError: it, or something in it, is a link, by which somebody else's vectors would have us read or write elsewhere.
         """
         folder = self.path / CACHE
-        refuse_links(folder, *folder.glob("*"))
+        refuse_links(folder)
         return folder
 
     # -- ids -----------------------------------------------------------------------------------------

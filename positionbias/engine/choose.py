@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, setting
-from positionbias.core.shard_work import MapShards
-from positionbias.engine.local import processes
+from positionbias.core.settings import check_settings, setting, settings_of
 
-__all__ = ["ENGINES", "Engine", "EngineName", "open_engine"]
+if TYPE_CHECKING:
+    from positionbias.core.shard_work import MapShards
+
+__all__ = ["ENGINES", "Engine", "EngineName", "Workers", "open_engine"]
 
 EngineName = Literal["local", "ray"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
@@ -49,6 +50,9 @@ class Engine:
         return {"workers": self.workers, "engine": self.engine}
 
 
+Workers = Annotated[int, settings_of(Engine)["workers"]]
+
+
 @contextmanager
 def open_engine(engine: str = "local", workers: int = 1, address: str | None = None) -> Iterator[MapShards]:
     """Give the ``map_shards`` of an engine; its output is the same for every engine and any number of workers.
@@ -62,6 +66,8 @@ def open_engine(engine: str = "local", workers: int = 1, address: str | None = N
     if engine == "local":
         if address is not None:
             raise SettingError(f"--address: wanted with --engine ray only; found {address!r}; add --engine ray")
+        from positionbias.engine.local import processes
+
         place = processes(workers)
     else:
         from positionbias.engine.ray import ray_tasks

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from positionbias.core.errors import SettingError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["PERCENT_BUCKETS", "SQUAD_POSQ", "Buckets", "LengthGroups", "length_groups"]
 
@@ -93,6 +94,8 @@ class Buckets:
     @property
     def middles(self) -> np.ndarray:
         """The middle of each bucket, ``(buckets,)``."""
+        import numpy as np
+
         edges = np.array(self.edges)
         return (edges[:-1] + edges[1:]) / 2
 
@@ -103,6 +106,8 @@ class Buckets:
 
     def assign(self, positions: np.ndarray) -> np.ndarray:
         """The bucket of each position, ``(queries,)`` int64; −1 outside of all, and for NaN."""
+        import numpy as np
+
         positions = np.asarray(positions, np.float64)
         numbers = np.searchsorted(self.edges, positions, side="right") - 1
         numbers[positions == self.edges[-1]] = len(self) - 1
@@ -131,6 +136,8 @@ def length_groups(lengths: Sequence[float] | np.ndarray, groups: int = 3, *, uni
     Raises:
         ValueError: fewer than one group, or a length that is no number.
     """
+    import numpy as np
+
     lengths = np.asarray(lengths, np.float64)
     if groups < 1 or not np.isfinite(lengths).all():
         raise ValueError(f"length groups: wanted one or more, of lengths that are numbers; found {groups}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
 
 import msgspec
 import numpy as np
@@ -24,14 +23,12 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
+from positionbias.evaluation.fusing import Fusing, Fusion, K
 from positionbias.results.result import Result
 from positionbias.results.runs import ENSEMBLE, EnsembleFigures, Missing
 
-__all__ = ["FUSIONS", "Fused", "Fusion", "K", "equal_again", "fuse", "fuse_runs", "z_scores"]
+__all__ = ["Fused", "equal_again", "fuse", "fuse_runs", "z_scores"]
 
-Fusion = Literal["z-scores", "reciprocal-ranks"]
-FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
-K = 60  # Cormack et al.'s
 NOTES = (
     "what a run has not, by its name: queries, passages, queries whose scores are all equal, passages below its re-ranking depth",
     "z-scores: population deviation; equal scores give zeros, and a missing passage the run's least for the query; a re-ranked run's "
@@ -41,8 +38,10 @@ NOTES = (
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """The ensemble's run, and by the label of each run what it has not, and the re-ranking depth down to which alone its scores were
-    taken; collection and split where the runs' manifests name them."""
+    """The ensemble's run; by the label of each run what it lacks, and the depth down to which its scores were taken.
+
+    Collection and split are those that the runs' manifests name.
+    """
 
     run: Run
     missing: dict[str, Missing]
@@ -50,11 +49,12 @@ class Fused:
     collection: str = ""
     split: str = ""
 
-    def result(self) -> Result:
-        """The counts as a Result; its value is the number of (query, passage) pairs."""
+    @property
+    def results(self) -> list[Result]:
+        """The counts as one Result; its value is the number of (query, passage) pairs."""
         figures = EnsembleFigures(queries=len(self.run), passages=self.run.pairs, missing=self.missing)
         made = self.collection, self.split, self.run.name, None, float(self.run.pairs), None, len(self.run)
-        return Result(ENSEMBLE, *made, figures)
+        return [Result(ENSEMBLE, *made, figures)]
 
 
 def z_scores(scores: np.ndarray) -> np.ndarray:
@@ -83,14 +83,12 @@ def equal_again(scores: np.ndarray) -> np.ndarray:
 
 def fuse(
     runs: Sequence[Run],
-    by: Fusion,
+    fusing: Fusing = Fusing(),
     *,
-    k: int = K,
-    depth: int | None = None,
     scored: Sequence[int | None] | None = None,
     name: str = "ensemble",
 ) -> Fused:
-    """The runs as one, their first ``depth`` passages a query (None: all), over every passage that any of them has for a query.
+    """Return the runs as one, over every passage that any of them has for a query.
 
     z-scores:          s(q, p) = 1/R · Σ_r z_r(q, p); a passage that run r has not gets the least of r's for the query [decision]
     reciprocal-ranks:  s(q, p) = Σ_r 1 / (k + rank_r(q, p)); such a passage gets nothing from r
@@ -101,12 +99,15 @@ def fuse(
     ``equal_again`` makes them so.
 
     Raises:
-        SettingError: fewer than two runs, ``by`` is none of ``FUSIONS``, ``k`` is below 0, or ``depth`` below 1.
+        SettingError: fewer than two runs, or a depth in ``scored`` below 1.
         InputError: a run shares no query, or no passage, with the first.
     """
-    _check_settings(len(runs), by, k, (depth, *(scored or ())))
+    if len(runs) < 2:
+        raise SettingError(f"RUN: wanted two runs or more; found {len(runs)}; give another")
+    if low := [depth for depth in scored or () if depth is not None and depth < 1]:
+        raise SettingError(f"--depth: wanted at least 1; found {low[0]}; raise it")
     _check_alike(runs)
-    runs = [run if depth is None else run.top(depth) for run in runs]
+    runs = [run if fusing.depth is None else run.top(fusing.depth) for run in runs]
     reach = [run.depth if found is None else found for run, found in zip(runs, scored or [None] * len(runs), strict=True)]
     numbers: dict[str, int] = {}
     shared = [np.array([numbers.setdefault(p, len(numbers)) for p in run.passage_ids], dtype=np.int64) for run in runs]
@@ -124,23 +125,15 @@ def fuse(
             for run, deep in zip(runs, reach, strict=True)
         ]
         passage_ids = [ids[number] for number in union]
-        _count(counts, own, parts, len(union), by)
-        scores = _by_ranks(parts, len(union), k) if by == "reciprocal-ranks" else _by_z_scores(own, parts, passage_ids)
+        _count(counts, own, parts, len(union), fusing.by)
+        if fusing.by == "reciprocal-ranks":
+            scores = _by_ranks(parts, len(union), fusing.constant)
+        else:
+            scores = _by_z_scores(own, parts, passage_ids)
         rankings.append((query_id, passage_ids, scores))
     labels = _distinct([run.name for run in runs])
     cut = {label: deep for label, deep, count in zip(labels, reach, counts, strict=True) if count.below}
     return Fused(Run(name, rankings), dict(zip(labels, counts, strict=True)), cut)
-
-
-def _check_settings(runs: int, by: str, k: int, depths: Sequence[int | None]) -> None:
-    if runs < 2:
-        raise SettingError(f"RUN: wanted two runs or more; found {runs}; give another")
-    if by not in FUSIONS:
-        raise SettingError(f"--by: wanted one of {', '.join(FUSIONS)}; found {by!r}; give one of these")
-    if k < 0:
-        raise SettingError(f"--k: wanted a number from 0; found {k}; raise it")
-    if low := [depth for depth in depths if depth is not None and depth < 1]:
-        raise SettingError(f"--depth: wanted at least 1; found {low[0]}; raise it")
 
 
 def _count(counts: Sequence[Missing], own: Sequence[np.ndarray], parts: Sequence[np.ndarray], union: int, by: Fusion) -> None:
@@ -208,14 +201,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def fuse_runs(
-    paths: Sequence[Path],
-    out: Path,
-    *,
-    by: Fusion,
-    k: int = K,
-    depth: int | None = None,
-    name: str = "ensemble",
-    overwrite: bool = False,
+    paths: Sequence[Path], out: Path, fusing: Fusing = Fusing(), *, name: str = "ensemble", overwrite: bool = False
 ) -> Fused:
     """Fuse runs in files as ``fuse``, and write the run with its manifest. The manifest of a re-ranked run says how deep it is scored.
 
@@ -236,10 +222,11 @@ def fuse_runs(
     inputs = [input_ref(f"run {number}", path, sha256_file(path), artefact=out) for number, path in enumerate(paths, 1)]
     if collection is not None:
         inputs.append(input_ref("collection", *collection, artefact=out))
-    done = fuse(runs, by, k=k, depth=depth, scored=[_reranked_to(manifest) for manifest in manifests], name=name)
+    done = fuse(runs, fusing, scored=[_reranked_to(manifest) for manifest in manifests], name=name)
     with atomic_file(out, overwrite=overwrite) as partial:
         write_run(partial, done.run)
-        settings: dict[str, object] = {"by": by, "depth": depth, **({"k": k} if by == "reciprocal-ranks" else {})}
+        settings: dict[str, object] = {"by": fusing.by, "depth": fusing.depth}
+        settings |= {"k": fusing.constant} if fusing.by == "reciprocal-ranks" else {}
         settings |= {"scored": done.scored} if done.scored else {}
         found = [manifest for manifest in manifests if manifest is not None]
         splits = {manifest.settings.get("split") for manifest in found}
@@ -259,7 +246,7 @@ def fuse_runs(
             inputs=tuple(inputs),
             content={"checksum": sha256_file(partial), "pairs": done.run.pairs, "missing": missing, **ending},
             licence="; ".join(dict.fromkeys(manifest.licence for manifest in found if manifest.licence)),
-            notes=NOTES if by == "z-scores" else NOTES[:1],
+            notes=NOTES if fusing.by == "z-scores" else NOTES[:1],
             versions=package_versions("numpy"),
             provenance=provenance(),
         )

@@ -18,8 +18,8 @@ class Bm25Settings:
         SettingError: one of them is outside its range.
     """
 
-    k1: float = setting(0.9, "Of BM25.", least=0, wanted="a number from 0", do="Anserini's default is 0.9")
-    b: float = setting(0.4, "Of BM25.", least=0, most=1, do="Anserini's default is 0.4")
+    k1: float = setting(0.9, "BM25's saturation of term frequency.", least=0, absent="the preset's")
+    b: float = setting(0.4, "BM25's normalisation by length, 0 to 1.", least=0, most=1, absent="the preset's")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -28,7 +28,7 @@ class Bm25Settings:
 # anserini: its defaults; msmarco: tuned there on MS MARCO passages (position-bias paper's first stage); robertson: the
 # classic 1.2 / 0.75 (contaminated-distillation paper's).
 PRESETS: Mapping[str, Bm25Settings] = {
-    "anserini": Bm25Settings(0.9, 0.4),
+    "anserini": Bm25Settings(),
     "msmarco": Bm25Settings(0.82, 0.68),
     "robertson": Bm25Settings(1.2, 0.75),
 }

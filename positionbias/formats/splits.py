@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from positionbias.core.collection_writer import CollectionWriter
 from positionbias.core.errors import SettingError
 from positionbias.core.records import Answer, Qrel, Query, relevant_passages
 from positionbias.core.seeds import key64
+from positionbias.core.settings import check_settings, seed_setting, setting
 
-__all__ = ["HeldOut", "HoldOut", "Split", "check_validation", "draw_validation", "judged_split", "part", "sharing_passages"]
+if TYPE_CHECKING:
+    from positionbias.core.collection_writer import CollectionWriter
+
+__all__ = [
+    "HeldOut",
+    "HoldOut",
+    "Split",
+    "ValidationDraw",
+    "check_validation",
+    "draw_validation",
+    "judged_split",
+    "part",
+    "sharing_passages",
+]
 
 Record = TypeVar("Record", Query, Qrel, Answer)
 _NEAR = 0.9  # the share of --validation that whole articles must reach
@@ -86,6 +99,33 @@ class HoldOut(StrEnum):
     QUERY = "query"
     PASSAGE = "passage"
     ARTICLE = "article"
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationDraw:
+    """How many queries are drawn from training for validation, and which go together; checked when made.
+
+    Raises:
+        SettingError: a setting outside its range.
+    """
+
+    validation: int = setting(
+        0, "Queries to draw from training, and to take out of it, for validation.", least=0, do="leave it out for none"
+    )
+    validation_by: Literal["passage", "query"] = setting(
+        "passage",
+        "Draw queries that share a relevant passage together, so that no training query has it, or one by one.",
+        choices=("passage", "query"),
+    )
+    seed: int = seed_setting()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    @property
+    def by(self) -> HoldOut:
+        """What goes to validation as a whole."""
+        return HoldOut(self.validation_by)
 
 
 class HeldOut(NamedTuple):

@@ -27,6 +27,7 @@ from positionbias.core.blocks import Block
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.json_text import parse_json
 from positionbias.core.records import Passage
+from positionbias.core.settings import setting
 from positionbias.formats.markup import collapse, plain_text
 from positionbias.formats.safe_xml import parse_xml
 
@@ -54,8 +55,13 @@ codecs.register_error(_CONTROLS, _latin1_control)
 class Reading:
     """How documents are read: the content tags of SGML, and the encoding of what is not UTF-8."""
 
-    tags: tuple[str, ...] = CONTENT_TAGS
-    encoding: str = "windows-1252"
+    tags: tuple[str, ...] = setting(
+        CONTENT_TAGS,
+        "Only this SGML element is text; may be given again.",
+        flags=("--tag",),
+        metavar="NAME",
+    )
+    encoding: str = setting("windows-1252", "Of SGML documents that are not UTF-8; they are counted.")
 
     def __post_init__(self) -> None:
         for tag in self.tags:

@@ -23,7 +23,7 @@ from positionbias.formats.trec_docs import KINDS, Reading, read_documents
 from positionbias.formats.trec_files import Bundle, Places, bundles
 from positionbias.formats.trec_topics import read_topic_files
 
-__all__ = ["import_trec"]
+__all__ = ["import_trec", "split_and_name"]
 
 SplitFiles = Sequence[tuple[str, Path | str]]
 _LICENCES = {
@@ -36,6 +36,16 @@ _NOTES = {
     "nyt": "Text is headline and full text; the lead paragraph, which repeats its start, stands in only where there is none.",
     "wapo": "Text is title and paragraphs; kicker, byline, date, images and other media are left out [decision].",
 }
+
+
+def split_and_name(given: str, *, default: str = "test") -> tuple[str, str]:
+    """``SPLIT=NAME`` in its two parts; without a split, and for a file whose own name holds the "=", the default.
+
+    >>> split_and_name("train=topics.txt"), split_and_name("topics.txt")
+    (('train', 'topics.txt'), ('test', 'topics.txt'))
+    """
+    split, equals, name = given.partition("=")
+    return (split, name) if equals and "/" not in split and not Path(given).exists() else (default, given)
 
 
 def import_trec(

@@ -21,10 +21,20 @@ from positionbias.core.errors import SettingError
 from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES
 from positionbias.evaluation.cross_validation import FOLDS, query_folds
+from positionbias.leakage.pairs import Pair
 from positionbias.leakage.precision import ROUNDING, Labelled, Share, Sums, Tally, at_threshold, drawn, precision_curve
-from positionbias.results.leakage_pairs import HeldOut, ThresholdFigures
+from positionbias.results.leakage_pairs import (
+    GIVEN_PRECISION,
+    PRECISION_AT,
+    PREVALENCE,
+    THRESHOLD,
+    HeldOut,
+    LeakShare,
+    ThresholdFigures,
+)
+from positionbias.results.result import Result
 
-__all__ = ["NO_RECALL", "PRECISION", "Calibration", "Rule", "calibrate", "enough", "held_out", "lowest"]
+__all__ = ["NO_RECALL", "PRECISION", "Calibration", "Rule", "calibrate", "calibration_results", "enough", "held_out", "lowest"]
 
 PRECISION = 0.9
 REPEATS = 20  # cross-validations, each with folds of its own
@@ -81,6 +91,41 @@ def calibrate(
     )
     there = at_threshold(labelled, math.inf if threshold is None else threshold)
     return Calibration(threshold, interval, there, at_threshold(labelled, -math.inf), figures)
+
+
+def calibration_results(
+    pairs: Sequence[Pair],
+    score: str,
+    *,
+    name: str,
+    precision: float = PRECISION,
+    rule: Rule = Rule.BOUND,
+    given: float | None = None,
+    seed: int = 1,
+) -> list[Result]:
+    """Return the prevalence, the threshold with its curve, the precision there, and that of a ``given`` threshold, of labelled pairs.
+
+    Raises:
+        SettingError: as ``calibrate``.
+    """
+    labelled = Labelled(
+        [pair.scores[score] for pair in pairs],
+        [bool(pair.label and pair.label.leaks) for pair in pairs],
+        [pair.test_id for pair in pairs],
+        [pair.weight for pair in pairs],
+    )
+    found = calibrate(labelled, precision=precision, rule=rule, seed=seed)
+
+    def share(measure: str, threshold: float | None, item: Share) -> Result:
+        figures = LeakShare(threshold=threshold, pairs=item.pairs, leaks=item.leaks)
+        return Result(measure, name, "", score, seed, item.value, item.interval, item.pairs, figures)
+
+    results = [
+        share(PREVALENCE, None, found.prevalence),
+        Result(THRESHOLD, name, "", score, seed, found.threshold, found.interval, len(labelled), found.figures),
+        share(PRECISION_AT, found.threshold, found.precision),
+    ]
+    return results if given is None else [*results, share(GIVEN_PRECISION, given, at_threshold(labelled, given))]
 
 
 def _threshold_interval(tally: Tally, precision: float, rule: Rule, seed: int, resamples: int) -> tuple[Interval | None, float]:

@@ -8,7 +8,7 @@ scores of the other as well.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Literal, get_args
 
@@ -17,9 +17,10 @@ import numpy as np
 from positionbias.core.errors import SettingError
 from positionbias.core.nearest import cosines
 from positionbias.core.progress import step
+from positionbias.core.settings import check_settings, setting
 from positionbias.leakage.lexical import LexicalSettings, Rarity, TermIndex, TextTerms, read_terms
 from positionbias.leakage.nearest import Encode, NearestSettings, encoded, encoded_blocks, nearest
-from positionbias.leakage.pairs import LEXICAL, SEMANTIC
+from positionbias.leakage.pairs import LEXICAL, SEMANTIC, Pair
 from positionbias.leakage.queries import FIELDS, FieldText, TrainSource, is_empty
 from positionbias.leakage.reformulation import guess_type
 
@@ -43,14 +44,21 @@ class FindSettings:
         SettingError: an unknown detector.
     """
 
-    detector: Detector = "both"
-    nearest: NearestSettings = field(default_factory=lambda: NearestSettings(floor=THRESHOLD))
+    detector: Detector = setting(
+        "both",
+        "Semantic: the cosine of an encoder's vectors. Lexical: the same words, or those that weigh most.",
+        choices=get_args(Detector),
+    )
+    nearest: NearestSettings = field(default_factory=NearestSettings)
     lexical: LexicalSettings = field(default_factory=LexicalSettings)
 
     def __post_init__(self) -> None:
-        if self.detector not in get_args(Detector):
-            known = ", ".join(get_args(Detector))
-            raise SettingError(f"--detector: wanted one of {known}; found {self.detector!r}; give one of these")
+        check_settings(self)
+
+    @property
+    def floor(self) -> float:
+        """The cosine from which a pair is found: the paper's where none is set."""
+        return THRESHOLD if self.nearest.floor is None else self.nearest.floor
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,13 @@ class FoundPair:
     def by_meaning(self) -> bool:
         """Whether the semantic detector found it."""
         return SEMANTIC in self.found_by
+
+    def as_pair(self) -> Pair:
+        """Return it as it is read back from a file."""
+        scores = {"cosine": self.cosine, "jaccard": self.jaccard, "containment": self.containment}
+        there = {name: score for name, score in scores.items() if score is not None}
+        texts = {self.field: self.test_text}
+        return Pair(self.train_id, self.test_id, there, self.train_text, texts, self.field, found_by=self.found_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +184,8 @@ class _Search:
         cosine: dict[Key, float] = {}
         if self.encode is not None and self.vectors is not None:
             reading = _Pass(source, "encoding")
-            near = nearest(self.vectors, encoded_blocks(reading, self.encode), self.settings.nearest)
+            wanted = replace(self.settings.nearest, floor=self.settings.floor)
+            near = nearest(self.vectors, encoded_blocks(reading, self.encode), wanted)
             for place, rank in np.argwhere(near.numbers >= 0).tolist():
                 key = int(near.numbers[place, rank]), place
                 by[key], cosine[key] = [SEMANTIC], float(near.scores[place, rank])
@@ -225,7 +241,7 @@ class _Search:
         self, source: str, train: tuple[str, str], terms: TextTerms, place: int, cosine: float | None, found_by: set[str]
     ) -> FoundPair:
         test, test_terms = self.texts[place], self.index.texts[place]
-        near = cosine is not None and cosine >= self.settings.nearest.floor
+        near = cosine is not None and cosine >= self.settings.floor
         return FoundPair(
             source,
             train[0],

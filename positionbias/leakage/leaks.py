@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.leakage.pairs import Pair
+from positionbias.results.leakage_pairs import QueriesRemoved
 
-__all__ = ["Cause", "Leaks", "check_threshold", "leaked_tests", "leaks"]
+__all__ = ["Cause", "Leaks", "check_threshold", "leaked_tests", "leaks", "removed_figures"]
 
 
 class Cause(StrEnum):
@@ -79,6 +80,12 @@ def leaks(
     if source is None and len(sources) > 1:
         raise InputError(f"wanted pairs of one source of training queries; found {_counted(sources)}; name one by --source")
     return found
+
+
+def removed_figures(left_out: Mapping[str, Any], found: Leaks) -> QueriesRemoved:
+    """Return what was removed from a collection: what its manifest says was left out, and why pairs count or do not."""
+    causes = {str(cause): found.set_aside[cause] for cause in Cause}
+    return QueriesRemoved.from_rows({**left_out, "test_queries_leaked": len(found.test_ids), "pairs": found.pairs, **causes})
 
 
 def _set_aside(pair: Pair, threshold: float | None, score: str, lexical: bool) -> Cause | None:

@@ -22,7 +22,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_settings, setting
 from positionbias.firststage.terms import words
 from positionbias.leakage.comparable import comparable
 
@@ -78,13 +78,23 @@ class LexicalSettings:
         SettingError: a number outside its range.
     """
 
-    jaccard: float = 0.6
-    containment: float = 1.0
+    jaccard: float = setting(
+        0.6,
+        "The Jaccard coefficient, by weight, from which words alone find a pair.",
+        above=0,
+        most=1,
+        wanted="a share above 0, to 1",
+    )
+    containment: float = setting(
+        1.0,
+        "The share of a test text's terms, by weight, that a training query must hold to be found.",
+        above=0,
+        most=1,
+        wanted="a share above 0, to 1",
+    )
 
     def __post_init__(self) -> None:
-        for name in ("jaccard", "containment"):
-            if not 0 < getattr(self, name) <= 1:
-                raise SettingError(f"--{name}: wanted a share above 0, to 1; found {getattr(self, name)}; give one of these")
+        check_settings(self)
 
 
 class TextTerms(NamedTuple):

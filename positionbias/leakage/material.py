@@ -17,8 +17,9 @@ from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.groups import group_queries
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
+from positionbias.core.settings import check_settings, setting
 from positionbias.leakage.leaks import check_threshold, leaks
-from positionbias.leakage.pairs import Pair
+from positionbias.leakage.pairs import SCORES, Pair
 from positionbias.leakage.queries import is_empty
 
 __all__ = ["Leaking", "Material", "MaterialSettings", "Source", "Topic", "leaking_queries", "read_material", "read_topics"]
@@ -36,18 +37,21 @@ class MaterialSettings:
         SettingError: a grade or depth below 1, a threshold that is no number.
     """
 
-    threshold: float | None = None
-    score: str = "cosine"
-    labelled_only: bool = False
-    relevant_from: int = 1
-    target_relevant_from: int = 1
-    train_depth: int = 100
+    threshold: float | None = setting(
+        None, "The score from which a pair without a label leaks. [default: all do]", metavar="SCORE"
+    )
+    score: str = setting("cosine", "Which score --threshold is of.", choices=SCORES)
+    labelled_only: bool = setting(
+        False,
+        "Only pairs that people labelled as leaks leak, as in the paper; the others keep their queries out of the filling.",
+    )
+    relevant_from: int = setting(1, "Grade from which a source's passage is relevant.", least=1)
+    target_relevant_from: int = setting(1, "Grade from which a target's passage is relevant.", least=1)
+    train_depth: int = setting(100, "Candidates of a query that negatives are drawn from.", least=1)
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
-        for name in ("relevant_from", "target_relevant_from", "train_depth"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
+        check_settings(self)
 
 
 class Topic(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.nearest import FEWEST_ROWS, Block, Neighbours, held_bytes, tile_rows
 from positionbias.core.nearest import nearest as search
+from positionbias.core.settings import check_settings, setting
 from positionbias.leakage.comparable import comparable
 
 __all__ = ["Encode", "NearestSettings", "encoded", "encoded_blocks", "nearest"]
@@ -23,23 +24,27 @@ _GIB = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class NearestSettings:
-    """``neighbours`` of each test vector (k), of a cosine of at least ``floor``; ``memory`` in GiB bounds what the search holds.
+    """``neighbours`` of each test vector (k), of a cosine of at least ``floor`` (None: of any); ``memory`` in GiB bounds what the search holds.
 
     Raises:
         SettingError: a number outside its range.
     """
 
-    neighbours: int = 100
-    floor: float = -1.0
-    memory: float = 1.0
+    neighbours: int = setting(100, "Training queries of a source for each text, by cosine.", least=1)
+    floor: float | None = setting(
+        None,
+        "The cosine from which a pair is found; the paper's is 0.91.",
+        least=-1,
+        most=1,
+        wanted="a cosine from -1 to 1",
+        absent="the encoder's own, of those whose cosines people labelled",
+        flags=("--threshold",),
+        metavar="COSINE",
+    )
+    memory: float = setting(1.0, "What the search by cosine may hold.", above=0, wanted="GiB above 0", metavar="GIB")
 
     def __post_init__(self) -> None:
-        if self.neighbours < 1:
-            raise SettingError(f"--neighbours: wanted at least 1; found {self.neighbours}; the paper's is 100")
-        if not -1 <= self.floor <= 1:
-            raise SettingError(f"--threshold: wanted a cosine from -1 to 1; found {self.floor}; give one of these")
-        if not 0 < self.memory < float("inf"):
-            raise SettingError(f"--memory: wanted GiB above 0; found {self.memory}; 1 serves thousands of test queries")
+        check_settings(self)
 
     def tile_rows(self, tests: int, dimension: int) -> int:
         """Training vectors a tile under ``memory``.
@@ -67,7 +72,8 @@ def nearest(tests: np.ndarray, blocks: Iterable[Block], settings: NearestSetting
     """
     settings = settings or NearestSettings()
     rows = settings.tile_rows(*tests.shape)
-    return search(tests, blocks, neighbours=settings.neighbours, rows=rows, floor=settings.floor)
+    floor = -1.0 if settings.floor is None else settings.floor
+    return search(tests, blocks, neighbours=settings.neighbours, rows=rows, floor=floor)
 
 
 def encoded(texts: Sequence[str], encode: Encode) -> np.ndarray:

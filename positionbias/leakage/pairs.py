@@ -158,7 +158,7 @@ def _tsv_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tuple
 
 
 def _bad(path: Path, line: int, wanted: str, found: str) -> InputError:
-    return bad_input(path, line=line, wanted=wanted, found=found, do="mend the line")
+    return bad_input(path, line=line, wanted=wanted, found=found, do="fix the line")
 
 
 def _pair(path: Path, line: int, given: Record) -> Pair:

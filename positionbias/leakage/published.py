@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from positionbias.leakage.labels import DIFFERENT
 from positionbias.results.leakage import OFFSET, RANK, SCORE, WITH, WITHOUT
 from positionbias.results.leakage_pairs import (
+    PAPER,
     CandidateCounts,
     LabelCounts,
     PublishedReview,
@@ -20,7 +21,6 @@ from positionbias.results.result import Facts
 
 __all__ = ["CELLS", "CONDITIONS", "PAPER", "TARGETS", "published_candidates", "published_review", "target_of"]
 
-PAPER = "How Train–Test Leakage Affects Zero-shot Retrieval (SPIRE 2022)"
 TARGETS = ("Robust04", "Core 2017", "Core 2018")  # as Table 1 writes them
 CONDITIONS = {"no": "no leakage", "msm": "MSM leakage", "test": "test leakage"}  # kind of training set → what results say of it
 

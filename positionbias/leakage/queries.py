@@ -88,7 +88,7 @@ def read_query_lines(path: Path | str) -> Iterator[tuple[str, str]]:
             query_id = columns[0].strip()
             if len(columns) != 2 or not query_id:
                 found = "no id" if not query_id else "no tab" if len(columns) == 1 else f"{len(columns)} columns"
-                raise block.bad_line(number, wanted="a query: id, tab, text", found=found, do="mend or drop the line")
+                raise block.bad_line(number, wanted="a query: id, tab, text", found=found, do="fix or drop the line")
             yield query_id, columns[1].strip()
     if none:
         raise bad_input(path, wanted="queries: id, tab, text", found="none", do="check the path")

@@ -12,12 +12,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.interval import Interval
 from positionbias.leakage.agreement import Agreement, cohens_kappa
 from positionbias.leakage.labels import LABELS, Label
 from positionbias.leakage.pairs import Ids, Pair, best_by_pair, read_pairs
-from positionbias.results.leakage_pairs import ReviewedPairs
+from positionbias.results.figures import Figures
+from positionbias.results.leakage_pairs import (
+    KAPPA,
+    LABEL_COUNTS,
+    REVIEWED,
+    KappaFigures,
+    LabelCounts,
+    ReviewedPairs,
+    ReviewFigures,
+)
+from positionbias.results.result import Result
 
-__all__ = ["PER_TEST", "Review", "most_similar", "read_sheet", "review"]
+__all__ = ["PER_TEST", "Review", "most_similar", "read_sheet", "review", "review_results"]
 
 PER_TEST = 5  # the paper's
 
@@ -122,3 +133,23 @@ def _kappa(
 ) -> Agreement:
     first, second = ([of(sheet[ids]) for ids in both] for sheet in labelled)
     return cohens_kappa(first, second, [ids.test_id for ids in both], seed=seed)
+
+
+def review_results(found: Review, name: str, seed: int, pairs: int) -> list[Result]:
+    """Return the tables of a review of so many ``pairs``, and kappa where two people reviewed; the first value is the share that leaks."""
+
+    def result(measure: str, value: float | None, interval: Interval | None, count: int, figures: Figures) -> Result:
+        return Result(measure, name, "", "by hand", seed, value, interval, count, figures)
+
+    labelled, disagreed = found.true.pairs + found.false.pairs, len(found.disagreed)
+    unlabelled = pairs - labelled - disagreed
+    figures = ReviewFigures(true=found.true, false=found.false, disagreed=disagreed, without_label=unlabelled)
+    results = [
+        result(REVIEWED, found.true.pairs / labelled if labelled else None, None, labelled, figures),
+        result(LABEL_COUNTS, None, None, labelled, LabelCounts(rows=found.by_label)),
+    ]
+    for what, kappa in (("labels", found.kappa), ("leak or not", found.kappa_leak)):
+        if kappa is not None:
+            shares = KappaFigures(observed=kappa.observed, expected=kappa.expected, pairs=kappa.pairs)
+            results.append(result(f"{KAPPA}{what}", kappa.kappa, kappa.interval, kappa.pairs, shares))
+    return results

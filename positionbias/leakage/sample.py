@@ -7,14 +7,17 @@ ids) are smallest, and each stands for the stratum's pairs over its drawn ones: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.seeds import key64
-from positionbias.leakage.pairs import Pair, best_by_pair
+from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.leakage.pairs import SCORES, Pair, best_by_pair
+from positionbias.results.leakage_pairs import SAMPLE, SampleFigures
+from positionbias.results.result import Result
 
-__all__ = ["SampleSettings", "Stratum", "stratified_sample"]
+__all__ = ["SampleSettings", "Stratum", "sample_result", "stratified_sample"]
 
 PURPOSE = "leakage sample"
 
@@ -27,17 +30,14 @@ class SampleSettings:
         SettingError: a setting outside its range.
     """
 
-    pairs: int = 100
-    above: float = 0.8
-    strata: int = 10
-    score: str = "cosine"
-    seed: int = 1
+    pairs: int = setting(100, "Pairs to draw.")
+    above: float = setting(0.8, "The lowest score of a pair.", least=0, below=1, wanted="a score from 0 to below 1")
+    strata: int = setting(10, "Parts of equal width, from --above to 1.", least=1)
+    score: str = setting("cosine", "What similar means.", choices=SCORES)
+    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
-        if not 0 <= self.above < 1:
-            raise SettingError(f"--above: wanted a score from 0 to below 1; found {self.above:g}; 0.8 is the paper's")
-        if self.strata < 1:
-            raise SettingError(f"--strata: wanted a number from 1; found {self.strata}")
+        check_settings(self)
         if self.pairs < self.strata:
             raise SettingError(
                 f"--pairs: wanted at least one a stratum, {self.strata}; found {self.pairs}; raise it, or lower --strata"
@@ -84,6 +84,17 @@ def stratified_sample(pairs: Iterable[Pair], settings: SampleSettings) -> tuple[
         for low, high, part, count in zip(edges, edges[1:], held, counts, strict=False)
     ]
     return sorted(drawn, key=lambda pair: key[pair.ids]), strata
+
+
+def sample_result(name: str, strata: Sequence[Stratum], settings: SampleSettings) -> Result:
+    """Return how many pairs there are, and how many were drawn, in each stratum."""
+    rows: dict[str, str] = {}
+    for part in strata:
+        where = f"{part.low:.3f} to {part.high:.3f}"
+        rows |= {f"{where} pairs": f"{part.pairs:,}", f"{where} drawn": f"{part.drawn:,}"}
+    drawn = sum(part.drawn for part in strata)
+    figures = SampleFigures(score=settings.score, rows=rows, drawn=drawn)
+    return Result(SAMPLE, name, "", settings.score, settings.seed, float(drawn), None, drawn, figures)
 
 
 def _shared_out(there: list[int], wanted: int) -> list[int]:

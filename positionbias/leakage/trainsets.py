@@ -28,10 +28,11 @@ import numpy as np
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import TrainingGroup
 from positionbias.core.seeds import below, keys64
+from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
 from positionbias.leakage.material import Material, Source, Topic
 from positionbias.results.leakage import DrawnSet
 
-__all__ = ["KINDS", "SIZES", "Kind", "LeakedSet", "LeakedSettings", "check_set", "leaked_groups", "leaked_number"]
+__all__ = ["KINDS", "SIZES", "Kind", "LeakedGrid", "LeakedSet", "LeakedSettings", "check_set", "leaked_groups", "leaked_number"]
 
 Kind = Literal["no", "msm", "test"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -47,25 +48,22 @@ class LeakedSettings:
         SettingError: an unknown kind, a size that is odd or below 2, both a number and a share, or one out of its range.
     """
 
-    kind: Kind
-    instances: int
-    seed: int = 1
-    leaked_queries: int | None = None
-    leaked_share: float | None = None
+    kind: Kind = required_setting("Kind of the set.", choices=KINDS)
+    instances: int = required_setting("Size of the set, two instances a query.", flags=("--size",))
+    seed: int = seed_setting()
+    leaked_queries: int | None = setting(None, "Queries that leak.", least=1, do="raise it; without leakage: --kind no")
+    leaked_share: float | None = setting(
+        None, "The share of the set that leaks.", above=0, most=1, wanted="a share above 0, to 1"
+    )
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise SettingError(f"--kind: wanted one of {', '.join(KINDS)}; found {self.kind!r}; give one of these")
+        check_settings(self)
         if self.instances < 2 or self.instances % 2:
             raise SettingError(
                 f"--size: wanted an even number of instances, two a query; found {self.instances:,}; give another"
             )
         if self.leaked_queries is not None and self.leaked_share is not None:
             raise SettingError("--leaked-queries, --leaked-share: wanted one of the two; found both; drop one")
-        if self.leaked_queries is not None and self.leaked_queries < 1:
-            raise SettingError(f"--leaked-queries: wanted at least 1; found {self.leaked_queries}; without leakage: --kind no")
-        if self.leaked_share is not None and not 0 < self.leaked_share <= 1:
-            raise SettingError(f"--leaked-share: wanted a share above 0, to 1; found {self.leaked_share:g}; give another")
 
     @property
     def queries(self) -> int:
@@ -76,6 +74,38 @@ class LeakedSettings:
     def name(self) -> str:
         """What tells a set from the others of its material."""
         return f"{self.kind}-{self.instances}-{self.seed}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakedGrid:
+    """Which sets are drawn: each kind in each size with each seed."""
+
+    kinds: Sequence[Kind] = setting(
+        (),
+        "No leakage; training queries that leak; the test queries themselves. May be given again. [default: all three]",
+        flags=("--kind",),
+    )
+    sizes: Sequence[int] = setting(
+        (),
+        "Two instances a query. May be given again. [default: 1000, doubling to 128000]",
+        flags=("--size",),
+        metavar="INSTANCES",
+    )
+    seeds: int = setting(5, "How many seeds, from --seed on.", least=1)
+    seed: int = seed_setting()
+    leaked_share: float | None = setting(None, "Or the share of each size that leaks.", metavar="0..1")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def sets(self, leaked_queries: int | None = None) -> list[LeakedSettings]:
+        """Return the sets by kind, size and seed; ``leaked_queries`` is the same for all sizes."""
+        return [
+            LeakedSettings(kind, size, seed, leaked_queries, self.leaked_share)
+            for kind in self.kinds or KINDS
+            for size in self.sizes or SIZES
+            for seed in range(self.seed, self.seed + self.seeds)
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from positionbias.core.errors import SettingError
+from positionbias.core.settings import Setting
 from positionbias.models.shapes import (
     BertCatConfig,
     BertDotConfig,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS",
+    "READ_AS",
     "Beginning",
     "Kind",
     "begins_with",
@@ -148,6 +150,11 @@ KINDS = {
         "The T5 to start from, decoder and all: a folder, or a Hugging Face id.",
     ),
 }
+READ_AS = Setting(
+    "What the model is, where its files do not say: bi-encoder for a plain encoder, mono_t5 for a T5.",
+    choices=("cross-encoder", "bi-encoder", "multi-vector", "sparse", *KINDS),
+    absent="what its files say",
+)
 
 
 def kind_named(name: str) -> Kind:

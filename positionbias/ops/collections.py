@@ -12,8 +12,7 @@ from positionbias.core.places import CollectionLike, output_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.positions.place import Placing
-from positionbias.positions.select import Selection
+from positionbias.positions.settings import Placing, Selection
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection

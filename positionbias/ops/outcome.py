@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from positionbias.core.places import Place, output_place
 from positionbias.core.progress import say
-from positionbias.results.result import Result, save_results
 
-__all__ = ["Measurements", "Read", "results_of", "save_if_asked"]
+if TYPE_CHECKING:
+    from positionbias.core.manifest import Manifest
+    from positionbias.results.result import Result
+
+__all__ = ["Measurements", "Read", "refuse_outputs", "results_of", "save_if_asked", "text_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +25,20 @@ class Read:
     path: Path
     checksum: str
 
+    @staticmethod
+    def file(role: str, path: Path) -> Read:
+        """Return a file as an input."""
+        from positionbias.core.files import sha256_file
+
+        return Read(role, path, sha256_file(path))
+
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
     """The results of an operation, and what made them.
 
-    ``packages`` are those whose versions the results depend on; ``host`` is what comparisons skip (workers, engine).
+    ``packages`` are those whose versions the results depend on; ``host`` is what comparisons skip (workers, engine). ``content`` is what the
+    manifest counts; ``form`` names their text where their payload has several; ``remarks`` are lines that stand below it and in no result.
     """
 
     results: Sequence[Result]
@@ -40,11 +51,14 @@ class Measurements:
     notes: Sequence[str] = ()
     packages: Sequence[str] = ()
     host: Mapping[str, Any] = field(default_factory=dict)
+    content: Mapping[str, Any] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
+    form: str = ""
 
     def __str__(self) -> str:
         from positionbias.report.text import text_of
 
-        return text_of(self.results)
+        return "\n".join([text_of(self.results, self.form), *self.remarks])
 
     def save(self, out: Place, *, overwrite: bool = False) -> Path:
         """Write the results as a folder, for reports; return where it stands.
@@ -52,23 +66,42 @@ class Measurements:
         Raises:
             OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
         """
-        from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
+        from positionbias.results.result import save_results
 
         place = output_place(out)
-        manifest = Manifest(
+        save_results(place, self.results, self.manifest(place), overwrite=overwrite)
+        return place
+
+    def manifest(self, place: Path) -> Manifest:
+        """Return the manifest of these results in a folder at ``place``."""
+        from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
+
+        return Manifest(
             kind="results",
             name=self.name or place.name,
             command=self.command,
             settings=self.settings,
             seed=self.seed,
             inputs=tuple(input_ref(item.role, item.path, item.checksum, artefact=place) for item in self.read),
+            content=self.content,
             licence=self.licence,
             notes=tuple(self.notes),
             versions=package_versions(*self.packages),
             provenance=provenance(**self.host),
         )
-        save_results(place, self.results, manifest, overwrite=overwrite)
-        return place
+
+
+def refuse_outputs(*outputs: Place | None, overwrite: bool) -> None:
+    """Refuse outputs that are there, before the work begins.
+
+    Raises:
+        OutputExistsError: something stands at one of them, and ``overwrite`` is false or it is not ours.
+    """
+    from positionbias.core.publish import refuse_existing
+
+    for out in outputs:
+        if out is not None:
+            refuse_existing(output_place(out), overwrite=overwrite)
 
 
 def save_if_asked(found: Measurements, out: Place | None, *, overwrite: bool) -> Measurements:
@@ -100,3 +133,10 @@ def results_of(outcome: Any) -> Sequence[Result]:
     from positionbias.text.statistics import collection_counts
 
     return collection_counts(outcome)
+
+
+def text_of(outcome: Any) -> str:
+    """Return what an operation gave back as text for a terminal."""
+    from positionbias.report.text import text_of as text_of_results
+
+    return str(outcome) if isinstance(outcome, Measurements) else text_of_results(results_of(outcome))

@@ -12,7 +12,7 @@ from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Measurements, Read, save_if_asked
-from positionbias.positions.histogram import HistogramOptions
+from positionbias.positions.settings import HistogramOptions
 
 __all__ = ["histogram"]
 

@@ -21,10 +21,8 @@ from positionbias.core.records import Answer, Qrel, Query
 from positionbias.core.seeds import key64
 from positionbias.planted.grammar import PlantedQuery
 
-__all__ = ["DEFAULT_CLICK_RATE", "MOST_ANSWERS", "PASSED_OVER", "TRUE", "Clicked", "add_clicks", "clicked"]
+__all__ = ["PASSED_OVER", "TRUE", "Clicked", "add_clicks", "clicked"]
 
-DEFAULT_CLICK_RATE = 0.3
-MOST_ANSWERS = 9
 TRUE, PASSED_OVER = "true", "passed-over"
 
 

@@ -6,15 +6,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from positionbias.core.errors import SettingError
-from positionbias.planted.clicks import DEFAULT_CLICK_RATE, MOST_ANSWERS
+from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.planted.fresh import FRESH
 from positionbias.planted.grammar import FIRST_NAMES, SECOND_NAMES
 from positionbias.planted.leaks import MOST_PER_QUERY
 
 __all__ = ["DEFAULT_FRONT_LOADING", "SPLITS", "THINGS", "PlantedSettings"]
 
-DEFAULT_FRONT_LOADING = 0.7
+DEFAULT_FRONT_LOADING, DEFAULT_CLICK_RATE = 0.7, 0.3
+MOST_ANSWERS = 9
 THINGS = len(FIRST_NAMES) * len(SECOND_NAMES)
+MOST_QUERIES = THINGS // 2
 SPLITS = ("train", "validation", "test")
 
 
@@ -30,28 +32,58 @@ class PlantedSettings:
     answers, and nobody clicks.
     """
 
-    front_loading: float = DEFAULT_FRONT_LOADING
-    queries: int = 14_000
-    passages: int = 112_000
+    front_loading: float = setting(
+        DEFAULT_FRONT_LOADING,
+        "How strongly answers sit in front: 0 uniform, 1 strongest; the default is about as in MS MARCO.",
+        least=0,
+        most=1,
+        metavar="0..1",
+        do="0 is uniform",
+    )
+    queries: int = setting(
+        14_000,
+        "Queries in all, over the three splits.",
+        least=20,
+        most=MOST_QUERIES,
+        wanted=f"20 to {MOST_QUERIES:,} (half of the names there are)",
+        metavar="N",
+    )
+    passages: int = setting(112_000, "Passages in all.", metavar="N")
     validation_share: float = 0.03
     test_share: float = 0.22
     sentences: tuple[int, int] = (3, 5)
-    seed: int = 1
-    leaked_queries: int = 0
-    fresh_queries: int = 0
-    paraphrased: bool = False
-    answers_each: int = 0
-    click_rate: float = DEFAULT_CLICK_RATE
+    seed: int = seed_setting()
+    leaked_queries: int = setting(
+        0,
+        "Training queries more, each a near-duplicate of a test query; the true pairs stand in the collection as pairs.jsonl.",
+        metavar="N",
+    )
+    fresh_queries: int = setting(
+        0,
+        "A split fresh of N queries more, for posbias contamination suspect: like the test queries, and trained on by nobody.",
+        metavar="N",
+    )
+    paraphrased: bool = setting(False, "A split paraphrased: the test queries in other words, with their ids and judgements.")
+    answers_each: int = setting(
+        0,
+        "N passages answer each query, and only some were clicked: judgements are clicks, and the sets true and passed-over stand beside.",
+        metavar="N",
+    )
+    click_rate: float = setting(
+        DEFAULT_CLICK_RATE,
+        "The chance that a passage that answers was clicked.",
+        above=0,
+        below=1,
+        wanted="a chance above 0 and below 1",
+        metavar="0..1",
+    )
 
     def __post_init__(self) -> None:
-        if not 0 <= self.front_loading <= 1:
-            raise SettingError(f"--front-loading: wanted a number from 0 to 1; found {self.front_loading}; 0 is uniform")
-        most = THINGS // 2
-        if not 20 <= self.queries <= most:
-            raise SettingError(f"--queries: wanted 20 to {most:,} (half of the names there are); found {self.queries:,}")
-        if not 0 <= self.fresh_queries <= most - self.queries:
+        check_settings(self)
+        most = MOST_QUERIES - self.queries
+        if not 0 <= self.fresh_queries <= most:
             raise SettingError(
-                f"--fresh-queries: wanted 0 to {most - self.queries:,} (half of the names there are, less --queries); found {self.fresh_queries:,}"
+                f"--fresh-queries: wanted 0 to {most:,} (half of the names there are, less --queries); found {self.fresh_queries:,}"
             )
         if self.paraphrased and self.leaked_queries:
             raise SettingError(
@@ -83,8 +115,6 @@ class PlantedSettings:
             raise SettingError(
                 f"--answers-each: wanted 2 to {MOST_ANSWERS} passages that answer a query; found {found}; 0 is one, and no clicks"
             )
-        if not 0 < self.click_rate < 1:
-            raise SettingError(f"--click-rate: wanted a chance above 0 and below 1; found {self.click_rate:g}; give another")
         if not self.answers_each:
             if self.click_rate != DEFAULT_CLICK_RATE:
                 raise SettingError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.reliability_results import task_figures
+from positionbias.pooling.settings import CoverageSettings
 from positionbias.pooling.systems import kinds_of
 from positionbias.results.payloads import PerQuery
 from positionbias.results.pools import COVERAGE, FOUND, FOUND_ALONE, TASK, CoverageFigures
@@ -51,9 +52,10 @@ def coverage(runs: JudgedRuns, depths: Sequence[int], *, level: int = 1) -> Cove
     )
 
 
-def coverage_results(runs: JudgedRuns, *, collection: str, depth: int = 10, deepest: int = 100, level: int = 1) -> list[Result]:
+def coverage_results(runs: JudgedRuns, settings: CoverageSettings, *, collection: str) -> list[Result]:
     """Return the collection, each kind's curve to ``deepest`` (value: found at ``depth``), and counts by query at ``depth``."""
-    last = min(deepest, runs.places.shape[2])
+    depth, level = settings.depth, settings.relevant_from
+    last = min(settings.deepest, runs.places.shape[2])
     counted = coverage(runs, range(1, max(last, depth) + 1), level=level)
     place = depth - 1
     kept = [at for at in BY_QUERY if at in counted.depths]

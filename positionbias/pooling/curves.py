@@ -9,10 +9,11 @@ import numpy as np
 
 from positionbias.pooling.change_interval import change_of
 from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.pools import PoolSettings, pool_kinds
+from positionbias.pooling.pools import pool_kinds
 from positionbias.pooling.reliability import Reliability, reliability
 from positionbias.pooling.reliability_results import average
 from positionbias.pooling.scores import PoolMeasure
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.systems import groups_of, kinds_of
 from positionbias.results.pools import CURVES, CurveFigures, ends_of, systems_under
 from positionbias.results.result import Result

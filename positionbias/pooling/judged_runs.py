@@ -16,11 +16,11 @@ import numpy as np
 from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
+from positionbias.pooling.settings import DEEPEST
 from positionbias.pooling.systems import System
 
-__all__ = ["DEEPEST", "NOT_RETRIEVED", "JudgedRuns", "judge_runs"]
+__all__ = ["NOT_RETRIEVED", "JudgedRuns", "judge_runs"]
 
-DEEPEST = 1_000  # ranks of a run that are read, as in TREC [decision]
 NOT_RETRIEVED = np.iinfo(np.uint16).max
 
 

@@ -26,8 +26,9 @@ from positionbias.core.progress import step
 from positionbias.pooling.exchange import ENOUGH, exchange_of, exchanged
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.kind_rule import GAP, LEVEL, Rule
-from positionbias.pooling.pools import PoolSettings, draw_pools, gold_pool, pool_kinds
+from positionbias.pooling.pools import draw_pools, gold_pool, pool_kinds
 from positionbias.pooling.scores import PoolMeasure, score_pools
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.systems import System, groups_of, kinds_of
 from positionbias.results.pools import Contrast, KindFigures
 

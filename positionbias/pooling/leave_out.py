@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.pools import PoolSettings, gold_pool
+from positionbias.pooling.pools import gold_pool
 from positionbias.pooling.scores import PoolMeasure, score_pools
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.systems import kinds_of
 from positionbias.results.pools import LEFT_OUT, LEFT_OUT_BY, LeftOutByKind, LeftOutFigures, LeftOutRun, Moved
 from positionbias.results.result import Result

@@ -11,49 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.seeds import generator
-from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns
+from positionbias.pooling.judged_runs import JudgedRuns
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.systems import System, groups_of, kinds_of
 
-__all__ = ["NOTES", "DrawnPools", "PoolSettings", "draw_groups", "draw_pools", "gold_pool", "pool_kinds"]
+__all__ = ["NOTES", "DrawnPools", "draw_groups", "draw_pools", "gold_pool", "pool_kinds"]
 
-GOLDS = ("pool", "all")
 NOTES = (
     "Half of a kind's groups feed a pool, rounded down; a drawn group's runs of other kinds are not tested [decision].",
     "What is not in a pool counts as not relevant; every mean is over all judged queries [decision].",
 )  # what a manifest says of drawn pools
 RESERVED = ("all", "gold")  # the test set of every kind, and what pools are held against
-
-
-@dataclass(frozen=True, slots=True)
-class PoolSettings:
-    """How pools are made: their depth, how many are drawn of each kind, the gold that they are held against, the key of the draws.
-
-    ``gold`` "pool": the judgements in the pool of all runs, to ``gold_depth`` (default: ``depth``); "all": every judgement. ``groups``: how many
-    groups feed a pool; None: half.
-
-    Raises:
-        SettingError: a number outside its range; the message names the flag.
-    """
-
-    depth: int = 10
-    pools: int = 10
-    gold: str = "pool"
-    seed: int = 1
-    gold_depth: int | None = None
-    groups: int | None = None
-
-    def __post_init__(self) -> None:
-        for flag, value in (("--depth", self.depth), ("--gold-depth", self.gold_depth)):
-            if value is not None and not 0 < value < NOT_RETRIEVED:
-                raise SettingError(f"{flag}: wanted a pool depth of 1 to {NOT_RETRIEVED - 1:,}; found {value}; give another")
-        if self.pools < 1:
-            raise SettingError(f"--pools: wanted at least one pool; found {self.pools}; give a larger number")
-        if self.gold not in GOLDS:
-            raise SettingError(f"--gold: wanted one of {', '.join(GOLDS)}; found {self.gold!r}; give one of these")
-        if self.groups is not None and self.groups < 1:
-            raise SettingError(f"--groups: wanted at least one group; found {self.groups}; give a larger number")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from positionbias.core.records import Qrel
-from positionbias.pooling.pools import PoolSettings
+from positionbias.pooling.settings import PoolSettings
 from positionbias.results.pools import ALL
 from positionbias.results.published import PublishedCell, under_pools
 

@@ -11,10 +11,10 @@ from positionbias.core.interval import Interval
 from positionbias.core.seeds import generator
 from positionbias.pooling.change_interval import change_of
 from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.pools import PoolSettings
 from positionbias.pooling.reliability import Reliability, reliability
 from positionbias.pooling.reliability_results import average
 from positionbias.pooling.scores import PoolMeasure
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.systems import System, groups_of, kinds_of
 from positionbias.results.pools import RELABELLED, RelabelledFigures, Spread, systems_under
 from positionbias.results.result import Result
@@ -26,11 +26,9 @@ def relabel(systems: Sequence[System], share: float, number: int, seed: int) -> 
     """The systems with the kind of round(share · systems) of them, drawn by (seed, number), changed to another one, drawn alike.
 
     Raises:
-        SettingError: a share outside 0 … 1, or one kind only.
+        SettingError: one kind only.
     """
     kinds = kinds_of(systems)
-    if not 0 <= share <= 1:
-        raise SettingError(f"--relabel: wanted a share from 0 to 1; found {share}; give another")
     if len(kinds) < 2:
         raise SettingError(f"--relabel: wanted two or more kinds; found {', '.join(kinds)}; check the column kind")
     random = generator(seed, "relabelled", number)
@@ -46,8 +44,8 @@ def relabelled(
     measures: Sequence[PoolMeasure],
     settings: PoolSettings,
     *,
-    share: float = 0.1,
-    repeats: int = 20,
+    share: float,
+    repeats: int,
     level: int = 1,
 ) -> list[Reliability]:
     """``reliability`` with other labels, ``repeats`` times: fewer where a draw leaves one kind only, or no kind with two groups."""

@@ -15,8 +15,9 @@ from positionbias.core.progress import step
 from positionbias.evaluation.system_order import order_by_ap, order_by_kendall
 from positionbias.evaluation.told_apart import share_of_pairs, told_apart
 from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.pools import DrawnPools, PoolSettings, draw_pools, gold_pool, pool_kinds
+from positionbias.pooling.pools import DrawnPools, draw_pools, gold_pool, pool_kinds
 from positionbias.pooling.scores import PoolMeasure, judged_shares, residual_weights, residuals, score_pools
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.systems import groups_of, kinds_of
 from positionbias.results.pools import ALL
 

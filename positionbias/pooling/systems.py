@@ -13,7 +13,18 @@ from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.run import Run, read_run
 
-__all__ = ["RunFiles", "System", "find_runs", "groups_of", "kinds_of", "read_runs", "read_systems", "run_name", "runs_checksum"]
+__all__ = [
+    "RunFiles",
+    "System",
+    "find_runs",
+    "groups_of",
+    "kinds_of",
+    "read_runs",
+    "read_systems",
+    "run_name",
+    "run_paths",
+    "runs_checksum",
+]
 
 COLUMNS = ("run", "group", "kind")
 _PACKED = (".gz", ".zst")
@@ -39,7 +50,7 @@ def groups_of(systems: Sequence[System], kind: str) -> tuple[str, ...]:
 
 
 def read_systems(path: Path | str) -> list[System]:
-    """Read lines of columns parted by tabs, the first line naming them: run, group and kind, in any order; others are not used.
+    """Read tab-separated lines, the first naming the columns: run, group and kind, in any order; others are not used.
 
     Raises:
         InputError: no such columns, a line of another width or with an empty one of the three (numbered), a run twice, no line.
@@ -52,7 +63,7 @@ def read_systems(path: Path | str) -> list[System]:
     for number, row in names:
         if len(row) != len(header[1]):
             wanted = f"{len(header[1])} columns, as the first line has"
-            raise bad_input(path, line=number, wanted=wanted, found=f"{len(row)}", do="mend or drop the line")
+            raise bad_input(path, line=number, wanted=wanted, found=f"{len(row)}", do="fix or drop the line")
         system = System(*(row[place].strip() for place in places))
         for column, value in zip(COLUMNS, system, strict=True):
             if not value:
@@ -79,7 +90,7 @@ def _places(header: Sequence[str], path: Path) -> list[int]:
     for column in COLUMNS:
         if names.count(column) != 1:
             found = ", ".join(names) if column not in names else f"{column} more than once"
-            do = "name the columns in the first line, parted by tabs"
+            do = "name the columns in the first line, tab-separated"
             raise bad_input(path, line=1, wanted=f"columns {', '.join(COLUMNS)}", found=found, do=do)
     return [names.index(column) for column in COLUMNS]
 
@@ -104,7 +115,7 @@ def run_name(path: Path) -> str:
 
 
 def find_runs(folder: Path | str, systems: Sequence[System], *, table: Path | str) -> RunFiles:
-    """The runs in a folder (``NAME``, ``NAME.run``, ``NAME.run.gz`` …) by the systems of ``table``; hidden files and manifests are passed over.
+    """The runs in a folder (``NAME``, ``NAME.run``, ``NAME.run.gz`` …) by the systems of ``table``; hidden files and manifests are skipped.
 
     A file is also found by its whole name without ``.gz``, where a run's own name ends as a file's would.
 

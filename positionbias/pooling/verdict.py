@@ -20,7 +20,8 @@ from positionbias.pooling.bounds import Bounds, difference_bounds, score_bounds
 from positionbias.pooling.guesses import Guess, Reductions, expected_reductions, guess_by_rank, guess_from_pool, new_documents
 from positionbias.pooling.open_runs import DEEPEST_OPEN, OpenRuns
 from positionbias.pooling.prediction import Calibration, calibrated, draw_scores, errors_left_out, learn
-from positionbias.pooling.scores import PoolMeasure
+from positionbias.pooling.scores import PoolMeasure, pool_measures
+from positionbias.pooling.settings import VerdictSettings
 from positionbias.results.pool_verdict import RunAnswer
 
 __all__ = ["DEEP", "SURE", "MeasureVerdict", "Orders", "RunVerdict", "open_depth", "verdict"]
@@ -103,29 +104,27 @@ def open_depth(measures: Sequence[PoolMeasure], depth: int) -> int:
     return max([depth, *(measure.cutoff or DEEPEST_OPEN for measure in measures)])
 
 
-def verdict(new: OpenRuns, measures: Sequence[PoolMeasure], *, depth: int = 10, level: int = 1, seed: int = 1) -> RunVerdict:
+def verdict(new: OpenRuns, settings: VerdictSettings) -> RunVerdict:
     """Judge the last of ``new``'s runs by what the others teach; where fewer than four groups teach anything, or more of it is unjudged than of any left-out
     run, by what its judged depth allows.
-
-    ``level`` is the grade from which a document is relevant for RBP (p = 0.8) beside the measures.
 
     Raises:
         SettingError: a measure without known bounds.
     """
-    runs, run = new.runs, len(new.runs.systems) - 1
+    runs, run, depth, seed = new.runs, len(new.runs.systems) - 1, settings.depth, settings.seed
     pool = new.without([run], new.known, deep=new.judged_below(run) >= DEEP)
     learned = learn(pool)
     unseen = new_documents(new, run)
     beyond = learned is not None and learned.is_beyond(unseen)
     predicted = guess_from_pool(unseen, runs.systems[run].run, learned, seed) if learned and not beyond else None
     found = []
-    for measure in measures:
+    for measure in pool_measures(settings.measures, settings.relevant_from):
         calibration = calibrated(errors_left_out(pool, learned, measure, seed)) if learned and predicted else None
         guess = predicted if predicted and calibration else guess_by_rank(new, run, unseen, seed)
         obstacle = None if calibration else _obstacle(run, known=learned is not None, beyond=beyond)
         found.append(replace(_by_measure(new, run, guess, measure, calibration), obstacle=obstacle))
     top, known = runs.places[:, :, :depth], new.known_places
-    relevant = np.concatenate([new.grades >= level, [False, False]])
+    relevant = np.concatenate([new.grades >= settings.relevant_from, [False, False]])
     return RunVerdict(
         new,
         depth,

@@ -20,7 +20,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.records import Answer, Passage
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.expectation import Spans
-from positionbias.positions.locate import BY_OFFSETS, OUTCOMES, Located, Matching, Span, TokenisedPassage, check_span, locate
+from positionbias.positions.locate import BY_OFFSETS, OUTCOMES, Located, Span, TokenisedPassage, check_span, locate
+from positionbias.positions.settings import Matching
 
 __all__ = [
     "SHARD_PASSAGES",

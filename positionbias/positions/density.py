@@ -18,12 +18,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json
 from positionbias.core.seeds import key64
-from positionbias.results.result import RESULTS
 
 __all__ = ["Density", "read_density"]
 
@@ -90,6 +87,8 @@ class Density:
     def cumulative(self, x: float) -> float:
         """How much of the density lies below ``x``."""
         if self.shape == "histogram":
+            import numpy as np
+
             sums = np.cumsum([0.0, *self.counts])
             return float(np.interp(x, self.edges, sums / sums[-1]))
         if self.shape == "end":
@@ -132,6 +131,8 @@ def read_density(path: Path | str) -> Density:
         InputError: not such a file, or one of several histograms.
         SettingError: as ``Density``.
     """
+    from positionbias.results.result import RESULTS
+
     path = Path(path) / RESULTS if Path(path).is_dir() else Path(path)
     record = read_json(path, what="a histogram")
     found = [record] if _has_bins(record) else _payloads(record)

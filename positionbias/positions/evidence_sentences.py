@@ -26,7 +26,8 @@ from positionbias.core.records import relevant_passages
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import SHARD_PASSAGES, AnswerShard, answer_shards, answers_by_query
-from positionbias.positions.locate import Matching, locate
+from positionbias.positions.locate import locate
+from positionbias.positions.settings import Matching
 from positionbias.text.sentences import NOT_ONE_SENTENCE, TOO_FEW, sentence_holding
 from positionbias.text.words import sentence_starts
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from positionbias.positions.locate import Matches
+from positionbias.positions.settings import Matches
 
 __all__ = ["TENTH", "FIFTH", "MEAN", "Spans", "expected_moments", "moments", "rotated_histograms", "select"]
 

@@ -7,9 +7,9 @@ worked out in ``positionbias.positions.expectation``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -17,39 +17,17 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.progress import track
-from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import AnswerCounts, locate_split
 from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans
-from positionbias.positions.locate import Matching
+from positionbias.positions.settings import HistogramOptions
 from positionbias.positions.sums import ShardToSum, SumOptions, Sums, add_sums, resampled_passages, sum_shard
 from positionbias.results.payloads import PositionHistogram
 from positionbias.results.result import Result
 
-__all__ = ["HistogramOptions", "MEASURE", "position_histogram", "splits_with_answers"]
+__all__ = ["MEASURE", "position_histogram", "splits_with_answers"]
 
 MEASURE = "answer positions"
-
-Point = Literal["start", "midpoint"]
-POINTS: tuple[Point, ...] = ("start", "midpoint")
-
-
-@dataclass(frozen=True, slots=True)
-class HistogramOptions:
-    """How positions are counted; checked when made.
-
-    Raises:
-        SettingError: a setting outside its range.
-    """
-
-    matching: Matching = field(default_factory=Matching)
-    point: Point = setting("start", "What of an answer is placed: its first word, or its middle.", choices=POINTS)
-    bins: int = setting(20, "Bins from a passage's start to its end.", least=1, most=1_000)
-    resamples: int = setting(1_000, "Resamples of the passages for the intervals.", least=100)
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def splits_with_answers(collection: Collection) -> list[str]:

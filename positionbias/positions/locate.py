@@ -9,31 +9,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection as Group
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from positionbias.core.errors import InputError
 from positionbias.core.records import Answer
-from positionbias.core.settings import check_settings, setting
-from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod, split_words
+from positionbias.positions.settings import Matching
+from positionbias.text.words import split_words
 
-__all__ = [
-    "MATCHES",
-    "OUTCOMES",
-    "Check",
-    "Located",
-    "Matches",
-    "Matching",
-    "Span",
-    "TokenisedPassage",
-    "Words",
-    "check_span",
-    "known_span",
-    "locate",
-]
+__all__ = ["OUTCOMES", "Check", "Located", "Span", "TokenisedPassage", "Words", "check_span", "known_span", "locate"]
 
-Matches = Literal["all", "first", "last"]
-MATCHES: tuple[Matches, ...] = ("all", "first", "last")
 NO_ANSWER = "No Answer Present."
 """What the MS MARCO QA releases write where nobody found an answer."""
 
@@ -70,29 +54,6 @@ class Words(NamedTuple):
 
     first: int
     length: int
-
-
-@dataclass(frozen=True, slots=True)
-class Matching:
-    """How answers are matched to words; checked when made.
-
-    All matches count in the paper. ``offsets`` False ignores the source's offsets, and matches every answer.
-
-    Raises:
-        SettingError: an unknown method or choice of matches.
-    """
-
-    words: WordMethod = setting("blingfire", WORDS_HELP, choices=WORD_METHODS)
-    matches: Matches = setting(
-        "all",
-        "Which matches count of an answer that stands several times. Only where offsets are not used.",
-        choices=MATCHES,
-    )
-    fold_case: bool = setting(False, "Match without regard to case.")
-    offsets: bool = setting(True, "Match every answer, also where the source says where it stands.", flags=("--no-offsets",))
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class Located(NamedTuple):

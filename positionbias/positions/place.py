@@ -29,53 +29,23 @@ from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Passage
-from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.positions.answers import locate_split
 from positionbias.positions.density import Density
 from positionbias.positions.evidence_sentences import EvidenceSentence, KeptQuestions, choose_sentences
-from positionbias.positions.locate import Matching
 from positionbias.positions.placed import BINS, PlacedQuestions, moves_of, place_histogram, weights_by_distance
 from positionbias.positions.rewrite import MoveSpan, Rewriting, rewrite
+from positionbias.positions.settings import Matching, Placing
 from positionbias.results.collections import PLACEMENT, AnswersMoved, PlacementFigures
 from positionbias.results.payloads import PlaceHistogram
 from positionbias.results.result import Result
 from positionbias.text.sentences import Parts, sentence_spans, with_own_at
 
-__all__ = ["PLACED", "Placing", "place", "placed_questions", "placement_results", "placing_of"]
+__all__ = ["PLACED", "place", "placed_questions", "placement_results", "placing_of"]
 
 PLACED = "placed"
 MOVED, STAYED, WITHOUT = FATES = ("moved", "drawn_where_it_was", "without_a_kept_question")
-
-
-@dataclass(frozen=True, slots=True)
-class Placing:
-    """Where evidence sentences are put, and which questions are kept; checked when made.
-
-    Raises:
-        SettingError: a negative seed.
-    """
-
-    density: Density = required_setting(
-        "Where evidence sentences stand: uniform, front:X, end:X or middle:X with X from 0 (uniform) to 1, the planted collection's "
-        "front-loading; or a histogram, as of `posbias histogram msmarco-qa --split train --json`.",
-        metavar="DENSITY|FILE",
-    )
-    one_question: bool = setting(False, "Keep one drawn question a passage, not all of its evidence sentence.")
-    match_distance: bool = setting(
-        False,
-        "Add a weight to every question, under which all arms have moved sentences equally far: as far as uniform placing does.",
-    )
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    def record(self) -> dict[str, Any]:
-        """The settings, as a manifest has them."""
-        given = {"one_question": self.one_question, "match_distance": self.match_distance, "seed": self.seed}
-        return {"density": self.density.record(), **given}
 
 
 class _Move(NamedTuple):

@@ -21,7 +21,8 @@ from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import answered_passages
-from positionbias.positions.locate import Matching, TokenisedPassage, known_span, locate
+from positionbias.positions.locate import TokenisedPassage, known_span, locate
+from positionbias.positions.settings import Matching
 
 __all__ = ["ORIGINAL", "Moved", "MoveSpan", "Rewriting", "moved_answers", "rewrite"]
 

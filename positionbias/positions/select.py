@@ -9,12 +9,11 @@ first stage finds for a query does not change.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
@@ -24,7 +23,6 @@ from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.seeds import drawn_order
-from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import (
     SHARD_PASSAGES,
@@ -34,88 +32,13 @@ from positionbias.positions.answers import (
     answers_by_query,
     counted_answers,
 )
-from positionbias.positions.locate import Matching
+from positionbias.positions.settings import Selection
 from positionbias.results.collections import SELECTION, SelectionFigures
 from positionbias.results.result import Result
 
-__all__ = ["SEVERAL", "AnswerRange", "Selection", "count_fitting", "select", "selection_result"]
+__all__ = ["count_fitting", "select", "selection_result"]
 
 PURPOSE = "select query"
-Several = Literal["all", "any"]
-SEVERAL: tuple[Several, ...] = ("all", "any")
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerRange:
-    """Relative positions from ``low`` up to, and without, ``high``; checked when made.
-
-    Raises:
-        SettingError: not 0 ≤ low < high ≤ 1.
-    """
-
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.low < self.high <= 1:
-            raise _no_range(f"{self.low:g}:{self.high:g}")
-
-    @classmethod
-    def parse(cls, text: str, *, flag: str = "--answers-in") -> AnswerRange:
-        """``LOW:HIGH``, as ``str`` writes it; ``flag`` is whose value it is.
-
-        >>> AnswerRange.parse("0:0.2")
-        AnswerRange(low=0.0, high=0.2)
-        """
-        low, _, high = text.partition(":")
-        try:
-            return cls(float(low), float(high))
-        except (ValueError, SettingError):
-            raise _no_range(text, flag) from None
-
-    def __str__(self) -> str:
-        return f"{self.low:g}:{self.high:g}"
-
-    def test(self) -> Callable[[int, int], bool]:
-        """Whether an answer whose first word has this index lies here, in a passage of so many words; in whole numbers."""
-        low, high = (Fraction(repr(bound)) for bound in (self.low, self.high))  # 0.2 is one fifth, not the float beside it
-        return lambda first, words: (
-            low.numerator * words <= first * low.denominator and first * high.denominator < high.numerator * words
-        )
-
-
-def _no_range(found: str, flag: str = "--answers-in") -> SettingError:
-    return SettingError(f"{flag}: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found {found}; give such a range")
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which queries of which split are kept; checked when made. ``queries``: so many of them, drawn by (seed, id); None keeps all.
-
-    Raises:
-        SettingError: a setting outside its range.
-    """
-
-    answers_in: AnswerRange = required_setting(
-        "Relative positions from LOW up to, and without, HIGH, in which a kept query's answers start: 0:0.2 is the first fifth.",
-        metavar="LOW:HIGH",
-    )
-    split: str = setting("train", "The split to select from; the others stay as they are.")
-    several: Several = setting(
-        "all",
-        "Of a query with several answers, or one that stands several times: whether all of their starts must lie there, or any.",
-        choices=SEVERAL,
-    )
-    queries: int | None = setting(None, "Draw N of those that fit; by default all are kept.", least=1, metavar="N")
-    matching: Matching = field(default_factory=Matching)
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    def record(self) -> dict[str, Any]:
-        """The settings, as a manifest has them."""
-        return {**asdict(self), "answers_in": str(self.answers_in)}
 
 
 class _Starts(NamedTuple):

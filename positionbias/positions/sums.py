@@ -16,7 +16,7 @@ import numpy as np
 
 from positionbias.core.seeds import generator
 from positionbias.positions.expectation import Spans, expected_moments, moments, rotated_histograms, select
-from positionbias.positions.locate import Matches
+from positionbias.positions.settings import Matches
 
 __all__ = ["ShardToSum", "SumOptions", "Sums", "add_sums", "resampled_passages", "sum_shard"]
 

@@ -14,10 +14,9 @@ import numpy as np
 
 from positionbias.core.errors import SettingError
 from positionbias.probe.pair_sample import PairDeviation, deviation_over_pairs
+from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.sums import (
-    PAIR_MODES,
     Occurrences,
-    PairMode,
     TermPositionSums,
     position_sums,
     read_occurrences,
@@ -35,12 +34,9 @@ def average_term_similarity(
     positions: np.ndarray,
     passages: np.ndarray,
     vectors: np.ndarray,
+    settings: ProbeSettings = ProbeSettings(),
     *,
-    pairs: PairMode = "different",
-    minimum_terms: int = 20,
     memory_bytes: int = 1 << 28,
-    sample_pairs: int = 2_000,
-    seed: int = 1,
 ) -> AtsCurve:
     """ATS(Δ) over all pairs of occurrences of one term at distance Δ, exactly (position-bias paper, Eq. 8).
 
@@ -48,30 +44,31 @@ def average_term_similarity(
 
     ``terms``, ``positions``, ``passages`` ``(n,)``: vocabulary number (0 padding and 1 unknown are left out), position in the passage,
     passage. ``vectors (n, dim)`` may be memory-mapped; they need not be normalised, and a zero vector has cosine 0 with all.
-    ``pairs`` "different" takes pairs of different passages, "all" takes those within a passage as well. The curve ends
-    before the first Δ with fewer than ``minimum_terms`` terms, even where later ones have more [our decision: MATS then sums
-    every Δ up to its largest]. ``memory_bytes`` bounds the sums held at once. ``sample_pairs`` is the number of pairs per Δ
-    from which the deviation over pairs is estimated; 0 leaves it out.
+    The curve ends before the first Δ with fewer than ``minimum_terms`` terms, even where later ones have more [our decision: MATS then sums
+    every Δ up to its largest]. ``memory_bytes`` bounds the sums held at once.
 
     Raises:
         SettingError: a setting out of range.
         ValueError: arrays whose shapes do not fit together.
         InputError: a vector is not finite.
     """
-    check_settings(pairs=pairs, minimum_terms=minimum_terms, memory_bytes=memory_bytes, sample_pairs=sample_pairs)
+    if memory_bytes < 1:
+        raise SettingError(f"memory_bytes: wanted 1 or more; found {memory_bytes}; raise it")
     if len(vectors) != len(terms):
         raise ValueError(f"wanted a vector for each of {len(terms)} terms, got {len(vectors)}")
     occurrences, units = read_occurrences(terms, positions, passages).repeated(), UnitRows(vectors)
     width = int(occurrences.positions.max(initial=0)) + 1
     tally = _Tally(width)
     for part in _by_terms(occurrences, cells=memory_bytes // (2 * 8 * units.dimension)):
-        tally.add(position_sums(part, units, pairs))
-    kept = np.where(np.arange(width) < tally.cut(minimum_terms), tally.pairs, 0)
+        tally.add(position_sums(part, units, settings.pairs))
+    kept = np.where(np.arange(width) < tally.cut(settings.minimum_terms), tally.pairs, 0)
     deviation = None
-    if sample_pairs:
+    if settings.sample_pairs:
         totals = tally.pairs + tally.same_passage
-        deviation = deviation_over_pairs(occurrences, units, totals, kept, pairs=pairs, sample=sample_pairs, seed=seed)
-    return tally.curve(pairs, minimum_terms, deviation, sample_pairs, seed)
+        deviation = deviation_over_pairs(
+            occurrences, units, totals, kept, pairs=settings.pairs, sample=settings.sample_pairs, seed=settings.seed
+        )
+    return tally.curve(settings, deviation)
 
 
 def curve_of_sums(sums: TermPositionSums, *, minimum_terms: int = 20) -> AtsCurve:
@@ -80,10 +77,10 @@ def curve_of_sums(sums: TermPositionSums, *, minimum_terms: int = 20) -> AtsCurv
     Raises:
         SettingError: ``minimum_terms`` is below 1.
     """
-    check_settings(pairs=sums.pairs, minimum_terms=minimum_terms)
+    settings = ProbeSettings(pairs=sums.pairs, minimum_terms=minimum_terms)
     tally = _Tally(int(sums.positions.max(initial=0)) + 1)
     tally.add(sums)
-    return tally.curve(sums.pairs, minimum_terms, None, 0, None)
+    return tally.curve(settings, None)
 
 
 def mats_figures(curve: AtsCurve) -> dict[str, Any]:
@@ -108,19 +105,6 @@ def mats_figures(curve: AtsCurve) -> dict[str, Any]:
     if longest <= 1:
         return {**figures, "undefined": f"Eq. 9 divides by max Δ − 1, and the largest Δ with enough terms is {longest}"}
     return {**figures, "mats": float(falls.sum() / (longest - 1))}
-
-
-def check_settings(*, pairs: str, minimum_terms: int, memory_bytes: int = 1, sample_pairs: int = 0) -> None:
-    """Raise a SettingError that names the flag of the first setting out of range."""
-    if pairs not in PAIR_MODES:
-        raise SettingError(f"--pairs: wanted one of {', '.join(PAIR_MODES)}; found {pairs!r}")
-    for flag, value, least in (
-        ("--minimum-terms", minimum_terms, 1),
-        ("memory_bytes", memory_bytes, 1),
-        ("--sample-pairs", sample_pairs, 0),
-    ):
-        if value < least:
-            raise SettingError(f"{flag}: wanted {least} or more; found {value}")
 
 
 def _by_terms(occurrences: Occurrences, *, cells: int) -> Iterator[Occurrences]:
@@ -169,11 +153,9 @@ class _Tally:
         few = np.flatnonzero(self.terms < minimum_terms)
         return int(few[0]) if len(few) else len(self.terms)
 
-    def curve(
-        self, pairs: PairMode, minimum_terms: int, deviation: PairDeviation | None, sample_pairs: int, seed: int | None
-    ) -> AtsCurve:
+    def curve(self, settings: ProbeSettings, deviation: PairDeviation | None) -> AtsCurve:
         """The curve up to the first Δ with too few terms, and in words what it rests on."""
-        cut = self.cut(minimum_terms)
+        cut = self.cut(settings.minimum_terms)
         over_pairs = deviation.deviation[:cut] if deviation else np.full(cut, np.nan)
         curve = AtsCurve(
             deltas=list(range(cut)),
@@ -186,15 +168,16 @@ class _Tally:
         )
         was_cut = cut < len(self.terms)
         figures = {
-            "pairs": f"{pairs} passages" if pairs == "different" else "all, within a passage as well",
-            "minimum_terms": minimum_terms,
+            "pairs": "different passages" if settings.pairs == "different" else "all, within a passage as well",
+            "minimum_terms": settings.minimum_terms,
             "cut_at": cut if was_cut else None,
             "terms_at_cut": int(self.terms[cut]) if was_cut else None,
-            "later_deltas_left_out": int((self.terms[cut:] >= minimum_terms).sum()),
+            "later_deltas_left_out": int((self.terms[cut:] >= settings.minimum_terms).sum()),
             "std_terms_is": "deviation over terms of the mean cosine of each term's pairs, exact",
             "std_pairs_is": "not estimated",
         }
         if deviation:
-            figures["std_pairs_is"] = f"deviation over pairs, from a sample of about {sample_pairs:,} pairs a Δ, seed {seed}"
+            drawn = f"a sample of about {settings.sample_pairs:,} pairs a Δ, seed {settings.seed}"
+            figures["std_pairs_is"] = f"deviation over pairs, from {drawn}"
             figures["pairs_sampled"] = deviation.pairs[:cut].tolist()
         return replace(curve, figures={**mats_figures(curve), **figures})

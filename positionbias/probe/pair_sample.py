@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.seeds import generator
-from positionbias.probe.sums import Occurrences, PairMode, starts_of_runs
+from positionbias.probe.settings import PairMode
+from positionbias.probe.sums import Occurrences, starts_of_runs
 from positionbias.probe.unit_rows import UnitRows
 
 __all__ = ["PairDeviation", "deviation_over_pairs", "draw_pairs"]

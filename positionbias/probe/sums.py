@@ -8,17 +8,16 @@ one passage are few; they are added up one by one and subtracted. All of it adds
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from positionbias.probe.settings import PairMode
 from positionbias.probe.unit_rows import BLOCK_ROWS, UnitRows
 from positionbias.text.vocabulary import UNKNOWN
 
 __all__ = [
-    "PAIR_MODES",
     "Occurrences",
-    "PairMode",
     "TermPositionSums",
     "merge_sums",
     "position_sums",
@@ -28,8 +27,6 @@ __all__ = [
     "term_pairs",
 ]
 
-PairMode = Literal["different", "all"]
-PAIR_MODES: tuple[PairMode, ...] = ("different", "all")
 _CELLS_AT_ONCE = 1 << 21
 
 

@@ -15,11 +15,11 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.protocols import TermEncoder
-from positionbias.models.term_layers import AllLayers, term_encoder
-from positionbias.probe.ats import average_term_similarity, check_settings
+from positionbias.models.term_layers import term_encoder
+from positionbias.probe.ats import average_term_similarity
 from positionbias.probe.encode import EncodedPassages, encode_passages
 from positionbias.probe.passages import sample_passages
-from positionbias.probe.sums import PairMode
+from positionbias.probe.settings import ProbeSettings
 from positionbias.results.result import Result
 from positionbias.text.vocabulary import UNKNOWN
 
@@ -47,59 +47,32 @@ def term_vectors(encoded: EncodedPassages, layer: int = 0) -> TermVectors:
 
 
 def probe_model(
-    checkpoint: Checkpoint,
-    collection: Collection,
-    *,
-    layers: Sequence[int] | AllLayers | None = None,
-    passages: int | None = None,
-    pairs: PairMode = "different",
-    minimum_terms: int = 20,
-    sample_pairs: int = 2_000,
-    seed: int = 1,
-    system: str | None = None,
+    checkpoint: Checkpoint, collection: Collection, settings: ProbeSettings = ProbeSettings(), *, system: str = ""
 ) -> list[Result]:
-    """Encode the passages (or ``passages`` of them, drawn by the seed) and measure ATS and MATS of the checkpoint's model.
+    """Encode the passages (all, or as many as the settings say) and measure ATS and MATS of the checkpoint's model.
 
-    One Result for each of ``layers`` of an encoder, its system named "NAME layer 3" (0: the embeddings; None: only the last, by the
+    One Result for each of the layers of an encoder, its system named "NAME layer 3" (0: the embeddings; None: only the last, by the
     plain name); for TK one. A Result's value is MATS as printed (position-bias paper, Eq. 9); its payload the whole ATS curve.
 
     Raises:
-        SettingError: a setting out of range, a model without term vectors, or a layer that it has not.
+        SettingError: a model without term vectors, or a layer that it has not.
         InputError: a term vector is not finite.
     """
-    check_settings(pairs=pairs, minimum_terms=minimum_terms, sample_pairs=sample_pairs)
-    model, name = term_encoder(checkpoint.model, layers), system or checkpoint.name
-    return probe(
-        model,
-        collection,
-        sample_passages(collection, passages, seed),
-        systems=[name] if layers is None else [f"{name} layer {layer}" for layer in model.term_layers],
-        pairs=pairs,
-        minimum_terms=minimum_terms,
-        sample_pairs=sample_pairs,
-        seed=seed,
-    )
+    model, name = term_encoder(checkpoint.model, settings.layers), system or checkpoint.name
+    systems = [name] if settings.layers is None else [f"{name} layer {layer}" for layer in model.term_layers]
+    passage_ids = sample_passages(collection, settings.passages, settings.seed)
+    return probe(model, collection, passage_ids, settings, systems=systems)
 
 
 def probe(
-    model: TermEncoder,
-    collection: Collection,
-    passage_ids: Sequence[str],
-    *,
-    systems: Sequence[str],
-    pairs: PairMode = "different",
-    minimum_terms: int = 20,
-    sample_pairs: int = 2_000,
-    seed: int = 1,
+    model: TermEncoder, collection: Collection, passage_ids: Sequence[str], settings: ProbeSettings, *, systems: Sequence[str]
 ) -> list[Result]:
     """As ``probe_model``, for a model at hand and given passages; ``systems`` names each of the model's layers."""
     results = []
     with encode_passages(model, collection, passage_ids, description=f"probing {systems[0]}") as encoded:
         for layer, system in enumerate(systems):
             words = term_vectors(encoded, layer)
-            curve = average_term_similarity(
-                *words, pairs=pairs, minimum_terms=minimum_terms, sample_pairs=sample_pairs, seed=seed
-            )
+            curve = average_term_similarity(*words, settings)
             read = {
                 "passages": len(passage_ids),
                 "passages_at_length_limit": encoded.truncated,
@@ -112,7 +85,7 @@ def probe(
                     collection=collection.name,
                     split="",
                     system=system,
-                    seed=seed,
+                    seed=settings.seed,
                     value=curve.figures["mats"],
                     interval=None,
                     count=len(passage_ids),

@@ -1,15 +1,17 @@
-"""How a re-ranker's arithmetic is done: batch size, precision, device."""
+"""How a re-ranker's arithmetic is done: batch size, precision, device. Torch is imported when it is to be done."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
-
-import torch
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
 
 from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_settings, setting
 
-__all__ = ["DEVICES", "PRECISIONS", "Precision", "RankingConfig", "pick_device"]
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["DEVICES", "PRECISIONS", "Computing", "Precision", "RankingConfig", "pick_device"]
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -24,15 +26,17 @@ class RankingConfig:
     ``precision`` ``auto`` is float32 on a CPU, and on a GPU bfloat16, or float16 where it knows none.
     """
 
-    batch_tokens: int = 0
-    precision: Precision = "auto"
+    batch_tokens: int = setting(
+        0, "Padded tokens in a batch; 0 leaves it to the device.", least=0, do="0 leaves it to the device"
+    )
+    precision: Precision = setting(
+        "auto",
+        "Of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
+        choices=PRECISIONS,
+    )
 
     def __post_init__(self) -> None:
-        if self.batch_tokens < 0:
-            raise SettingError(f"--batch-tokens: wanted 0 or more; found {self.batch_tokens}; 0 leaves it to the device")
-        if self.precision not in PRECISIONS:
-            known = ", ".join(PRECISIONS)
-            raise SettingError(f"--precision: wanted one of {known}; found {self.precision!r}; give one of these")
+        check_settings(self)
 
     def tokens(self, device: torch.device) -> int:
         """Padded tokens of a batch on this device."""
@@ -40,16 +44,40 @@ class RankingConfig:
 
     def dtype(self, device: torch.device) -> torch.dtype:
         """The precision of matrix products on this device."""
+        import torch
+
         if self.precision != "auto":
-            return getattr(torch, self.precision)
+            dtype: torch.dtype = getattr(torch, self.precision)
+            return dtype
         if device.type != "cuda":
             return torch.float32
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
 
     def autocast(self, device: torch.device) -> torch.autocast:
         """The context in which a model computes with ``dtype``."""
+        import torch
+
         dtype = self.dtype(device)
         return torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Computing:
+    """Where and how a model computes."""
+
+    device: str = setting("auto", "Where to compute; auto is the GPU where there is one.", choices=DEVICES)
+    config: RankingConfig = field(default_factory=RankingConfig)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def pick_device(self) -> torch.device:
+        """Return the device.
+
+        Raises:
+            SettingError: a GPU that is not there.
+        """
+        return pick_device(self.device)
 
 
 def pick_device(name: str) -> torch.device:
@@ -58,6 +86,8 @@ def pick_device(name: str) -> torch.device:
     Raises:
         SettingError: an unknown name, or a GPU that is not there.
     """
+    import torch
+
     if name not in DEVICES:
         raise SettingError(f"--device: wanted one of {', '.join(DEVICES)}; found {name!r}; give one of these")
     if name == "auto":

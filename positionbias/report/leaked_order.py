@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
+from positionbias.core.csv_cells import write_rows
 from positionbias.core.formatting import count, decimal, p_value, percent
+from positionbias.core.publish import atomic_file
 from positionbias.evaluation.leaked import ORDER
 from positionbias.results.leaked_order import AgainstSplits, LeakedOrder, OrderAnswer, Swap
 from positionbias.results.payloads import Finding
 from positionbias.results.result import Result
 
-__all__ = ["order_findings", "order_sentences"]
+__all__ = ["order_findings", "order_sentences", "write_swaps"]
 
 SHOWN = 10  # swaps that are named in words
 _HOLDS = {OrderAnswer.CHANGED: True, OrderAnswer.UNCHANGED: False, OrderAnswer.UNKNOWN: None}
@@ -73,3 +76,19 @@ def _power(order: LeakedOrder) -> str:
     else:
         head = f"a gain of {decimal(order.detectable, 2)} on leaked queries by {count_of} would be found in 80 % of cases"
     return f"Power: {head} (planted in these data; {tried})."
+
+
+def write_swaps(out: Path, swaps: Mapping[str, Sequence[Swap]], *, overwrite: bool) -> Path:
+    """Write every swap of each measure as TSV, the smallest p first.
+
+    Raises:
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    with atomic_file(out, overwrite=overwrite) as partial, open(partial, "w", encoding="utf-8", newline="") as handle:
+        rows = [("measure", "falls", "behind", "lead on clean", "lead on leaked", "p", "q")]
+        for measure, found in swaps.items():
+            for swap in found:
+                leads = f"{swap.lead_clean:.6f}", f"{swap.lead_leaked:.6f}"
+                rows.append((measure, swap.falls, swap.behind, *leads, f"{swap.p:.4g}", f"{swap.q:.4g}"))
+        write_rows(handle, rows, delimiter="\t")
+    return out

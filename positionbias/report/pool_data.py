@@ -114,13 +114,17 @@ def verdict_table(results: Sequence[Result]) -> Table:
     return Table("pool-verdict", "What the new run scores", columns, body, notes)
 
 
-def comparisons_table(results: Sequence[Result]) -> Table:
-    """The new run against each pooled run: the difference as judged, predicted, and its bounds; what can be said."""
+def comparisons_table(results: Sequence[Result], *, only_open: bool = False) -> Table:
+    """The new run against each pooled run: the difference as judged, predicted, and its bounds; what can be said.
+
+    ``only_open`` leaves out the runs whose order is decided, and those without a prediction.
+    """
     unjudged = {run: share for _, own in of_type(results, UnjudgedFigures) for run, share in own.by_run.items()}
     scores = {(own.measure, run.run): run.score for _, own in of_type(results, ScoreFigures) for run in own.pooled}
     body = []
     for _, own in of_type(results, ComparisonsFigures):
-        listed = [(scores[own.measure, one.run], one) for one in own.comparisons]
+        shown = [one for one in own.comparisons if not only_open or (one.says == "open" and one.probability is not None)]
+        listed = [(scores[own.measure, one.run], one) for one in shown]
         for score, one in sorted(listed, key=lambda item: -item[0]):
             differences = (one.difference, one.predicted, one.least, one.most)
             body.append(

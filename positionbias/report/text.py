@@ -9,18 +9,34 @@ from positionbias.results.result import Result
 
 __all__ = ["TEXTS", "text_of"]
 
-# the first result's payload -> the module in this part, and the function there, that writes all of them
+# the first result's payload, or a form that was asked for -> the module in this part, and the function there, that writes all of them
 TEXTS = {
+    "CandidateCounts": ("leakage_text", "candidates_text"),
+    "ContaminatedSet": ("trainset_text", "contaminated_text"),
+    "DrawnSet": ("trainset_text", "leaked_text"),
+    "LeakShare": ("leakage_text", "calibration_text"),
+    "Verdict": ("audit_text", "audit_text"),
+    "AtsCurve": ("probe_text", "mats_text"),
+    "ats": ("probe_text", "ats_text"),
+    "ats_csv": ("probe_text", "ats_csv"),
+    "EnsembleFigures": ("evaluation_text", "ensemble_text"),
     "PassageFigures": ("collection_text", "collection_text"),
+    "PerQuery": ("evaluation_text", "evaluation_text"),
     "PlacementFigures": ("collection_text", "placement_text"),
     "PositionHistogram": ("position_text", "positions_text"),
+    "QueriesRemoved": ("leakage_text", "removed_text"),
+    "ReviewFigures": ("leakage_text", "review_text"),
     "RotationFigures": ("collection_text", "rotation_text"),
+    "SampleFigures": ("leakage_text", "sample_text"),
     "SelectionFigures": ("collection_text", "selection_text"),
+    "TaskFigures": ("pool_text", "pools_text"),
+    "TripleFigures": ("trainset_text", "clicks_text"),
+    "verdict": ("pool_text", "verdict_text"),
 }
 
 
-def text_of(results: Sequence[Result]) -> str:
-    """Return the results in words and tables."""
-    module, name = TEXTS[type(results[0].payload).__name__]
+def text_of(results: Sequence[Result], form: str = "") -> str:
+    """Return the results in words and tables, in the form that is named, or that of the first payload."""
+    module, name = TEXTS[form or type(results[0].payload).__name__]
     text: str = getattr(import_module(f"positionbias.report.{module}"), name)(results)
     return text

@@ -15,6 +15,7 @@ __all__ = [
     "KAPPA",
     "LABEL_COUNTS",
     "LIKE_FOR_LIKE",
+    "PAPER",
     "PRECISION_AT",
     "PREVALENCE",
     "PUBLISHED",
@@ -44,6 +45,7 @@ __all__ = [
     "TruthFigures",
 ]
 
+PAPER = "How Train–Test Leakage Affects Zero-shot Retrieval (SPIRE 2022)"
 PUBLISHED, LIKE_FOR_LIKE = ", as published", ", by meaning in the paper's fields"  # after a measure's name
 CANDIDATES, WORDS_ALONE = "leakage candidates", "candidates by words alone"
 GUESSED_TYPES, LABEL_COUNTS = "guessed reformulation types", "reformulation types"

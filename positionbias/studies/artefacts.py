@@ -19,7 +19,6 @@ from positionbias.engine.local import map_shards
 from positionbias.models.checkpoint import LOG, ending_of
 from positionbias.models.tensors import FACTS
 from positionbias.results.result import Facts, Result, save_results
-from positionbias.studies.calibrate import Calibration
 from positionbias.studies.step import Planned, Steps
 from positionbias.training.plan import TrainPlan
 
@@ -37,7 +36,6 @@ class Artefacts:
         self._sources: dict[Path, Path] = {}  # a rotated collection → the one it is made from, for its numbers in a dry run
         self._plans: dict[Path, TrainPlan] = {}  # a model → how it is trained
         self._drawn: dict[Path, int] = {}  # a run of some queries → of how many
-        self._calibration = Calibration()
 
     def within(self, name: str) -> Self:
         """The same workshop in the subfolder ``name``: for a study of several collections."""

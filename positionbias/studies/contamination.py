@@ -20,11 +20,10 @@ from positionbias.core.errors import InputError
 from positionbias.core.run import read_run
 from positionbias.evaluation.evaluate import check_run
 from positionbias.results.result import Result
-from positionbias.studies import estimate
 from positionbias.studies.contamination_settings import CLEAN, ContaminationSettings, Distillation, Source
 from positionbias.studies.contamination_trials import ContaminationStudy, Trial
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Workshop
+from positionbias.studies.workshop import Workshop, drawing
 
 __all__ = ["NOTES", "contamination"]
 
@@ -163,7 +162,7 @@ class _Study:
             write_contaminated_set(place, self.collection, candidates, wanted, overwrite=True)
 
         inputs = {"collection": self.checksum, "candidates": self.shop.checksum(candidates)}
-        work = estimate.drawing(self._groups_of(source))
+        work = drawing(self._groups_of(source))
         name = f"{self.shop.prefix}trainset-{source.name}"
         return self.shop.steps.make(name, place, {**wanted.record(), "seed": wanted.seed}, inputs, make, work=work)
 

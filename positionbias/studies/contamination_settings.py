@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from positionbias.core.errors import SettingError
-from positionbias.firststage.bm25 import Bm25Settings
+from positionbias.firststage.settings import PRESETS, Bm25Settings
 from positionbias.models.kinds import begins_with, scores_log_probabilities
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.training.config import LOSSES, TrainConfig
@@ -116,7 +116,7 @@ class ContaminationSettings:
     depth: int = 100
     candidates: Mapping[str, Path] = field(default_factory=dict)
     validation: str | None = None
-    bm25: Bm25Settings = field(default_factory=lambda: Bm25Settings(1.2, 0.75))
+    bm25: Bm25Settings = PRESETS["robertson"]
     seed: int = 1
 
     def __post_init__(self) -> None:

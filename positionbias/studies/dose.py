@@ -16,9 +16,10 @@ from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.positions.locate import Matching
-from positionbias.positions.select import AnswerRange, Selection, Several, count_fitting, select
+from positionbias.positions.select import count_fitting, select
+from positionbias.positions.settings import AnswerRange, Matching, Selection, Several
 from positionbias.studies.dose_measured import measure_doses
+from positionbias.studies.estimate import Work
 from positionbias.studies.position_bias import (
     NOTES,
     Passages,
@@ -29,14 +30,12 @@ from positionbias.studies.position_bias import (
     tested,
     trained,
 )
-from positionbias.studies.step import Work
 from positionbias.studies.systems import Subject
 from positionbias.studies.workshop import Workshop
 
 __all__ = ["DoseSettings", "dose"]
 
 SPLIT = "train"
-SELECTED_QUERY = 2e-4  # seconds, on one of two cores of an AMD EPYC
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +149,7 @@ def _selection_step(shop: Workshop, source: Path, place: Path, selection: Select
         )
 
     inputs = {"collection": shop.checksum(source)} | ({} if by is None else {"chosen by": shop.checksum(by)})
-    queries = shop.counted(source).manifest.content["splits"][SPLIT]["queries"]
-    work = Work("queries selected from", queries, lambda: SELECTED_QUERY)
+    work = Work("queries selected from", shop.counted(source).count_queries(SPLIT), by=2e-4)
     return shop.steps.make(f"select-{place.parent.name}-{place.name}", place, selection.record(), inputs, make, work=work)
 
 

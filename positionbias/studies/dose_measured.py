@@ -11,8 +11,8 @@ from positionbias.core.formatting import percent
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.significance import clusters_by_passage, compare
 from positionbias.evaluation.trainings import Values
-from positionbias.positions.histogram import HistogramOptions, position_histogram
-from positionbias.positions.locate import Matching
+from positionbias.positions.histogram import position_histogram
+from positionbias.positions.settings import HistogramOptions, Matching
 from positionbias.results.payloads import Comparison, Finding, PerQuery, PositionHistogram
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type

@@ -1,162 +1,148 @@
-"""About how long a study's steps take, for a dry run: rough rates, unless the study's own receipts know better."""
+"""About how long a study's steps take: by what such steps have taken, else by a few timed batches of the model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from pathlib import Path
+from typing import NamedTuple
 
 from positionbias.core.collection import Collection
-from positionbias.models.kinds import has_term_vectors
-from positionbias.positions.rotate import Rotation
-from positionbias.studies.calibrate import Calibration, Rates
-from positionbias.studies.step import Work
+from positionbias.core.groups import TrainingGroup
+from positionbias.core.progress import step
 from positionbias.training.plan import TrainPlan
 
-__all__ = [
-    "drawing",
-    "encoding",
-    "joining",
-    "measuring",
-    "ordering",
-    "probing",
-    "reranking",
-    "retrieving",
-    "rotating",
-    "searching",
-    "training",
-]
+__all__ = ["Estimator", "ModelWork", "Work", "training"]
 
-# seconds of one, on one of two cores of an AMD EPYC
-ROTATED_PASSAGE = {"blingfire": 4e-5, "whitespace": 1e-5}
-INDEXED_PASSAGE = 2e-4
-ORDERED_QUERY = 3e-3
-SEARCHED_VECTOR = 5e-8
-DRAWN_INSTANCE = 1e-3
-MEASURED_QUERY = 1e-3  # of one input, with its share of the bootstrap
+SAMPLE = 256  # texts of each side that a model is timed on
+PATIENCE, CALLS = 2.5, 12  # seconds and calls of timing one thing: a model has three, which take under ten
 
 
-def _constant(seconds: float) -> Callable[[], float]:
-    return lambda: seconds
+class ModelWork(NamedTuple):
+    """What the model of ``plan`` does with texts of ``collection``: training steps, passages encoded, pairs scored."""
+
+    plan: TrainPlan
+    collection: Collection
+    steps: float = 0
+    passages: float = 0
+    pairs: float = 0
 
 
-def rotating(collection: Collection, rotation: Rotation) -> Work:
-    """Passages rotated."""
-    return Work(f"passages rotated by {rotation.words}", len(collection), _constant(ROTATED_PASSAGE.get(rotation.words, 4e-5)))
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How much a step does: ``amount`` of ``unit``, which names all that changes the time of one.
 
-
-def _queries(collection: Collection, split: str) -> int:
-    return int(collection.manifest.content["splits"].get(split, {}).get("queries", 0))
-
-
-def retrieving(collection: Collection, split: str) -> Work:
-    """An index is built once, and each query reads postings in proportion to the passages."""
-    queries = _queries(collection, split)
-    return Work("BM25 passages × (queries + 1000)", len(collection) * (queries + 1000), _constant(INDEXED_PASSAGE / 1000))
-
-
-def training(
-    collection: Collection, plan: TrainPlan, state: Path | None, calibration: Calibration, groups: int | None = None
-) -> tuple[Work, str]:
-    """Steps at most, less those that an interrupted training has behind it; and that in words.
-
-    A validation, where there is one, scores its candidates to the deepest depth and probes a sample of passages; the share of all of them, and of
-    the last, which looks at all queries, is in each step's time. ``groups`` is how many there are in the training set; of candidates it is about the number of queries.
+    ``by`` is what a model does of it, or, where none does, the seconds of one on one of two cores of an AMD EPYC.
     """
-    done = int(state.name.rpartition("-")[2]) if state else 0
+
+    unit: str
+    amount: float
+    by: float | ModelWork
+
+
+class Estimator:
+    """How long work takes: by ``taken``, seconds of one by unit, else by timing its model, each kind, shape and batch once."""
+
+    def __init__(self, taken: Mapping[str, float]) -> None:
+        self.taken = taken
+        self._rates: dict[Hashable, tuple[float, float, float] | None] = {}
+
+    def seconds(self, work: Work) -> float | None:
+        """Return the seconds of all of it; None where its model goes on from what is not there yet."""
+        each = self.taken.get(work.unit, work.by)
+        if not isinstance(each, ModelWork):
+            return each * work.amount
+        plan, collection, *amounts = each
+        key = (plan.kind, plan.model, plan.encoder, replace(plan.training, seed=0))
+        rates = self._rates[key] = self._rates.get(key) or _timed(plan, collection)
+        return None if rates is None else sum(amount * rate for amount, rate in zip(amounts, rates, strict=True))
+
+
+def training(collection: Collection, plan: TrainPlan, state: Path | None, groups: int | None = None) -> tuple[Work, str]:
+    """Return the steps at most, less those that an interrupted training has behind it, and that in words.
+
+    ``groups`` is how many there are in the training set; of candidates it is about the number of queries.
+    """
     config = plan.training
-    steps = max(1, config.steps(groups if groups is not None else _queries(collection, plan.split or "train")))
-    queries = _queries(collection, plan.validation_split)
-    watched = min(queries, config.validation_queries or queries)
-    looks = steps / config.validate_every + 1  # the first before the first step
-
-    def each() -> float | None:
-        rates = calibration.rates(plan, collection)
-        if rates is None:
-            return None
-        probed = config.probe_passages if has_term_vectors(plan.kind) else 0
-        if plan.validation_candidates is None:
-            return rates.step
-        look, last = (_scoring(rates, number * config.most_depth, len(collection)) for number in (watched, queries))
-        return rates.step + (looks * look + last + (looks + 1) * probed * rates.passage) / steps
-
-    validated = f"validated every {config.validate_every}" if plan.validation_candidates else "without validation"
-    unit = f"steps of {_named(plan)}, {config.batch_size} groups of {config.group_size} each, {validated}"
+    done = int(state.name.rpartition("-")[2]) if state else 0
+    steps = max(1, config.steps(collection.count_queries(plan.split or "train") if groups is None else groups))
+    left = max(0, steps - done)
+    passages, pairs, validated = 0.0, 0.0, "without validation"
+    if plan.validation_candidates:
+        validated = f"validated every {config.validate_every}"
+        queries = collection.count_queries(plan.validation_split)
+        looks = left / config.validate_every + 1  # the first before the first step
+        for times, watched in ((looks, min(queries, config.validation_queries or queries)), (1, queries)):
+            pairs += times * watched * config.most_depth
+            passages += times * min(watched * config.most_depth, len(collection))
+    unit = f"steps of {plan.named}, {config.batch_size} groups of {config.group_size} each, {validated}"
     note = f"at most {steps:,} steps" + (f", from {done:,}" if done else "")
-    return Work(unit, max(0, steps - done), each), note
+    return Work(unit, left, ModelWork(plan, collection, left, passages, pairs)), note
 
 
-def _scoring(rates: Rates, pairs: int, passages: int) -> float:
-    """Seconds for these pairs: no passage is encoded twice."""
-    return max(pairs * rates.pair + min(pairs, passages) * rates.passage, 1e-3)
+def _timed(plan: TrainPlan, collection: Collection) -> tuple[float, float, float] | None:
+    """Time a step of the plan's model on the collection's first texts, an encoded passage (0: pairs are read together), and a scored pair."""
+    import torch
 
+    from positionbias.models.protocols import PassageEncoder
+    from positionbias.ranking.config import RankingConfig
+    from positionbias.training.batches import Batch
+    from positionbias.training.build import model_like
+    from positionbias.training.devices import find_devices
+    from positionbias.training.trainer import Trainer
 
-def reranking(
-    collection: Collection, split: str, plan: TrainPlan | None, depth: int, calibration: Calibration, queries: int | None = None
-) -> Work | None:
-    """Pairs to score, down to a model's depth, or the deepest that it may be given; of ``queries`` of the split (None: all)."""
-    asked = _queries(collection, split)
-    pairs = (asked if queries is None else min(asked, queries)) * depth
-    if plan is None or not pairs:
+    texts = [passage.text for passage in islice(collection.shard(0), SAMPLE)]
+    asked = [query.text for query in collection.queries(plan.split or collection.splits[0])[:SAMPLE]]
+    model = model_like(plan, [*texts, *asked])
+    if model is None:
         return None
-
-    def each() -> float | None:
-        rates = calibration.rates(plan, collection)
-        return None if rates is None else _scoring(rates, pairs, len(collection)) / pairs
-
-    return Work(f"pairs re-ranked by {_named(plan)}", pairs, each)
-
-
-def _named(plan: TrainPlan) -> str:
-    """A model by what its speed depends on, beside its shape: of two encoders one may be far larger."""
-    return f"{plan.kind} over {Path(plan.encoder).name}" if plan.encoder else plan.kind
-
-
-def drawing(instances: int) -> Work:
-    """Instances of a training set drawn and written, with their share of reading what they are drawn from."""
-    return Work("training instances drawn", instances, _constant(DRAWN_INSTANCE))
-
-
-def joining(collection: Collection, split: str) -> Work:
-    """Queries whose candidates leaked passages are joined to."""
-    return Work("queries joined with leaked passages", _queries(collection, split), _constant(ORDERED_QUERY))
-
-
-def probing(collection: Collection, passages: int | None, plan: TrainPlan | None, calibration: Calibration) -> Work | None:
-    """Passages encoded, and about as much for what is done with their terms."""
-    if plan is None:
+    queries, passages = list(filter(len, model.read_queries(asked))), list(filter(len, model.read_passages(texts)))
+    if not queries or not passages:
         return None
+    config = replace(plan.training, loss="hinge")  # any takes as long, and a teacher's scores may not be there yet
+    devices, threads = find_devices(config.precision), torch.get_num_threads()
+    trainer = Trainer(model, config, devices, Path(), steps=config.max_steps)
 
-    def each() -> float | None:
-        rates = calibration.rates(plan, collection)
-        return None if rates is None else 2 * rates.passage
+    def train(groups: int) -> None:
+        tokens = list(islice(cycle(queries), groups)), list(islice(cycle(passages), groups * config.group_size))
+        trainer.step([Batch(0, 0, [TrainingGroup("", (), ())] * groups, *tokens, model.inputs(*tokens), 0)])
+        trainer.settle()
 
-    return Work(f"passages probed of {plan.kind}", min(passages or len(collection), len(collection)), each)
+    def score(pairs: int) -> None:
+        inputs = model.inputs(queries[:1], passages[:pairs])
+        model(**{name: tensor.to(model.device) for name, tensor in inputs.items()}).sum().item()
 
+    torch.set_num_threads(config.threads or threads)
+    with step(f"timing {plan.kind}", None), devices.own_generator():
+        trained = config.accumulate * config.batch_size * _seconds_each(train, config.batch_size)
+        model.eval()
+        with torch.inference_mode(), RankingConfig().autocast(model.device):
+            passage, pair = 0.0, _seconds_each(score, len(passages))
+            if isinstance(model, PassageEncoder):
+                interact, passage = model.interact, pair
+                sides = *model.encode_queries(queries[:8]), *model.encode_passages(passages[:8])
 
-def encoding(collection: Collection, plan: TrainPlan | None, calibration: Calibration) -> Work | None:
-    """Passages encoded."""
-    if plan is None:
-        return None
+                def meet(pairs: int) -> None:
+                    interact(*(side[torch.arange(pairs) % len(side)] for side in sides)).sum().item()
 
-    def each() -> float | None:
-        rates = calibration.rates(plan, collection)
-        return None if rates is None else rates.passage
-
-    return Work(f"passages encoded by {_named(plan)}", len(collection), each)
-
-
-def searching(collection: Collection, split: str) -> Work:
-    """Every query against every vector."""
-    return Work("vectors × queries", len(collection) * _queries(collection, split), _constant(SEARCHED_VECTOR))
-
-
-def ordering(collection: Collection, split: str) -> Work:
-    """Queries whose candidates are ordered by position."""
-    return Work("queries ordered by position", _queries(collection, split), _constant(ORDERED_QUERY))
+                pair = _seconds_each(meet, SAMPLE)
+    torch.set_num_threads(threads)
+    return trained, passage, pair
 
 
-def measuring(collection: Collection | None, inputs: int) -> Work:
-    """Artefacts measured, by the queries that are not trained on."""
-    splits = collection.splits if collection else []
-    queries = sum(_queries(collection, split) for split in splits if split != "train") if collection else 0
-    return Work("queries of artefacts measured", inputs * max(queries, 1), _constant(MEASURED_QUERY))
+def _seconds_each(call: Callable[[int], object], most: int) -> float:
+    """Seconds of one: the least of calls that take twice as many each time, up to ``most``; what else the machine does only adds to it."""
+    call(1)  # what is made once
+    spent, least = 0.0, math.inf
+    for doubled in range(CALLS):
+        number = min(most, 1 << doubled)
+        began = time.perf_counter()
+        call(number)
+        seconds = time.perf_counter() - began
+        spent, least = spent + seconds, min(least, seconds / number)
+        if spent + 2 * seconds > PATIENCE:
+            break
+    return least

@@ -29,11 +29,11 @@ from positionbias.leakage.material import Material, MaterialSettings
 from positionbias.leakage.pairs import pairs_file, read_pairs
 from positionbias.leakage.trainsets import KINDS, SIZES, Kind, LeakedSettings, check_set
 from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
-from positionbias.studies import estimate
+from positionbias.studies.estimate import Work
 from positionbias.studies.leakage_measured import measure_leakage
 from positionbias.studies.leakage_trials import NO, LeakageStudy, Trial, leaked_pairs, target_folds
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Workshop
+from positionbias.studies.workshop import Workshop, drawing
 
 __all__ = ["NOTES", "LeakageSettings", "leakage"]
 
@@ -224,7 +224,7 @@ class _Study:
 
         inputs = {"collection": self.checksum, **pairs, **runs}
         return self.shop.steps.make(
-            f"{self.shop.prefix}trainset-{kind}-{size}", place, record, inputs, make, work=estimate.drawing(size)
+            f"{self.shop.prefix}trainset-{kind}-{size}", place, record, inputs, make, work=drawing(size)
         )
 
     def _to_score(self, leaked: Sequence[Path]) -> Path:
@@ -244,7 +244,7 @@ class _Study:
             return with_leaked(held, passages, name="to-score")
 
         inputs = {"collection": self.collection.path, "candidates": candidates, **{path.name: path for path in leaked}}
-        work = estimate.joining(self.collection, target)
+        work = Work("queries joined with leaked passages", self.collection.count_queries(target), by=3e-3)
         return self.shop.derived_run(f"to-score-{target}", "study leakage", {"split": target}, inputs, made, work=work)
 
     def _trial(self, model: ModelSettings, key: tuple[str, int], seed: int, trainset: Path, to_score: Path) -> Trial:

@@ -31,22 +31,21 @@ from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
 from positionbias.pooling.kind_effects import PERMUTATIONS, POOLS, kind_effects
 from positionbias.pooling.kind_results import kind_results
 from positionbias.pooling.leave_out import leave_out, leave_out_results
-from positionbias.pooling.pools import NOTES, PoolSettings, pool_kinds
+from positionbias.pooling.pools import NOTES, pool_kinds
 from positionbias.pooling.published import PAPER, paper_task
 from positionbias.pooling.relabelled import relabelled, relabelled_results
 from positionbias.pooling.reliability import Reliability, reliability
 from positionbias.pooling.reliability_results import reliability_results
 from positionbias.pooling.scores import PoolMeasure, pool_measures
+from positionbias.pooling.settings import CoverageSettings, PoolSettings
 from positionbias.pooling.systems import RunFiles, System, find_runs, kinds_of, read_runs, read_systems, runs_checksum
 from positionbias.results.payloads import Finding
 from positionbias.results.pools import RECOGNISED, TASK, PublishedTask
 from positionbias.results.result import RESULTS, Result, load_results, save_results
-from positionbias.studies.step import Steps, Work
+from positionbias.studies.estimate import Work
+from positionbias.studies.step import Steps
 
 __all__ = ["PoolingSettings", "PoolingTask", "pooling"]
-
-SCORED_RUN = 3e-5  # seconds for one run under one pool by one measure, on one of two cores of an AMD EPYC
-PERMUTED_RUN = 4e-6  # the same where kinds are permuted: scores alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ def pooling(settings: PoolingSettings, steps: Steps) -> Path:
         name = f"Pools: {', '.join(parts)}"
         save_results(place, results, _manifest(name, settings.record(), refs, settings.pools.seed), overwrite=True)
 
-    work = Work("results of pools joined", len(inputs), lambda: 0.05)
+    work = Work("results of pools joined", len(inputs), by=0.05)
     return steps.make("measure", place, settings.record(), inputs, make, work=work)
 
 
@@ -216,18 +215,16 @@ class _Task:
             save_results(place, measure(), manifest, overwrite=True)
 
         runs = len(self.found.files)
-        unit, seconds = ("runs × measures × pools", SCORED_RUN)
-        if name == "kinds":
-            unit, seconds = (f"{unit} of permuted kinds", PERMUTED_RUN)
-        work = Work(unit, runs * len(self.measures) * pools, lambda: seconds)
+        amount = runs * len(self.measures) * pools
+        work = Work("runs × measures × pools", amount, by=3e-5)
+        if name == "kinds":  # scores alone
+            work = Work("runs × measures × pools of permuted kinds", amount, by=4e-6)
         note = f"{pools:,} pools, {runs:,} runs" if pools > 1 else f"{runs:,} runs"
         return self.steps.make(f"{self.given.name}/{name}", place, settings, self.checksums, make, work=work, note=note)
 
     def _coverage(self) -> list[Result]:
-        depth, deepest = self.settings.pools.depth, self.settings.deepest
-        return coverage_results(
-            self.judged, collection=self.given.name, depth=depth, deepest=deepest, level=self.given.relevant_from
-        )
+        settings = CoverageSettings(self.settings.pools.depth, self.settings.deepest, self.given.relevant_from)
+        return coverage_results(self.judged, settings, collection=self.given.name)
 
     @cached_property
     def _measured(self) -> Reliability:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +23,11 @@ from positionbias.core.publish import write_json
 from positionbias.core.schema import read_as
 from positionbias.core.seal import seal_file
 from positionbias.core.shard_work import MapShards
+from positionbias.studies.estimate import Estimator, Work
 
-__all__ = ["Planned", "Step", "Steps", "Work", "content_of", "shown_time"]
+__all__ = ["Planned", "Step", "Steps", "content_of", "shown_time"]
 
 RECEIPTS = "steps"
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """How much a step does: ``amount`` of ``unit`` (which names all that changes the time of one).
-
-    ``seconds_each`` says what one takes, and is asked only where no earlier step of the study has done the same.
-    """
-
-    unit: str
-    amount: float
-    seconds_each: Callable[[], float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +137,8 @@ class Steps:
                     self.tell(f"{one.name}: done before")
             elif self.dry_run:
                 self.unmade.add(one.artefact)
-                self.planned.append(Planned(one.name, False, self._seconds(one.work), one.note))
+                seconds = None if one.work is None else self._estimator.seconds(one.work)
+                self.planned.append(Planned(one.name, False, seconds, one.note))
             else:
                 wanted.append(one)
         for one, seconds in zip(wanted, each(_Job.run, [self._job(one) for one in wanted]), strict=True):
@@ -166,21 +158,15 @@ class Steps:
         record = _read(receipt) if artefact.exists() else None
         return record is not None and record.fingerprint == fingerprint and record.content == content_of(artefact)
 
-    def _seconds(self, work: Work | None) -> float | None:
-        """By what the study's own steps of this kind have taken, else by what one is said to take."""
-        if work is None:
-            return None
-        seconds = amount = 0.0
-        for record in self._records():
-            if record.work and record.work.unit == work.unit:
-                seconds, amount = seconds + record.seconds, amount + record.work.amount
-        each = seconds / amount if amount else work.seconds_each()
-        return None if each is None else each * work.amount
-
-    def _records(self) -> Iterator[_Receipt]:
+    @cached_property
+    def _estimator(self) -> Estimator:
+        """It goes by what the study's own steps have taken."""
+        seconds, amounts = defaultdict[str, float](float), defaultdict[str, float](float)
         for path in sorted((self.folder / RECEIPTS).rglob("*.json")):
-            if record := _read(path):
-                yield record
+            if (record := _read(path)) and record.work:
+                seconds[record.work.unit] += record.seconds
+                amounts[record.work.unit] += record.work.amount
+        return Estimator({unit: seconds[unit] / amount for unit, amount in amounts.items() if amount})
 
 
 @dataclass(frozen=True, slots=True)

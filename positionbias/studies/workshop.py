@@ -18,6 +18,7 @@ follow a study through artefacts that are not there yet.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -43,21 +44,24 @@ from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
+from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
 from positionbias.results.result import Facts, Result
-from positionbias.studies import estimate
 from positionbias.studies.artefacts import Artefacts, checkpoint_facts
 from positionbias.studies.by_position import position_only_run
+from positionbias.studies.estimate import ModelWork, Work, training
 from positionbias.studies.sample import drawn_queries
-from positionbias.studies.step import Step, Work
+from positionbias.studies.step import Step
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished
 from positionbias.training.train import train_model
 
-__all__ = ["Training", "Workshop"]
+__all__ = ["Training", "Workshop", "drawing"]
+
+drawing = partial(Work, "training instances drawn", by=1e-3)  # with their share of reading what they are drawn from
 
 
 class Training(NamedTuple):
@@ -92,7 +96,8 @@ class Workshop(Artefacts):
             )
 
         inputs = {"collection": self.checksum(collection)}
-        work = estimate.rotating(self.counted(collection), rotation)
+        seconds = 1e-5 if rotation.words == "whitespace" else 4e-5
+        work = Work(f"passages rotated by {rotation.words}", len(self.counted(collection)), by=seconds)
         return self.steps.make(f"{self.prefix}rotate-{rotation.seed}", place, asdict(rotation), inputs, make, work=work)
 
     def candidates(self, collection: Path, split: str, depth: int, bm25: Bm25Settings) -> Path:
@@ -104,7 +109,10 @@ class Workshop(Artefacts):
 
         settings = {"split": split, "depth": depth, **asdict(bm25)}
         inputs = {"collection": self.checksum(collection)}
-        work = estimate.retrieving(self.counted(collection), split)
+        counted = self.counted(collection)
+        # an index is built once, and each query reads postings in proportion to the passages
+        amount = len(counted) * (counted.count_queries(split) + 1000)
+        work = Work("BM25 passages × (queries + 1000)", amount, by=2e-7)
         return self.steps.make(f"{self.prefix}bm25-{split}", place, settings, inputs, make, work=work)
 
     def trained(self, name: str, collection: Path, plan: TrainPlan, *, groups: int | None = None) -> Path:
@@ -129,7 +137,7 @@ class Workshop(Artefacts):
         settings = plan.settings(Collection(collection)) if made else {}
         inputs = {"collection": self.checksum(collection) if made else None}
         self._plans[place] = plan
-        work, note = estimate.training(self.counted(collection), plan, unfinished(place), self._calibration, groups)
+        work, note = training(self.counted(collection), plan, unfinished(place), groups)
         make = partial(_train, collection, plan, place)
         return Step(f"{self.prefix}train-{name}", place, settings, inputs, make, work, note)
 
@@ -168,7 +176,7 @@ class Workshop(Artefacts):
     ) -> Path:
         """A run of some queries, as many as the settings say; a dry run then counts the work on it by them."""
         number = settings["queries"]
-        place = self.derived_run(label, command, settings, inputs, made, work=estimate.drawing(number))
+        place = self.derived_run(label, command, settings, inputs, made, work=drawing(number))
         self._drawn[place] = number
         return place
 
@@ -197,11 +205,7 @@ class Workshop(Artefacts):
             "collection": self.checksum(collection),
             "candidates": self.checksum(candidates),
         }
-        plan = self._plans.get(model)
-        deepest = depth or (plan.training.most_depth if plan else 1)
-        work = estimate.reranking(
-            self.counted(collection), split, plan, deepest, self._calibration, self._drawn.get(candidates)
-        )
+        work = self._reranking(model, collection, split, candidates, depth)
         return self.steps.make(f"{self.prefix}teach-{label}", place, settings, inputs, make, work=work)
 
     def reranked(
@@ -223,12 +227,18 @@ class Workshop(Artefacts):
             "collection": self.checksum(collection),
             "candidates": self.checksum(candidates),
         }
-        plan = self._plans.get(model)
-        deepest = reach or (plan.training.most_depth if plan else 1)
-        work = estimate.reranking(
-            self.counted(collection), split, plan, deepest, self._calibration, self._drawn.get(candidates)
-        )
+        work = self._reranking(model, collection, split, candidates, reach)
         return self.steps.make(f"{self.prefix}rerank-{label}", place, {"split": split, "depth": reach}, inputs, make, work=work)
+
+    def _reranking(self, model: Path, collection: Path, split: str, candidates: Path, depth: int | None) -> Work | None:
+        """The pairs to score, down to ``depth`` or the deepest that the model may be given; no passage is encoded twice."""
+        plan, counted = self._plans.get(model), self.counted(collection)
+        queries = min(counted.count_queries(split), self._drawn.get(candidates, math.inf))
+        if plan is None or not queries:
+            return None
+        pairs = queries * (depth or plan.training.most_depth)
+        by = ModelWork(plan, counted, passages=min(pairs, len(counted)), pairs=pairs)
+        return Work(f"pairs re-ranked by {plan.named}", pairs, by)
 
     def encoded(self, model: Path, collection: Path) -> Path:
         """A model's vectors of every passage; a run that was stopped goes on."""
@@ -238,7 +248,10 @@ class Workshop(Artefacts):
             encode_collection(_at_work(model), Collection(collection), place, overwrite=True)
 
         inputs = {"model": self.scorer(model), "collection": self.checksum(collection)}
-        work = estimate.encoding(self.counted(collection), self._plans.get(model), self._calibration)
+        plan, counted, work = self._plans.get(model), self.counted(collection), None
+        if plan is not None:
+            by = ModelWork(plan, counted, passages=len(counted))
+            work = Work(f"passages encoded by {plan.named}", len(counted), by)
         return self.steps.make(f"{self.prefix}encode-{model.name}", place, {}, inputs, make, work=work)
 
     def retrieved_dense(
@@ -253,7 +266,8 @@ class Workshop(Artefacts):
             retrieve_dense(_at_work(model), Vectors(vectors), found, split, depth, place, index=index, overwrite=True)
 
         inputs = {"model": self.scorer(model), "vectors": self.checksum(vectors), "collection": self.checksum(collection)}
-        work = estimate.searching(self.counted(collection), split)
+        counted = self.counted(collection)
+        work = Work("vectors × queries", len(counted) * counted.count_queries(split), by=5e-8)
         settings = {"split": split, "depth": depth, "index": index}
         return self.steps.make(f"{self.prefix}retrieve-{label}", place, settings, inputs, make, work=work)
 
@@ -264,7 +278,7 @@ class Workshop(Artefacts):
             return position_only_run(Collection(collection), split, read_run(candidates))
 
         named = {"collection": collection, "candidates": candidates}
-        work = estimate.ordering(self.counted(collection), split)
+        work = Work("queries ordered by position", self.counted(collection).count_queries(split), by=3e-3)
         label = f"position-only-on-{on}-{split}"
         return self.derived_run(label, "position only", {"split": split}, named, made, work=work)
 
@@ -275,7 +289,7 @@ class Workshop(Artefacts):
         def made() -> Run:
             first = read_run(candidates)
             reranked = [apply_depth(first, read_run(path), depth, name=name) for name, path in runs.items()]
-            return fuse(reranked, "z-scores", scored=[depth] * len(reranked)).run
+            return fuse(reranked, scored=[depth] * len(reranked)).run
 
         settings = {"split": split, "depth": depth, "by": "z-scores", "models": list(runs), "below": "the candidates' order"}
         return self.derived_run(label, "ensemble", settings, {"candidates": candidates, **runs}, made, work=None)
@@ -309,12 +323,16 @@ class Workshop(Artefacts):
         place = self.folder / "probes" / f"{model.name}-on-{on}"
 
         def make() -> None:
-            (result,) = probe_model(load_checkpoint(model), Collection(collection), passages=passages, seed=seed)
+            (result,) = probe_model(load_checkpoint(model), Collection(collection), ProbeSettings(passages=passages, seed=seed))
             self._save(place, [replace(result, facts=facts)], "mats", settings, {"model": model, "collection": collection})
 
         settings = {"passages": passages, "seed": seed, "facts": asdict(facts)}
         inputs = {"model": self.scorer(model), "collection": self.checksum(collection)}
-        work = estimate.probing(self.counted(collection), passages, self._plans.get(model), self._calibration)
+        plan, counted, work = self._plans.get(model), self.counted(collection), None
+        if plan is not None:
+            number = min(passages or len(counted), len(counted))
+            by = ModelWork(plan, counted, passages=2 * number)  # with their terms is done about as much again
+            work = Work(f"passages probed of {plan.kind}", number, by)
         return self.steps.make(f"{self.prefix}probe-{model.name}-on-{on}", place, settings, inputs, make, work=work)
 
     def results(
@@ -338,7 +356,10 @@ class Workshop(Artefacts):
             self._save(place, measure(), command, {"study": settings}, inputs, title=title, notes=notes, seed=seed)
 
         sums = {role: self.checksum(path) for role, path in inputs.items()}
-        work = estimate.measuring(self._collection_among(inputs.values()), len(inputs))
+        counted = self._collection_among(inputs.values())
+        tested = sum(counted.count_queries(split) for split in counted.splits if split != "train") if counted else 0
+        # each with its share of the bootstrap
+        work = Work("queries of artefacts measured", len(inputs) * max(tested, 1), by=1e-3)
         record = {"title": title, "study": settings, "seed": seed}
         return self.steps.make(f"{self.prefix}measure", place, record, sums, make, work=work)
 

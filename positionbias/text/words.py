@@ -10,9 +10,10 @@ import re
 import threading
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = [
     "WORDS_HELP",
@@ -64,6 +65,8 @@ class _Buffers(threading.local):
         """The pieces, joined; byte starts and inclusive ends of each, int32, which the next call overwrites."""
         room = len(data) * 3 + 16
         if room > self.room or room <= _KEPT < self.room:
+            import numpy as np
+
             self.room = max(room, 1 << 12)
             self.output = bytearray(self.room)
             # the C function may write one offset for each byte of output it has room for, not one a piece
@@ -111,6 +114,8 @@ def _pieces(name: str, separator: bytes, text: str) -> tuple[bytes, list[int], l
     data = text.encode("utf-8", "replace")
     joined, starts, ends = _buffers().call(name, data, separator)
     if len(data) != len(text):
+        import numpy as np
+
         # how many bytes up to each do not begin a character
         inside = np.cumsum(np.frombuffer(data, np.int8) < -64)
         starts, ends = starts - inside[starts], ends - inside[ends]

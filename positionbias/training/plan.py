@@ -109,6 +109,11 @@ class TrainPlan:
             raise SettingError(f"--encoder, --start: wanted one of the two; found {found}; give one")
 
     @property
+    def named(self) -> str:
+        """The model by what its speed depends on, beside its shape: of two encoders one may be far larger."""
+        return f"{self.kind} over {Path(self.encoder).name}" if self.encoder else self.kind
+
+    @property
     def splits(self) -> tuple[str, ...]:
         """The splits whose queries are trained on: those of the training set, where there is one.
 

@@ -48,7 +48,7 @@ def find_state(out: Path, settings: Mapping[str, Any], *, resume: bool) -> dict[
 
     Raises:
         OutputExistsError: an unfinished training stands there and ``resume`` is false.
-        InputError: a link in place of the folder, nothing to resume, a damaged state, or one of other settings (the first that differs is named).
+        InputError: a link in place of the folder or in it, nothing to resume, a damaged state, or one of other settings (the first that differs is named).
     """
     folder, latest = working_folder(out), unfinished(out)
     refuse_links(folder)

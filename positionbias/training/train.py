@@ -68,6 +68,7 @@ def train_model(
     find_state(out, settings, resume=resume)
     validation_candidates = None if plan.validation_candidates is None else read_run(plan.validation_candidates)
     if validation_candidates is not None:
+        collection.require(plan.validation_split, flag="--validation-split")
         collection.rows(validation_candidates.passage_ids)
         known_queries(validation_candidates, collection.queries(plan.validation_split))
     groups = group_source(collection, plan)

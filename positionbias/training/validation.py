@@ -12,6 +12,7 @@ from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
 from positionbias.evaluation.depth import tune_depth
 from positionbias.models.protocols import Ranker, TermEncoder
+from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.term_vectors import probe
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.scored import PassageTexts
@@ -79,4 +80,5 @@ def first_stage(validation: Validation) -> float:
 def _mats(model: Ranker, validation: Validation) -> float | None:
     if not validation.probe_ids or not isinstance(model, TermEncoder):
         return None
-    return probe(model, validation.probe_collection, validation.probe_ids, systems=["MATS"], sample_pairs=0)[0].value
+    settings = ProbeSettings(sample_pairs=0)
+    return probe(model, validation.probe_collection, validation.probe_ids, settings, systems=["MATS"])[0].value

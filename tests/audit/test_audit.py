@@ -325,8 +325,8 @@ def test_one_query_alone_is_measured_as_far_as_it_goes(collection: Collection) -
     ("changes", "message"),
     [
         ({"measures": ()}, "-m: wanted at least one measure"),
-        ({"draws": -1}, "--draws: wanted 0 or more"),
-        ({"depth": 0}, "--depth: wanted 1 or more"),
+        ({"draws": -1}, "--draws: wanted at least 0"),
+        ({"depth": 0}, "--depth: wanted at least 1"),
         ({"buckets": ()}, "--buckets: wanted at least one"),
     ],
     ids=["no measure", "draws", "depth", "no buckets"],

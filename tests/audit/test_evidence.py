@@ -15,9 +15,9 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
-from positionbias.positions.locate import Matching
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
+from positionbias.positions.settings import Matching
 from positionbias.text.words import word_spans
 from tests.tiny import planted
 

@@ -262,7 +262,7 @@ def test_the_first_stage_is_not_held_to_limits_beside_models() -> None:
     ("given", "message"),
     [
         ({}, "check: wanted a limit; found none; give one of --max-response, --max-movement, --max-order"),
-        ({"max_response": -0.1}, "--max-response: wanted a number, 0 or more; found -0.1"),
+        ({"max_response": -0.1}, "--max-response: wanted a number from 0; found -0.1"),
         ({"max_movement": math.nan}, "--max-movement: wanted a number"),
         ({"max_order": math.inf}, "--max-order: wanted a number"),
         ({"max_rotation_gap": -1}, "--max-rotation-gap: wanted"),

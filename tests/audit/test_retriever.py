@@ -42,7 +42,7 @@ CHANGES: dict[str, Any] = {
     "buckets": (Buckets.relative(3),), "minimum": 3, "permutations": 100, "draws": 2, "needles": 60, "segments": 8, "examples": 1,
     "length_groups": 1,
 }  # fmt: skip
-SETTINGS = AuditSettings.of_retrieval(**{**CHANGES, "depth": 40})
+SETTINGS = AuditSettings(retrieve=True, **{**CHANGES, "depth": 40})
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from positionbias.pooling.judged_runs import judge_runs
-from positionbias.pooling.pools import PoolSettings
 from positionbias.pooling.scores import pool_measures, score_pools
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 
 from .scripts import script_named

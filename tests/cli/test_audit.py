@@ -160,7 +160,7 @@ def test_what_cannot_retrieve_is_said_before_bm25_goes_through_the_collection(
         (("--model", "tests.audit.scorers:nobody"), "wanted 'nobody' in the module tests.audit.scorers"),
         (("--model", BLIND, "--split", "dev"), "wanted split 'dev'"),
         (("--model", BLIND, "--buckets", "0,x"), "--buckets: wanted numbers"),
-        (("--model", BLIND, "--minimum", "1"), "--minimum: wanted 2 or more"),
+        (("--model", BLIND, "--minimum", "1"), "--minimum: wanted at least 2"),
         (("--model", BLIND, "--candidates", "nowhere.run"), "nowhere.run"),
         (("--model", BLIND, "--retrieve"), "--model: wanted a model with one vector a text"),
         (("--model", BLIND, "--vectors", "somewhere"), "--vectors: wanted --retrieve beside it"),

@@ -122,8 +122,8 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(check: Comman
     ("arguments", "message"),
     [
         ((), "check: wanted a limit; found none; give one of --max-response, --max-movement"),
-        (("--max-response", "nan"), "--max-response: wanted a number, 0 or more; found nan"),
-        (("--max-order", "-1"), "--max-order: wanted a number, 0 or more; found -1.0"),
+        (("--max-response", "nan"), "--max-response: wanted a number from 0; found nan"),
+        (("--max-order", "-1"), "--max-order: wanted a number from 0; found -1.0"),
     ],
     ids=["none", "NaN", "negative"],
 )

@@ -191,6 +191,15 @@ def test_a_run_that_is_a_link_to_itself_is_one_line(small_collection, tmp_path, 
     assert err.count("\n") == 1
 
 
+def test_a_link_in_place_of_a_run_that_was_not_published_is_one_line(small_collection, tmp_path, runs, capsys):
+    link = tmp_path / ".b.run.commit" / "b.run"
+    link.parent.mkdir()
+    link.symlink_to(runs[0])
+    code, out, err = posbias(capsys, "evaluate", tmp_path / "b.run", "--collection", small_collection.path)
+    assert (code, out, err) == (2, "", f"posbias: {link}: wanted a file; found a link; remove it\n")
+    assert link.is_symlink()
+
+
 def test_a_run_whose_manifest_says_something_else_of_its_training_is_one_line(small_collection, runs, capsys):
     manifest = Manifest("run", "a", "rerank", content={"ending": {"": 1}})
     write_manifest(manifest_path(runs[0]), manifest)

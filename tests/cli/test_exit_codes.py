@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 import pytest
+import torch
 
 from positionbias import __version__
 from positionbias.cli.internal_error import describe
@@ -44,7 +45,7 @@ def raises(error: BaseException) -> Callable[[], Any]:
 
 def ends(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any], name: str = "show") -> int:
     """The exit code of a command that does ``run`` and nothing else."""
-    module = {"show": "positionbias.cli.show.show", "check": "positionbias.cli.audit.check"}[name]
+    module = {"show": "positionbias.ops.collections.show", "check": "positionbias.cli.check.check"}[name]
     monkeypatch.setattr(module, click.Command(name, callback=run))
     with pytest.raises(SystemExit) as stop:
         main([name])
@@ -129,6 +130,15 @@ def test_what_is_no_bug_exits_with_2(
 ) -> None:
     assert ends(monkeypatch, raises(error)) == 2
     assert capsys.readouterr().err == f"{line}\n"
+    assert reports(posbias_home) == []
+
+
+@pytest.mark.parametrize("shape", [(1 << 60,), (1 << 40, 1 << 40)])
+def test_a_tensor_that_no_memory_holds_is_no_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], posbias_home: Path, shape: tuple[int, ...]
+) -> None:
+    assert ends(monkeypatch, lambda: torch.empty(shape)) == 2
+    assert capsys.readouterr().err.startswith("posbias: wanted more memory; found: ")
     assert reports(posbias_home) == []
 
 
@@ -220,14 +230,14 @@ def test_a_report_that_cannot_be_written_is_shown(
 
 INJECTED = """
 import click, sys
-from positionbias.cli import show
+from positionbias.ops import collections
 from positionbias.cli.main import main
 
 def fail():
     sys.stdout.write("half a result")
     None + 1
 
-show.show = click.Command("show", callback=fail)
+collections.show = click.Command("show", callback=fail)
 main()
 """
 
@@ -267,14 +277,14 @@ def test_a_bug_exits_with_70_where_standard_error_is_full() -> None:
 
 FAILED_CHECK = """
 import click, sys
-from positionbias.cli import audit
+from positionbias.cli import check
 from positionbias.cli.main import main
 
 def fail():
     sys.stdout.write("a result")
     raise click.exceptions.Exit(1)
 
-audit.check = click.Command("check", callback=fail)
+check.check = click.Command("check", callback=fail)
 main(["check"])
 """
 

@@ -42,7 +42,7 @@ def files(folder: Path) -> dict[str, bytes]:
         ("debias small --out home/small", "found home/small, which is the input small"),
         ("debias a.run --format tsv --out a.run", "found a.run, which is the input a.run"),
         ("debias small --out ./home", "found ./home, which holds the input small"),
-        ("merge x=small y=home/small --out small", "found small, which is the input x=small"),
+        ("merge x=small y=home/small --out small", "found small, which is the input small"),
         ("evaluate a.run b.run --collection small --split test --out small", "found small, which is the input small"),
         ("retrieve small --split test --out home/small/passages", "which stands in the input small"),
         ("ensemble a.run b.run --out b.run", "found b.run, which is the input b.run"),

@@ -73,7 +73,7 @@ def test_review_calibrate_and_clean(run_posbias: RunPosbias, pairs: Path, small_
     assert "found a reason against all 2" in done.stderr
     done = run_posbias("leakage", "clean", "./small", "--pairs", pairs, "--threshold", "0.94", "--out", "./clean")
     assert done.returncode == 0, done.stderr
-    assert "clean: 1 of 2 train queries taken out (50.00%)" in done.stdout
+    assert "clean: removed 1 of 2 train queries (50.00%)" in done.stdout
     made = Collection(tmp_path / "clean")
     assert [query.query_id for query in made.queries("train")] == ["q2"]
     (line,) = (tmp_path / "clean" / "left_out" / "train.jsonl").read_text(encoding="utf-8").splitlines()
@@ -97,14 +97,14 @@ def test_what_words_alone_found_stays(run_posbias: RunPosbias, small_collection:
     clean = ("leakage", "clean", "./small", "--pairs", "found.jsonl", "--out")
     done = run_posbias(*clean, "./kept")
     assert done.returncode == 0, done.stderr
-    assert "kept: 0 of 2 train queries taken out" in done.stdout
+    assert "kept: removed 0 of 2 train queries" in done.stdout
     assert "1 pairs found by words alone stay: their precision is unknown" in done.stdout
     done = run_posbias(*clean, "./clean", "--lexical")
     assert done.returncode == 0, done.stderr
-    assert "clean: 1 of 2 train queries taken out" in done.stdout
+    assert "clean: removed 1 of 2 train queries" in done.stdout
     (tmp_path / "found.jsonl").write_text(f"{json.dumps(row | {'label': 'identical'})}\n", encoding="utf-8")
     done = run_posbias(*clean, "./labelled")
-    assert "labelled: 1 of 2 train queries taken out" in done.stdout
+    assert "labelled: removed 1 of 2 train queries" in done.stdout
 
 
 def test_a_sample_is_drawn(run_posbias: RunPosbias, pairs: Path, tmp_path: Path) -> None:
@@ -146,8 +146,8 @@ def test_runs_on_leaked_and_clean_queries(
 
 def test_swaps_want_leaked_queries_and_two_runs(run_posbias: RunPosbias) -> None:
     given = ["evaluate", "one.run", "--collection", "./small", "--all-swaps", "swaps.tsv"]
-    assert "--all-swaps goes with --leaked" in run_posbias(*given).stderr
-    assert "one run has no order; give two or more" in run_posbias(*given, "--leaked", "found").stderr
+    assert "--all-swaps: wanted --leaked and two runs or more beside it; found no --leaked" in run_posbias(*given).stderr
+    assert "found one run, which has no order; give both" in run_posbias(*given, "--leaked", "found").stderr
 
 
 @pytest.mark.parametrize(

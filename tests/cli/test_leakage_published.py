@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.cli.leakage.beside import published_find
 from positionbias.leakage.find import Found, FoundPair
+from positionbias.leakage.published_results import published_find
 from positionbias.results.leakage_pairs import TopicsAndQueries
 
 from .conftest import RunPosbias

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+import positionbias
+from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import write_run
 from positionbias.formats.trec import write_qrels
+from positionbias.pooling.settings import CoverageSettings, PoolSettings, ReliabilitySettings, VerdictSettings
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
-from positionbias.results.pools import PoolFigures
+from positionbias.results.pools import OrderFigures, PoolFigures
 from positionbias.results.result import load_results
 from positionbias.results.select import of_type
 
@@ -44,12 +47,15 @@ def test_coverage(run_posbias: RunPosbias, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == [
         "systems.tsv: 1 lines have no run in runs and were left out, the first 'absent'",
-        "results written to covered",
+        "saved to covered; for a page: posbias report ./covered",
     ]
-    head, *rows = done.stdout.splitlines()
-    assert head.split()[-4:] == ["2", "3", "5", "10"]
-    assert [row.split()[:2] for row in rows[:2]] == [["traditional", "3"], ["neural", "3"]]
-    assert done.stdout.splitlines()[-1] == "6 queries; 180 of 780 judgements are of grade 1 or more."
+    assert done.stdout.startswith(
+        "qrels.txt: 6 runs (3 traditional of 3 groups, 3 neural of 3 groups); 6 queries, 780 judgements,"
+    )
+    assert "of which 180 are relevant (grade 1 or more)." in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines() if line.strip()[:1].isdigit()]
+    assert [row[0] for row in rows] == ["1", "2", "3", "5", "10"]
+    assert rows[3] == ["5", "42", "34", "40", "32"]  # in traditional runs' pool, in no other, in neural runs' pool, in no other
     results = load_results(folder / "covered")
     assert [result.measure for result in results].count("coverage") == 2
     manifest = read_manifest(folder / "covered", kind="results")
@@ -63,17 +69,20 @@ def test_reliability_with_all_that_can_be_asked(run_posbias: RunPosbias, folder:
     done = run_posbias("--quiet", "pool", "reliability", *POOL, *options[:-1], "--out", "./pools")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert done.stdout.startswith("6 systems (3 traditional of 3 groups, 3 neural of 3 groups), 6 queries; depth 10;")
+    assert done.stdout.startswith("qrels.txt: 6 runs (3 traditional of 3 groups, 3 neural of 3 groups); 6 queries,")
     for part in (
-        "effect of kind by",
-        "Kendall's tau by",
-        "change of score by",
-        "left out",
+        "Does kind matter?",
+        "Kendall's τ by pools and test systems",
+        "Change of score by kind of system",
+        "Means of 4 pools of depth 10",
+        "Without a run's own group: by kind",
+        "Each group left out",
+        "What wrong labels do",
         "change by depth of pools",
         "change by groups of pools",
     ):
         assert part in done.stdout
-    assert "20% relabelled, 2 times" in done.stdout
+    assert "Relabelled: 20\u00a0% of the runs given another kind at random, 2 times" in done.stdout
     assert "Cannot tell: under pools of traditional runs, the change of RR of neural runs less that of unseen" in done.stdout
     assert read_manifest(folder / "pools").notes[0].startswith("Half of a kind's groups feed a pool")
     saved = load_results(folder / "pools")
@@ -119,6 +128,7 @@ def test_verdict(run_posbias: RunPosbias, seen: tuple[Path, float]) -> None:
     assert f"{round(60 * unjudged)} documents to judge written to next.tsv, by P@10" in done.stderr
     first, *_ = done.stdout.splitlines()
     assert first.startswith("new can")
+    assert done.stdout.rstrip().endswith("Every other order stands in --json and --out.")
     assert len((folder / "next.tsv").read_text().splitlines()) == 1 + round(60 * unjudged)
     assert {item.role for item in read_manifest(folder / "said").inputs} == {"runs", "qrels", "systems", "run"}
     assert read_manifest(folder / "said").seed == 1
@@ -129,7 +139,7 @@ def test_a_verdict_needs_a_run_and_judgements_alone(run_posbias: RunPosbias, see
     assert done.returncode == 0, done.stderr
     first, *_ = done.stdout.splitlines()
     assert first.startswith("Cannot tell whether new can be judged by AP: no pooled runs")
-    assert "RBP of new: 0." in done.stdout
+    assert "RBP (p = 0.8) 0." in done.stdout
     assert run_posbias("report", "./said", "--out", "./page").returncode == 0
 
 
@@ -163,6 +173,23 @@ def test_bad_input_is_one_line(run_posbias: RunPosbias, folder: Path, arguments:
     *_, last = done.stderr.splitlines()
     assert last.startswith(f"posbias: {message}")
     assert "Traceback" not in done.stderr
+
+
+def test_the_three_are_there_from_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    covered = positionbias.pool_coverage("runs", "qrels.txt", systems="systems.tsv", settings=CoverageSettings(depth=5))
+    assert [result.value for result in covered.results if result.measure == "coverage"] == [42, 40]
+    settings = ReliabilitySettings(PoolSettings(pools=3, seed=2), ["P@5"])
+    measured = positionbias.pool_reliability(
+        "runs", "qrels.txt", systems="systems.tsv", settings=settings, out=folder / "pools"
+    )
+    assert {result.seed for result in measured.results} == {2}
+    assert [figures.pools for _, figures in of_type(load_results(folder / "pools"), OrderFigures)] == [3] * 6
+    judged = positionbias.pool_verdict("new.run", "qrels.txt", pool_runs="runs", settings=VerdictSettings(measures=["P@10"]))
+    assert judged.results[0].system == "new"
+    assert str(judged).startswith("new can")
+    with pytest.raises(SettingError, match="--relabel: wanted a number from 0 to 1; found 1.5"):
+        ReliabilitySettings(relabel=1.5)
 
 
 def test_two_pooled_runs_of_one_name_are_refused_without_a_table_too(run_posbias: RunPosbias, folder: Path) -> None:

@@ -62,7 +62,7 @@ def test_a_stop_before_the_command_line_is_read(tmp_path: Path, number: int, cod
 
 @BOTH
 @pytest.mark.parametrize("more", [{}, {"SWALLOW": "yes"}], ids=["", "made an ImportError"])
-@pytest.mark.parametrize("module", ["positionbias.cli.show", "positionbias.core.collection", "pyarrow"])
+@pytest.mark.parametrize("module", ["positionbias.ops.collections", "positionbias.core.collection", "pyarrow"])
 def test_a_stop_while_a_command_imports(
     small_collection: Collection, tmp_path: Path, posbias_home: Path, number: int, code: int, module: str, more: dict[str, str]
 ) -> None:

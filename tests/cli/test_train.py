@@ -150,10 +150,10 @@ def test_resumed(train, tmp_path, monkeypatch):
         (("--accumulate", 0), "--accumulate: wanted at least 1"),
         (("--bucket", 0), "--bucket: wanted at least 1"),
         (("--clip", -1), "--clip: wanted a number from 0"),
-        (("--start", "none"), "--dimension: wanted no shape beside --start, which has its own; found 8; leave it out"),
+        (("--start", "."), "--dimension: wanted no shape beside --start, which has its own; found 8; leave it out"),
         (("--split", "dev"), "wanted split 'dev'; found train, validation, test"),
-        (("--word-vectors", "none.txt"), "none.txt: wanted a readable file"),
-        (("--candidates", "none.run"), "none.run: wanted a readable file"),
+        (("--word-vectors", "none.txt"), "--word-vectors: wanted a path to read; found nothing at none.txt"),
+        (("--candidates", "none.run"), "--candidates: wanted a path to read; found nothing at none.run"),
     ],
 )  # fmt: skip
 def test_one_clear_line(train, tmp_path, arguments, complaint):
@@ -238,7 +238,7 @@ def test_going_on_from_a_checkpoint(over_encoder, encoder, tmp_path):
     assert "--start: wanted a checkpoint of kind bert_cat; found bert_dot" in err
     code, _, err = over_encoder("bert_dot", "--start", tmp_path / "none", "--out", tmp_path / "c.ckpt")
     assert (code, err.count("\n")) == (2, 1)
-    assert "none: wanted the folder of a checkpoint; found no such folder" in err
+    assert "--start: wanted a path to read; found nothing at " in err
 
 
 # -- other losses, and no validation ----------------------------------------------------------------------
@@ -325,3 +325,32 @@ def test_no_tensorboard(over_encoder, encoder, tmp_path, monkeypatch):
     assert (code, err.count("\n")) == (2, 1)
     assert "--tensorboard: wanted the package tensorboard; found none; run: pip install" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "complaint"),
+    [
+        ("--candidates", "gone.run", "--candidates: wanted a path to read; found nothing at gone.run; check it"),
+        ("--validation-candidates", "gone.run", "--validation-candidates: wanted a path to read; found nothing at gone.run"),
+        ("--word-vectors", "gone.vec", "--word-vectors: wanted a path to read; found nothing at gone.vec; check it"),
+        ("--start", "gone.ckpt", "--start: wanted a path to read; found nothing at gone.ckpt; check it"),
+        ("--validation-split", "text", "found train, validation, test; give one of these to --validation-split"),
+    ],
+)
+def test_what_is_not_there_is_named_with_its_flag(train, tmp_path, flag, value, complaint):
+    code, _, err = train("--out", tmp_path / "x.ckpt", **{flag: value})
+    assert (code, err.count("\n")) == (2, 1), err
+    assert complaint in err
+
+
+def test_a_number_of_validation_queries_wants_candidates(collection, runs, capsys, tmp_path):
+    given = ("--candidates", runs["train"], "--validation-queries", 3, *SMALL, "--out", tmp_path / "x.ckpt")
+    code, _, err = posbias(capsys, "train", "tk", collection.path, *given)
+    assert (code, err.count("\n")) == (2, 1), err
+    assert "--validation-queries: wanted --validation-candidates beside it; found 3 alone" in err
+
+
+def test_a_model_that_no_memory_holds_is_one_line(train, tmp_path):
+    code, _, err = train("--heads", 10**9, "--head-size", 10**9, "--out", tmp_path / "x.ckpt")
+    assert code == 2, err
+    assert "wanted more memory; found: " in err.splitlines()[-1]

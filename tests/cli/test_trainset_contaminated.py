@@ -143,7 +143,7 @@ def test_the_deep_learning_tracks_over_a_sample_of_their_corpus(
         (["--with", "test", "--share", "1.5"], "--share: wanted a share of each target's queries, 0 to 1; found 1.5"),
         (
             ["--with", "test", "--group-size", "1"],
-            "--group-size: wanted a positive and a negative at least; found a group of 1",
+            "--group-size: wanted at least 2; found 1",
         ),
         (["--split", "nowhere"], "small: wanted split 'nowhere'; found train, validation, test"),
         (["--split", "validation"], "train.run: wanted queries of split 'validation'; found query"),

@@ -306,7 +306,7 @@ def test_candidates_of_another_collection_are_one_line(collection: Collection, t
         ({"share": -0.1}, "--share: wanted a share of each target's queries, 0 to 1; found -0.1"),
         ({"share": 1.01}, "--share: wanted a share of each target's queries, 0 to 1; found 1.01"),
         ({"share": float("nan")}, "--share: .* found nan"),
-        ({"group_size": 1}, "--group-size: wanted a positive and a negative at least; found a group of 1; give 2 or more"),
+        ({"group_size": 1}, "--group-size: wanted at least 2; found 1"),
         ({"relevant_from": 0}, "--relevant-from: wanted at least 1; found 0"),
         ({"target_relevant_from": 0}, "--target-relevant-from: wanted at least 1; found 0"),
         ({"depth": 0}, "--depth: wanted at least 1; found 0"),

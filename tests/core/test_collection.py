@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ def test_everything_that_goes_in_comes_out(small_collection: Collection) -> None
     assert len(small_collection) == len(passages) == 7
     assert small_collection.passage_ids()[:2] == ["p-lamp", "p-gate"]
     assert small_collection.splits == ["train", "test"]
+    assert [small_collection.count_queries(split) for split in ("train", "test", "dev")] == [2, 3, 0]
     assert [query.query_id for query in small_collection.queries("test")] == ["q3", "q4", "q5"]
     assert small_collection.queries("test")[0] == Query("q3", "what joins the banks of the Mirren", {"type": "entity"})
     assert small_collection.qrels("train") == [Qrel("q1", "p-lamp", 1), Qrel("q1", "p-gate", 0), Qrel("q2", "p-gate", 1)]
@@ -261,15 +261,17 @@ def test_a_manifest_that_hides_the_answers_is_refused(small_collection: Collecti
         Collection(small_collection.path).answers("test")
 
 
-@pytest.mark.parametrize("inside", ["cache", "cache/bm25s"])
+@pytest.mark.parametrize(
+    "inside", ["cache", "cache/bm25s", "cache/passages/records.npy", "cache/bm25s/k1-0.9-b-0.4/manifest.json"]
+)
 def test_a_cache_that_leads_elsewhere_is_refused(small_collection: Collection, tmp_path: Path, inside: str) -> None:
-    place = small_collection.path / inside
-    (tmp_path / "elsewhere").mkdir()
-    shutil.rmtree(place, ignore_errors=True)
-    place.parent.mkdir(exist_ok=True)
-    place.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="wanted a folder; found a link"):
-        _ = Collection(small_collection.path).cache
+    place, elsewhere = small_collection.path / inside, tmp_path / "elsewhere"
+    if place.exists():
+        place.rename(elsewhere)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.symlink_to(elsewhere)
+    with pytest.raises(InputError, match=f"{inside}: wanted a (folder|file); found a link; remove it"):
+        Collection(small_collection.path).find(["p-lamp"])
 
 
 def test_more_passages_than_any_machine_holds_are_refused(small_collection: Collection) -> None:

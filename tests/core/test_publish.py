@@ -19,7 +19,7 @@ import pytest
 
 from positionbias.core import durable, publish
 from positionbias.core.collection import Collection
-from positionbias.core.errors import OutputExistsError, StorageError
+from positionbias.core.errors import InputError, OutputExistsError, StorageError
 from positionbias.core.publish import atomic_file, atomic_folder, recover, refuse_existing
 from positionbias.core.run import read_run
 
@@ -489,3 +489,16 @@ def test_what_a_link_in_place_of_a_commit_leads_to_is_left_alone(tmp_path: Path)
         partial.write_text("new")
     assert final.read_text() == "new"
     assert [path.read_text() for path in sorted(elsewhere.rglob("*")) if path.is_file()] == ["mine"] * 3
+
+
+@pytest.mark.parametrize("inside", ["a.run", "a.run.manifest.json", "else"])
+def test_a_link_in_a_commit_is_not_published(tmp_path: Path, inside: str) -> None:
+    (tmp_path / "mine").write_text("mine")
+    commit = tmp_path / ".a.run.commit"
+    commit.mkdir()
+    (commit / inside).symlink_to(tmp_path / "mine")
+    with pytest.raises(InputError, match=f"{inside}: wanted a file; found a link; remove it"):
+        recover(tmp_path / "a.run")
+    with pytest.raises(InputError), atomic_file(tmp_path / "a.run"):
+        pytest.fail("the block must not run")
+    assert names(tmp_path) == [".a.run.commit", "mine"]

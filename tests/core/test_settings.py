@@ -9,7 +9,7 @@ import pytest
 
 from positionbias.cli.settings_options import settings_options
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.settings import check_settings, check_whole, setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class Lamp:
     colour: str = setting("red", "Of the glass.", choices=("red", "green"))
     hours: int | None = setting(None, "Until it is put out.", least=1, absent="all night")
     lit: bool = setting(True, "Whether it burns.", off="dark")
+    wind: int = setting(0, "Outside.", least=0, flags=("--lamp-wind",), metavar="M/S")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -29,18 +30,29 @@ class Lamp:
     ("changes", "complaint"),
     [
         ({"oil": 0}, "--oil: wanted at least 1; found 0; raise it"),
+        ({"oil": 10**9 + 1}, "--oil: wanted a whole number up to 1,000,000,000; found 1000000001; lower it"),
         ({"share": 0.0}, "--share: wanted a number above 0 to 1; found 0.0; give another"),
         ({"share": 1.5}, "--share: wanted a number above 0 to 1; found 1.5; give another"),
         ({"width": float("inf")}, "--width: wanted a number from 0; found inf; give another"),
         ({"width": float("nan")}, "--width: wanted a number from 0; found nan; give another"),
         ({"colour": "blue"}, "--colour: wanted one of red, green; found 'blue'; pick one"),
         ({"hours": 0}, "--hours: wanted at least 1; found 0; raise it"),
+        ({"wind": -1}, "--lamp-wind: wanted at least 0; found -1; raise it"),
     ],
 )
 def test_a_value_outside_its_range_is_one_line(changes: dict[str, object], complaint: str) -> None:
     with pytest.raises(SettingError) as caught:
         Lamp(**changes)  # type: ignore[arg-type]
     assert str(caught.value) == complaint
+
+
+@pytest.mark.parametrize(
+    ("flag", "most"), [("--oil", 10**9), ("--threads", 1_024), ("--workers", 1_024), ("--seed", 2**63 - 1)]
+)
+def test_the_most_that_a_whole_number_may_be(flag: str, most: int) -> None:
+    check_whole(flag, most)
+    with pytest.raises(SettingError, match=f"{flag}: wanted a whole number up to {most:,}; found {most + 1}; lower it"):
+        check_whole(flag, most + 1)
 
 
 def test_an_option_says_what_its_field_says() -> None:
@@ -51,13 +63,15 @@ def test_an_option_says_what_its_field_says() -> None:
 
     text = command.get_help(click.Context(command, terminal_width=200))
     shown = [line.split("  ", 2)[-1].strip() for line in text.splitlines() if "--" in line]
-    assert shown[:6] == [
-        "Spoons of oil.  [default: 4]",
+    assert "--lamp-wind M/S" in text
+    assert shown[:7] == [
+        "Spoons of oil.  [default: 4; x>=1]",
         "Of the wick.  [default: 0.5]",
         "Of the flame.  [default: 2.0]",
         "Of the glass.  [default: red]",
-        "Until it is put out. [default: all night]",
+        "Until it is put out. [default: all night]  [x>=1]",
         "Whether it burns.  [default: lit]",
+        "Outside.  [default: 0; x>=0]",
     ]
-    given = command.main(["--colour", "green", "--dark", "--hours", "3"], standalone_mode=False)
-    assert given == {"oil": 4, "share": 0.5, "width": 2.0, "colour": "green", "hours": 3, "lit": False}
+    given = command.main(["--colour", "green", "--dark", "--hours", "3", "--lamp-wind", "5"], standalone_mode=False)
+    assert given == {"oil": 4, "share": 0.5, "width": 2.0, "colour": "green", "hours": 3, "lit": False, "wind": 5}

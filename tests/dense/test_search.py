@@ -22,11 +22,12 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.nearest import inner_products
 from positionbias.core.records import Query
 from positionbias.core.run import order_by_score, read_run
-from positionbias.dense.approximate import AnnIndex, AnnSettings, open_ann
+from positionbias.dense.approximate import AnnIndex, open_ann
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import Found, OnDevice, exact_search, least_memory, queries_at_once
 from positionbias.dense.queries import query_blocks
 from positionbias.dense.retrieve import retrieve_dense
+from positionbias.dense.settings import AnnSettings
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
@@ -170,7 +171,8 @@ import resource, signal, sys
 from pathlib import Path
 from typing import Any
 from positionbias.core.errors import StorageError
-from positionbias.dense.approximate import AnnSettings, open_ann
+from positionbias.dense.approximate import open_ann
+from positionbias.dense.settings import AnnSettings
 from positionbias.dense.vectors import Vectors
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # refused as on a full disk, with EFBIG for ENOSPC

@@ -258,12 +258,12 @@ def test_a_dimension_beyond_all_memory_is_one_line(checkpoint: Checkpoint, colle
         Vectors(tmp_path / "v").take(np.arange(3))
 
 
-@pytest.mark.parametrize("inside", ["cache", "cache/hnsw-links-32"])
+@pytest.mark.parametrize("inside", ["cache", "cache/hnsw-links-32", "cache/hnsw-links-32/index.faiss"])
 def test_a_cache_that_leads_elsewhere_is_refused(tmp_path: Path, inside: str) -> None:
     vectors = write_vectors(tmp_path / "v", np.ones((3, 2), np.float32))
     (tmp_path / "elsewhere").mkdir()
     place = vectors.path / inside
-    place.parent.mkdir(exist_ok=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
     place.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(InputError, match="wanted a folder; found a link"):
         _ = vectors.cache

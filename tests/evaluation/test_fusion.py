@@ -16,10 +16,12 @@ from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, read_manifest, write_manifest
 from positionbias.core.run import Run, read_run, strictly_decreasing, write_run
-from positionbias.evaluation.fusion import FUSIONS, equal_again, fuse, fuse_runs, z_scores
+from positionbias.evaluation.fusing import FUSIONS, Fusing
+from positionbias.evaluation.fusion import equal_again, fuse, fuse_runs, z_scores
 from positionbias.results.result import Result
 from positionbias.results.runs import Missing
 
+RANKS = Fusing("reciprocal-ranks")
 ONE = Run("one", [("q", ["a", "b", "c"], [9.0, 6.0, 3.0])])
 TWO = Run("two", [("q", ["c", "a"], [1.0, 0.0])])
 
@@ -31,7 +33,7 @@ def scores(run: Run, query_id: str = "q") -> dict[str, float]:
 
 def test_z_scores_by_hand() -> None:
     # one: mean 6, population deviation √6: a √1.5, b 0, c −√1.5; two: c 1, a −1, and b, which it has not, its least: −1
-    done = fuse([ONE, TWO], "z-scores")
+    done = fuse([ONE, TWO])
     root = math.sqrt(1.5)
     assert scores(done.run) == pytest.approx({"a": (root - 1) / 2, "b": -0.5, "c": (1 - root) / 2}, abs=1e-7)
     assert done.run["q"].passage_ids == ["a", "c", "b"]
@@ -39,25 +41,25 @@ def test_z_scores_by_hand() -> None:
 
 
 def test_reciprocal_ranks_by_hand() -> None:
-    done = fuse([ONE, TWO], "reciprocal-ranks", k=60)
+    done = fuse([ONE, TWO], Fusing("reciprocal-ranks", k=60))
     assert scores(done.run) == pytest.approx({"a": 1 / 61 + 1 / 62, "c": 1 / 63 + 1 / 61, "b": 1 / 62}, abs=1e-8)
-    assert scores(fuse([ONE, TWO], "reciprocal-ranks", k=0).run) == pytest.approx({"a": 1.5, "c": 4 / 3, "b": 0.5})
+    assert scores(fuse([ONE, TWO], Fusing("reciprocal-ranks", k=0)).run) == pytest.approx({"a": 1.5, "c": 4 / 3, "b": 0.5})
 
 
 def test_a_query_whose_scores_are_equal_says_nothing() -> None:
     same = Run("same", [("q", ["a", "b", "c"], [2.0, 2.0, 2.0])])
-    done = fuse([ONE, same], "z-scores")
+    done = fuse([ONE, same])
     half = math.sqrt(1.5) / 2
     assert scores(done.run) == pytest.approx({"a": half, "b": 0.0, "c": -half}, abs=1e-7)
     assert done.missing["same"] == Missing(equal=1)
     alone = Run("alone", [("q", ["b"], [2.0])])
-    assert scores(fuse([ONE, alone], "z-scores").run) == scores(done.run)
+    assert scores(fuse([ONE, alone]).run) == scores(done.run)
 
 
 def test_a_query_that_one_run_has_not() -> None:
     more = Run("more", [("r", ["a"], [1.0]), ("q", ["a", "b", "c"], [3.0, 2.0, 1.0])])
     for by in FUSIONS:
-        done = fuse([ONE, more], by)
+        done = fuse([ONE, more], Fusing(by))
         assert sorted(done.run) == ["q", "r"]
         assert done.missing["one"] == Missing(queries=1)
     assert scores(done.run, "r") == pytest.approx({"a": 1 / 61})
@@ -76,7 +78,7 @@ def test_the_order_of_the_runs_does_not_matter(by: str, found: list[dict[str, fl
     made = [Run(f"r{i}", [("q", [*of, "z"], [*of.values(), 0.5])]) for i, of in enumerate(found)]
     turned = list(made)
     turn.shuffle(turned)
-    one, other = fuse(made, by), fuse(turned, by)  # type: ignore[arg-type]
+    one, other = fuse(made, Fusing(by)), fuse(turned, Fusing(by))  # type: ignore[arg-type]
     assert scores(one.run) == scores(other.run)  # to the last bit
     assert {name: one.missing[name] for name in other.missing} == other.missing
 
@@ -94,8 +96,8 @@ def test_against_a_plain_implementation(found: list[dict[str, float]]) -> None:
             by_z[passage] += z.get(passage, min(z.values())) / len(made)
         for rank, passage in enumerate(sorted(of, key=lambda p: (of[p], p), reverse=True), 1):
             by_rank[passage] += 1 / (7 + rank)
-    assert scores(fuse(made, "z-scores").run) == pytest.approx(by_z, abs=1e-5)
-    assert scores(fuse(made, "reciprocal-ranks", k=7).run) == pytest.approx(by_rank, rel=1e-6)
+    assert scores(fuse(made).run) == pytest.approx(by_z, abs=1e-5)
+    assert scores(fuse(made, Fusing("reciprocal-ranks", k=7)).run) == pytest.approx(by_rank, rel=1e-6)
 
 
 @given(values=st.lists(st.integers(-1000, 1000), min_size=2, max_size=20))
@@ -107,7 +109,7 @@ def test_z_scores_have_mean_0_and_deviation_1(values: list[int]) -> None:
 
 def test_scaled_scores_fuse_alike() -> None:
     louder = Run("one", [("q", ["a", "b", "c"], [1009.0, 1006.0, 1003.0])])
-    assert scores(fuse([louder, TWO], "z-scores").run) == scores(fuse([ONE, TWO], "z-scores").run)
+    assert scores(fuse([louder, TWO]).run) == scores(fuse([ONE, TWO]).run)
 
 
 # a first stage, and a model that re-ranked its first two: below them stand c, d, e by whole steps
@@ -117,7 +119,7 @@ RERANKED = Run("dot", [("q", ["b", "a", "c", "d", "e"], [0.51, 0.5, -1.0, -2.0, 
 
 def test_what_stands_below_a_re_ranking_depth_is_no_score() -> None:
     # bm25: mean 6, population deviation √14; dot: b 1, a −1, and c, d, e, which it has not scored, its least: −1
-    done = fuse([FIRST, RERANKED], "z-scores", scored=[None, 2])
+    done = fuse([FIRST, RERANKED], scored=[None, 2])
     away = math.sqrt(14)
     by_hand = {"b": (3 / away + 1) / 2, **{p: (x / away - 1) / 2 for p, x in zip("acde", (4, 2, -4, -5), strict=True)}}
     assert scores(done.run) == pytest.approx(by_hand, abs=1e-7)
@@ -125,14 +127,14 @@ def test_what_stands_below_a_re_ranking_depth_is_no_score() -> None:
     assert done.missing == {"bm25": Missing(), "dot": Missing(below=3)}
     assert done.scored == {"dot": 2}
     # ranks are ranks, also below the depth
-    ranks = fuse([FIRST, RERANKED], "reciprocal-ranks", scored=[None, 2])
-    assert scores(ranks.run) == scores(fuse([FIRST, RERANKED], "reciprocal-ranks").run)
+    ranks = fuse([FIRST, RERANKED], RANKS, scored=[None, 2])
+    assert scores(ranks.run) == scores(fuse([FIRST, RERANKED], RANKS).run)
     assert (ranks.missing["dot"], ranks.scored) == (Missing(), {})
 
 
 def test_what_no_run_scored_stands_last_in_its_order(tmp_path: Path) -> None:
     other = Run("colbert", [("q", ["b", "a", "c", "d", "e"], [70.0, 10.0, 9.0, 8.0, 7.0])])
-    done, turned = (fuse(runs, "z-scores", scored=[2, 2]) for runs in ([RERANKED, other], [other, RERANKED]))
+    done, turned = (fuse(runs, scored=[2, 2]) for runs in ([RERANKED, other], [other, RERANKED]))
     assert done.run["q"].passage_ids == ["b", "a", "c", "d", "e"]  # by id c would stand last
     assert scores(done.run) == scores(turned.run)
     assert scores(done.run) == pytest.approx({"b": 1, "a": -1, "c": -1, "d": -1, "e": -1})
@@ -158,22 +160,20 @@ def test_a_constant_scorer_on_disk_says_nothing(tmp_path: Path) -> None:
     same = Run("same", [("q", ["a", "b", "c"], [0.0, 0.0, 0.0])])
     paths = [kept(tmp_path, ONE), kept(tmp_path, same)]
     assert len(set(scores(read_run(paths[1])).values())) == 3  # as written they are not equal
-    done = fuse_runs(paths, tmp_path / "both.run", by="z-scores")
+    done = fuse_runs(paths, tmp_path / "both.run")
     assert done.missing["same"] == Missing(equal=1)
     half = math.sqrt(1.5) / 2
     assert scores(done.run) == pytest.approx({"a": half, "b": 0.0, "c": -half}, abs=1e-7)
-    assert fuse([ONE, same], "reciprocal-ranks").missing["same"] == Missing(equal=1)
+    assert fuse([ONE, same], RANKS).missing["same"] == Missing(equal=1)
     alone = Run("alone", [("q", ["b"], [2.0])])
-    assert fuse([ONE, alone], "reciprocal-ranks").missing["alone"] == Missing(passages=2)
+    assert fuse([ONE, alone], RANKS).missing["alone"] == Missing(passages=2)
 
 
 @pytest.mark.parametrize(
     ("runs", "settings", "complaint"),
     [
         ([ONE], {}, "RUN: wanted two runs or more; found 1"),
-        ([ONE, TWO], {"by": "sum"}, "--by: wanted one of z-scores, reciprocal-ranks; found 'sum'"),
         ([ONE, TWO], {"scored": [None, 0]}, "--depth: wanted at least 1; found 0"),
-        ([ONE, TWO], {"k": -1}, "--k: wanted a number from 0; found -1"),
         (
             [ONE, Run("dl20", [("other", ["a"], [1.0])])],
             {},
@@ -184,7 +184,22 @@ def test_a_constant_scorer_on_disk_says_nothing(tmp_path: Path) -> None:
 )
 def test_what_is_no_ensemble(runs: list[Run], settings: dict, complaint: str) -> None:
     with pytest.raises((SettingError, InputError)) as stop:
-        fuse(runs, **{"by": "z-scores", **settings})
+        fuse(runs, **settings)
+    assert str(stop.value).startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"by": "sum"}, "--by: wanted one of z-scores, reciprocal-ranks; found 'sum'"),
+        ({"by": "reciprocal-ranks", "k": -1}, "--k: wanted at least 0; found -1"),
+        ({"depth": 0}, "--depth: wanted at least 1; found 0"),
+        ({"k": 5}, "--k: wanted --by reciprocal-ranks beside it; found --by z-scores"),
+    ],
+)
+def test_settings_out_of_range_name_their_flag(settings: dict, complaint: str) -> None:
+    with pytest.raises(SettingError) as stop:
+        Fusing(**settings)
     assert str(stop.value).startswith(complaint)
 
 
@@ -208,7 +223,7 @@ def test_files_and_their_manifest(tmp_path: Path) -> None:
     paths = [kept(tmp_path, ONE, "abc"), kept(tmp_path, TWO)]
     (tmp_path / "runs").mkdir()
     out = tmp_path / "runs" / "both.run"
-    done = fuse_runs(paths, out, by="z-scores", name="both")
+    done = fuse_runs(paths, out, name="both")
     assert scores(read_run(out)) == pytest.approx(scores(done.run))
     manifest = read_manifest(out, kind="run")
     assert (manifest.name, manifest.command, manifest.licence) == ("both", "ensemble", "theirs")
@@ -219,14 +234,14 @@ def test_files_and_their_manifest(tmp_path: Path) -> None:
         ("collection", "../../mini"),
     ]
     assert manifest.content["missing"] == {"one": [0, 0, 0, 0], "two": [0, 1, 0, 0]}
-    result = done.result()
+    result = done.results[0]
     assert (result.collection, result.split, result.system, result.value, result.count) == ("mini", "dl19", "both", 3.0, 1)
     assert json.loads(json.dumps(result.to_json()))["payload"]["rows"]["two: passages missing"] == 1
     assert Result.from_json(result.to_json()) == result
     with pytest.raises(OutputExistsError):
-        fuse_runs(paths, out, by="z-scores")
+        fuse_runs(paths, out)
     # an ensemble is a run like any other, and its ranks may be fused further
-    fuse_runs([out, paths[0]], tmp_path / "again.run", by="reciprocal-ranks", k=1)
+    fuse_runs([out, paths[0]], tmp_path / "again.run", Fusing("reciprocal-ranks", k=1))
     assert read_manifest(tmp_path / "again.run").settings == {
         "by": "reciprocal-ranks", "depth": None, "k": 1, "split": "dl19",
     }  # fmt: skip
@@ -234,10 +249,10 @@ def test_files_and_their_manifest(tmp_path: Path) -> None:
 
 def test_the_first_passages_alone(tmp_path: Path) -> None:
     paths = [kept(tmp_path, ONE), kept(tmp_path, TWO)]
-    done = fuse_runs(paths, tmp_path / "top.run", by="reciprocal-ranks", depth=1)
+    done = fuse_runs(paths, tmp_path / "top.run", Fusing("reciprocal-ranks", depth=1))
     assert scores(done.run) == pytest.approx({"a": 1 / 61, "c": 1 / 61})
     with pytest.raises(SettingError, match="--depth: wanted at least 1; found 0"):
-        fuse_runs(paths, tmp_path / "none.run", by="z-scores", depth=0)
+        fuse_runs(paths, tmp_path / "none.run", Fusing(depth=0))
 
 
 @pytest.mark.parametrize(
@@ -248,11 +263,11 @@ def test_the_manifest_says_how_deep_a_re_ranked_run_is_scored(
     command: str, depth: int | None, below: int, tmp_path: Path
 ) -> None:
     paths = [kept(tmp_path, FIRST), kept(tmp_path, RERANKED, "abc", command=command, depth=depth)]
-    done = fuse_runs(paths, tmp_path / "both.run", by="z-scores")
+    done = fuse_runs(paths, tmp_path / "both.run")
     assert done.missing["dot"] == Missing(below=below)
     assert done.run["q"].passage_ids[0] == ("b" if below else "a")
     assert read_manifest(tmp_path / "both.run").settings.get("scored") == ({"dot": depth} if below else None)
-    assert done.result().to_json()["payload"]["rows"]["dot: passages below its depth"] == below
+    assert done.results[0].to_json()["payload"]["rows"]["dot: passages below its depth"] == below
 
 
 def test_an_output_that_is_one_of_the_runs(tmp_path: Path) -> None:
@@ -261,13 +276,13 @@ def test_an_output_that_is_one_of_the_runs(tmp_path: Path) -> None:
     (tmp_path / "link.run").symlink_to(paths[1])
     for out in (paths[0], tmp_path / "x" / ".." / "two.run", tmp_path / "link.run"):
         with pytest.raises(SettingError, match=r"--out: wanted another place than the runs'; found .*; give a new one"):
-            fuse_runs(paths, out, by="z-scores", overwrite=True)
+            fuse_runs(paths, out, overwrite=True)
     with pytest.raises(SettingError, match=r"RUN: wanted each run once; found .*link.run twice"):
-        fuse_runs([*paths, tmp_path / "link.run"], tmp_path / "no.run", by="z-scores")
+        fuse_runs([*paths, tmp_path / "link.run"], tmp_path / "no.run")
     assert [path.read_bytes() for path in paths] == before
     # an older ensemble may be replaced, and the inputs are the runs'
     for _ in range(2):
-        fuse_runs(paths, tmp_path / "both.run", by="z-scores", overwrite=True)
+        fuse_runs(paths, tmp_path / "both.run", overwrite=True)
     found = [item.checksum for item in read_manifest(tmp_path / "both.run").inputs]
     assert found == [sha256_file(path) for path in paths]
 
@@ -275,7 +290,7 @@ def test_an_output_that_is_one_of_the_runs(tmp_path: Path) -> None:
 def test_runs_on_different_collections(tmp_path: Path) -> None:
     paths = [kept(tmp_path, ONE, "abc"), kept(tmp_path, TWO, "xyz")]
     with pytest.raises(InputError, match=r"two.run: wanted a run on the collection mini like the runs before it; found one on"):
-        fuse_runs(paths, tmp_path / "no.run", by="z-scores")
+        fuse_runs(paths, tmp_path / "no.run")
     with pytest.raises(SettingError, match=r"RUN: wanted each run once; found .*one.run twice"):
-        fuse_runs([paths[0], paths[0]], tmp_path / "no.run", by="z-scores")
+        fuse_runs([paths[0], paths[0]], tmp_path / "no.run")
     assert not (tmp_path / "no.run").exists()

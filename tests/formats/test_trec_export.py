@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from positionbias.cli.imports.trec import split_and_name
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.engine.local import map_shards
 from positionbias.formats.trec_export import write_trec
-from positionbias.formats.trec_import import import_trec
+from positionbias.formats.trec_import import import_trec, split_and_name
 from tests.cli.conftest import run_posbias  # noqa: F401 (a fixture)
 from tests.formats.trec_disc import FT, LATIMES
 

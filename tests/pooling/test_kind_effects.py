@@ -9,8 +9,9 @@ from positionbias.pooling.exchange import exchange_of
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
 from positionbias.pooling.kind_effects import MIXED_POOLS, POOLS, KindEffect, kind_effects
 from positionbias.pooling.kind_results import kind_results
-from positionbias.pooling.pools import PoolSettings, draw_groups, gold_pool
+from positionbias.pooling.pools import draw_groups, gold_pool
 from positionbias.pooling.scores import pool_measures, score_pools
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.results.payloads import Finding
 from positionbias.results.pools import Contrast, KindAnswer, KindFigures

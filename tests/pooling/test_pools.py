@@ -9,7 +9,8 @@ import pytest
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.pools import PoolSettings, draw_groups, draw_pools, gold_pool, pool_kinds
+from positionbias.pooling.pools import draw_groups, draw_pools, gold_pool, pool_kinds
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.systems import System
 
 from .worked import worked

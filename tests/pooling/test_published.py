@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from positionbias.core.records import Qrel
-from positionbias.pooling.pools import PoolSettings
 from positionbias.pooling.published import CELLS, DOCUMENTS, PASSAGES, TOPICS, paper_task
+from positionbias.pooling.settings import PoolSettings
 from positionbias.results.published import under_pools
 
 # as the paper prints them, line by line: test systems trad, neural, all under MRR, then under NDCG@10

@@ -13,10 +13,11 @@ from scipy import stats
 from positionbias.core.errors import SettingError
 from positionbias.core.seeds import generator
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
-from positionbias.pooling.pools import PoolSettings, draw_pools, gold_pool
+from positionbias.pooling.pools import draw_pools, gold_pool
 from positionbias.pooling.reliability import FIGURES, Reliability, TestSet, reliability
 from positionbias.pooling.reliability_results import reliability_results
 from positionbias.pooling.scores import pool_measures, score_pools
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import System
 from positionbias.results.pools import ALL, ChangeFigures, OnePoolFigures, OrderFigures, SystemCounts, TaskFigures

@@ -29,7 +29,7 @@ def test_columns_stand_in_any_order_and_others_are_not_used(tmp_path: Path) -> N
         ("run\tgroup\na\tb\n", "systems.tsv:1: wanted columns run, group, kind; found run, group; name the columns"),
         ("run\tgroup\tkind\tkind\n", "systems.tsv:1: wanted columns run, group, kind; found kind more than once"),
         ("run\tgroup\tkind\n", "systems.tsv: wanted a line a run; found none"),
-        ("run\tgroup\tkind\n\na\tb\n", "systems.tsv:3: wanted 3 columns, as the first line has; found 2; mend"),
+        ("run\tgroup\tkind\n\na\tb\n", "systems.tsv:3: wanted 3 columns, as the first line has; found 2; fix"),
         ("run\tgroup\tkind\na\t \tc\n", "systems.tsv:2: wanted a group; found nothing; fill it in"),
         ("run\tgroup\tkind\na\tb\tc\nx\tb\tc\na\tb\td\n", "systems.tsv:4: wanted each run once; found run 'a' again, first at line 2"),
     ],

@@ -12,8 +12,9 @@ import pytrec_eval
 from positionbias.core.run import read_run
 from positionbias.formats.trec import read_qrels
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
-from positionbias.pooling.pools import PoolSettings, draw_pools, gold_pool
+from positionbias.pooling.pools import draw_pools, gold_pool
 from positionbias.pooling.scores import pool_measures, score_pools
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.systems import find_runs, read_runs, read_systems
 
 pytestmark = pytest.mark.realdata

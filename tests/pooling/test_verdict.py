@@ -11,7 +11,7 @@ import pytest
 from positionbias.core.records import Qrel
 from positionbias.pooling.open_runs import open_runs
 from positionbias.pooling.relevance import fit_relevance
-from positionbias.pooling.scores import pool_measures
+from positionbias.pooling.settings import VerdictSettings
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import System
 from positionbias.pooling.verdict import Obstacle, RunVerdict, verdict
@@ -33,7 +33,7 @@ def simulated(*names: str, kinds: tuple[str, ...] = ("traditional",), groups: in
     seen = {(ranking.query_id, passage) for _, run in pooled for ranking in run.rankings() for passage in ranking.passage_ids}
     qrels = [qrel for qrel in simulated_qrels(settings) if qrel[:2] in seen]
     everything = [*pooled, (System("new", "new", ""), new)]
-    return verdict(open_runs(lambda: everything, qrels, 10), pool_measures(names or ["nDCG@10"]))
+    return verdict(open_runs(lambda: everything, qrels, 10), VerdictSettings(measures=names or ["nDCG@10"]))
 
 
 @pytest.mark.parametrize("name", ["nDCG@10", "P@10", "RR", "AP", "RBP"])
@@ -77,7 +77,7 @@ def test_a_run_whose_documents_are_all_judged_can_be_judged() -> None:
     pooled = list(simulated_runs(SIMULATION))
     *_, (_, new) = simulated_runs(replace(SIMULATION, seed=9))
     everything = [*pooled, (System("new", "new", ""), new)]
-    found = verdict(open_runs(lambda: everything, simulated_qrels(SIMULATION), 10), pool_measures(["P@10"]))
+    found = verdict(open_runs(lambda: everything, simulated_qrels(SIMULATION), 10), VerdictSettings(measures=["P@10"]))
     [item] = found.measures
     assert (item.answer, item.needed) == (RunAnswer.YES, 0)
     assert item.interval is not None
@@ -93,7 +93,7 @@ def test_without_enough_groups_the_judged_depth_is_all(groups: int) -> None:
     pooled = [(System(f"p{n}", f"p{n}", ""), as_run(f"p{n}", {"1": ["a"], "2": ["b"], "3": ["d"]})) for n in range(groups)]
     qrels = [Qrel("1", "a", 1), Qrel("2", "b", 1), Qrel("3", "c", 1), Qrel("3", "d", 1)]
     everything = [*pooled, (System("new", "new", ""), new)]
-    found = verdict(open_runs(lambda: everything, qrels, 10), pool_measures(["P@2"]))
+    found = verdict(open_runs(lambda: everything, qrels, 10), VerdictSettings(measures=["P@2"]))
     [item] = found.measures
     assert (item.answer, item.interval, item.orders) == (RunAnswer.UNKNOWN, None, None)
     # d is all that is judged at rank 2, and relevant: so would x and y be
@@ -119,7 +119,7 @@ def test_of_more_unjudged_than_of_any_left_out_run_nothing_is_predicted() -> Non
         {str(n): [f"unknown {n} {rank}" for rank in range(10)] for n in {q.query_id for q in simulated_qrels(SIMULATION)}},
     )
     everything = [*pooled, (System("strange", "strange", ""), strange)]
-    found = verdict(open_runs(lambda: everything, simulated_qrels(SIMULATION), 10), pool_measures(["nDCG@10"]))
+    found = verdict(open_runs(lambda: everything, simulated_qrels(SIMULATION), 10), VerdictSettings(measures=["nDCG@10"]))
     [item] = found.measures
     assert (item.answer, item.obstacle, item.interval) == (RunAnswer.UNKNOWN, Obstacle.BEYOND, None)
     assert found.most_open is not None
@@ -144,7 +144,9 @@ def test_beyond_what_was_fitted_to_a_feature_has_the_effect_of_its_end() -> None
 def test_two_runs_that_cannot_differ_are_equal() -> None:
     qrels = [Qrel(query, passage, grade) for query in "123" for passage, grade in {"a": 1, "b": 0}.items()]
     listed = [(System(name, name, "k"), as_run(name, {key: ["a", "b"] for key in "123"})) for name in ("twin", "new")]
-    results = verdict_results(verdict(open_runs(lambda: listed, qrels, 10), pool_measures(["P@2"])), collection="worked")
+    results = verdict_results(
+        verdict(open_runs(lambda: listed, qrels, 10), VerdictSettings(measures=["P@2"])), collection="worked"
+    )
     [(_, compared)] = of_type(results, ComparisonsFigures)
     assert [(one.says, one.certain, one.new_queries) for one in compared.comparisons] == [("equal", True, False)]
 
@@ -153,7 +155,9 @@ def test_bounds_decide_orders_where_nothing_can_be_predicted() -> None:
     rankings = {"weak": ["c", "d"], "strong": ["a", "b"], "new": ["a", "c"]}
     qrels = [Qrel(query, passage, grade) for query in "123" for passage, grade in {"a": 1, "b": 1, "c": 0, "d": 0}.items()]
     listed = [(System(name, name, "k"), as_run(name, dict.fromkeys("123", ids))) for name, ids in rankings.items()]
-    results = verdict_results(verdict(open_runs(lambda: listed, qrels, 10), pool_measures(["P@2"])), collection="worked")
+    results = verdict_results(
+        verdict(open_runs(lambda: listed, qrels, 10), VerdictSettings(measures=["P@2"])), collection="worked"
+    )
     [(_, compared)] = of_type(results, ComparisonsFigures)
     assert [(one.run, one.says, one.certain, one.probability) for one in compared.comparisons] == [
         ("weak", "better", True, None), ("strong", "worse", True, None),
@@ -181,7 +185,9 @@ def test_a_run_with_nothing_for_a_query_is_counted() -> None:
         (System("pooled", "p", "k"), as_run("pooled", {"1": ["a"], "2": ["b"]})),
         (System("new", "n", ""), as_run("new", {"1": ["a"]})),
     ]
-    found = verdict(open_runs(lambda: listed, [Qrel("1", "a", 1), Qrel("2", "b", 1)], 10), pool_measures(["nDCG@10"]))
+    found = verdict(
+        open_runs(lambda: listed, [Qrel("1", "a", 1), Qrel("2", "b", 1)], 10), VerdictSettings(measures=["nDCG@10"])
+    )
     results = verdict_results(found, collection="worked")
     [(_, head)], [(score, _)] = of_type(results, UnjudgedFigures), of_type(results, ScoreFigures)
     assert (head.without_candidates, head.share, score.value) == (1, 0.0, 0.5)

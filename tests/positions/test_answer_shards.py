@@ -14,8 +14,8 @@ from positionbias.core.records import Answer
 from positionbias.engine.local import map_shards
 from positionbias.positions import answers as answers_module
 from positionbias.positions.answers import answer_shards, locate_split
-from positionbias.positions.histogram import HistogramOptions, position_histogram
-from positionbias.positions.locate import Matching
+from positionbias.positions.histogram import position_histogram
+from positionbias.positions.settings import HistogramOptions, Matching
 from positionbias.positions.sums import resampled_passages
 from positionbias.results.payloads import PositionHistogram
 from positionbias.results.result import Result

@@ -11,9 +11,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Answer
 from positionbias.positions.debias import debias
-from positionbias.positions.histogram import HistogramOptions, position_histogram, splits_with_answers
-from positionbias.positions.locate import Matching
+from positionbias.positions.histogram import position_histogram, splits_with_answers
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import HistogramOptions, Matching
 from positionbias.results.payloads import PositionHistogram
 from positionbias.results.result import Result
 

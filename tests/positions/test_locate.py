@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Answer
-from positionbias.positions.locate import Check, Matching, Span, TokenisedPassage, Words, check_span, known_span, locate
+from positionbias.positions.locate import Check, Span, TokenisedPassage, Words, check_span, known_span, locate
+from positionbias.positions.settings import Matching
 
 TEXT = "The gate, the iron gate, opens at dusk."
 #       0   4     10  14   19    25    31 34

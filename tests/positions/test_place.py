@@ -25,9 +25,9 @@ from positionbias.core.shards import Shard, write_shard
 from positionbias.engine.local import map_shards
 from positionbias.positions import place as place_module
 from positionbias.positions.density import Density
-from positionbias.positions.locate import Matching
-from positionbias.positions.place import Placing, place, placed_questions, placement_results, placing_of
+from positionbias.positions.place import place, placed_questions, placement_results, placing_of
 from positionbias.positions.placed import moves_of, place_histogram
+from positionbias.positions.settings import Matching, Placing
 from positionbias.results.result import Result
 from positionbias.text.sentences import sentence_spans, sentences
 

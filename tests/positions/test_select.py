@@ -23,9 +23,9 @@ from positionbias.firststage.bm25 import Bm25Settings, open_index
 from positionbias.positions import select as select_module
 from positionbias.positions.debias import debias
 from positionbias.positions.histogram import position_histogram
-from positionbias.positions.locate import Matching
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.select import AnswerRange, Selection, count_fitting, select, selection_result
+from positionbias.positions.select import count_fitting, select, selection_result
+from positionbias.positions.settings import AnswerRange, Matching, Selection
 from positionbias.probe.passages import original_collection
 from positionbias.results.payloads import PositionHistogram
 

@@ -10,8 +10,8 @@ from positionbias.audit.evidence import evidence_of
 from positionbias.core.collection import Collection
 from positionbias.formats.squad import import_squad
 from positionbias.positions.density import Density
-from positionbias.positions.locate import Matching
-from positionbias.positions.place import Placing, place, placed_questions, placement_results
+from positionbias.positions.place import place, placed_questions, placement_results
+from positionbias.positions.settings import Matching, Placing
 from positionbias.results.payloads import PlaceHistogram
 
 pytestmark = pytest.mark.realdata

@@ -9,8 +9,9 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.formats.squad import import_squad
 from positionbias.positions.debias import debias
-from positionbias.positions.histogram import HistogramOptions, position_histogram
+from positionbias.positions.histogram import position_histogram
 from positionbias.positions.rotate import Rotation, rotate_at, unit_starts
+from positionbias.positions.settings import HistogramOptions
 from positionbias.results.payloads import PositionHistogram
 from positionbias.text.words import tokenize
 

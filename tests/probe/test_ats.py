@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from positionbias.core.errors import InputError, SettingError
 from positionbias.probe import pair_sample, sums, unit_rows
 from positionbias.probe.ats import average_term_similarity, curve_of_sums, mats_figures
+from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.sums import merge_sums, position_sums, read_occurrences
 from positionbias.probe.unit_rows import UnitRows
 from positionbias.results.payloads import AtsCurve
@@ -27,8 +29,8 @@ HAND = words(
 )
 
 
-def curve_of(found: Words, **given: object) -> AtsCurve:
-    return average_term_similarity(*found, **{"minimum_terms": 1, **given})  # type: ignore[arg-type]
+def curve_of(found: Words, *, memory_bytes: int = 1 << 28, **given: Any) -> AtsCurve:
+    return average_term_similarity(*found, ProbeSettings(**{"minimum_terms": 1, **given}), memory_bytes=memory_bytes)
 
 
 def test_by_hand() -> None:

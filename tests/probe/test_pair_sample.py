@@ -11,6 +11,7 @@ from scipy.stats import chisquare
 
 from positionbias.probe.ats import average_term_similarity
 from positionbias.probe.pair_sample import draw_pairs
+from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.sums import read_occurrences
 
 from .words import every_pair, random_words, words
@@ -65,8 +66,8 @@ def test_more_are_drawn_where_some_will_not_count() -> None:
 
 def test_a_sample_comes_close_to_the_deviation_over_all_pairs() -> None:
     found = random_words(3, passages=150, terms=10)
-    exact = average_term_similarity(*found, minimum_terms=1, sample_pairs=10**9)
-    sampled = average_term_similarity(*found, minimum_terms=1, sample_pairs=1_500)
+    exact = average_term_similarity(*found, ProbeSettings(minimum_terms=1, sample_pairs=10**9))
+    sampled = average_term_similarity(*found, ProbeSettings(minimum_terms=1, sample_pairs=1_500))
     assert min(exact.pairs[:10]) > 3_000
     # the deviation of a deviation from 1,500 values is about 2 %
     assert sampled.std_pairs[:10] == pytest.approx(exact.std_pairs[:10], rel=0.08)
@@ -76,7 +77,9 @@ def test_a_sample_comes_close_to_the_deviation_over_all_pairs() -> None:
 
 def test_the_seed_decides_and_nothing_else_does() -> None:
     found = random_words(4)
-    one, again, other = (average_term_similarity(*found, minimum_terms=1, sample_pairs=20, seed=seed) for seed in (1, 1, 2))
+    one, again, other = (
+        average_term_similarity(*found, ProbeSettings(minimum_terms=1, sample_pairs=20, seed=seed)) for seed in (1, 1, 2)
+    )
     assert one == again
     assert one.std_pairs != other.std_pairs
     assert one.ats == other.ats

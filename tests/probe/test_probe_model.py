@@ -29,6 +29,7 @@ from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.encode import encode_passages
 from positionbias.probe.passages import collection_of_checkpoint, original_collection, sample_passages
+from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.term_vectors import probe_model, term_vectors
 from positionbias.results.result import load_results
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary, count_words
@@ -93,7 +94,7 @@ def test_term_vectors_are_those_of_each_passage_alone(original: Collection, tmp_
 
 def test_probe_of_a_model_equals_a_loop_over_every_pair(original: Collection, tmp_path: Path) -> None:
     checkpoint = load_checkpoint(saved_model(tmp_path / "tk.ckpt", original))
-    (result,) = probe_model(checkpoint, original, minimum_terms=10)
+    (result,) = probe_model(checkpoint, original, ProbeSettings(minimum_terms=10))
     rows = [checkpoint.model.read_passages([passage.text])[0] for passage in original.passages()]
     vectors = [checkpoint.model.passage_vectors(pad_rows([row]))[0].detach().numpy() for row in rows]
     lengths = [len(row) for row in rows]
@@ -126,7 +127,7 @@ def saved_bert(place: Path, original: Collection) -> Path:
 
 def test_the_layers_of_an_encoder_equal_a_loop_over_every_pair(original: Collection, tmp_path: Path) -> None:
     checkpoint = load_checkpoint(saved_bert(tmp_path / "dot.ckpt", original))
-    results = probe_model(checkpoint, original, layers=[0, 2], passages=12, minimum_terms=3)
+    results = probe_model(checkpoint, original, ProbeSettings(layers=(0, 2), passages=12, minimum_terms=3))
     assert [result.system for result in results] == ["dot layer 0", "dot layer 2"]
     pieces = WordPieces(checkpoint.model.encoder, 40, [0, 2])
     texts = original.texts(sample_passages(original, 12, seed=1))
@@ -145,7 +146,9 @@ def test_the_layers_of_an_encoder_equal_a_loop_over_every_pair(original: Collect
         assert curve.ats == pytest.approx(means, abs=1e-5)
         assert (curve.figures["words"], result.count) == (sum(lengths), 12)
     assert results[0].value != results[1].value
-    (last,) = probe_model(checkpoint, original, passages=12, minimum_terms=3)  # without layers: the last, by the plain name
+    (last,) = probe_model(
+        checkpoint, original, ProbeSettings(passages=12, minimum_terms=3)
+    )  # without layers: the last, by the plain name
     assert (last.system, last.value) == ("dot", pytest.approx(results[1].value))
 
 
@@ -226,14 +229,16 @@ def test_mats_without_a_collection_probes_the_original(
     assert run("mats", "--model", place, "--minimum-terms", 10, "--json") == 0
     printed = capsys.readouterr()
     (result,) = json.loads(printed.out)["results"]
-    (expected,) = probe_model(load_checkpoint(place), original, minimum_terms=10)
+    (expected,) = probe_model(load_checkpoint(place), original, ProbeSettings(minimum_terms=10))
     assert result["value"] == pytest.approx(expected.value)
     assert (result["collection"], result["kind"]) == ("original", "ats")
     assert "the original passages that tk leads to" in printed.err
     # and on the rotated passages when they are named
     assert run("mats", "--model", place, rotated.path, "--minimum-terms", 10, "--json") == 0
     (result,) = json.loads(capsys.readouterr().out)["results"]
-    assert result["value"] == pytest.approx(probe_model(load_checkpoint(place), rotated, minimum_terms=10)[0].value)
+    assert result["value"] == pytest.approx(
+        probe_model(load_checkpoint(place), rotated, ProbeSettings(minimum_terms=10))[0].value
+    )
 
 
 def test_two_models_on_the_same_sample_saved_and_drawn(
@@ -265,7 +270,7 @@ def test_ats_prints_the_curve(original: Collection, tmp_path: Path, capsys: pyte
     place = saved_model(tmp_path / "tk.ckpt", original)
     assert run("ats", "--model", place, "--minimum-terms", 10, "--csv") == 0
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
-    curve = probe_model(load_checkpoint(place), original, minimum_terms=10)[0].payload
+    curve = probe_model(load_checkpoint(place), original, ProbeSettings(minimum_terms=10))[0].payload
     assert [float(row[rows[0].index("ATS")]) for row in rows[1:]] == pytest.approx(curve.ats)
     assert [int(row[rows[0].index("Δ")]) for row in rows[1:]] == curve.deltas
     assert run("ats", "--model", place, "--minimum-terms", 17) == 0

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.cli.leakage.beside import published_find, published_review
 from positionbias.cli.main import main
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run, write_run
 from positionbias.leakage.find import Found
+from positionbias.leakage.published_results import published_find, published_review
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results import leakage, leakage_pairs
 from positionbias.results.figures import Figures

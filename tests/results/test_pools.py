@@ -17,11 +17,11 @@ from positionbias.pooling.kind_effects import kind_effects
 from positionbias.pooling.kind_results import kind_results
 from positionbias.pooling.leave_out import leave_out, leave_out_results
 from positionbias.pooling.open_runs import open_runs
-from positionbias.pooling.pools import PoolSettings
 from positionbias.pooling.relabelled import relabelled, relabelled_results
 from positionbias.pooling.reliability import reliability
 from positionbias.pooling.reliability_results import reliability_results
 from positionbias.pooling.scores import pool_measures
+from positionbias.pooling.settings import CoverageSettings, PoolSettings, VerdictSettings
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import System
 from positionbias.pooling.verdict import verdict
@@ -42,8 +42,8 @@ def of_runs(simulation: Simulation, settings: PoolSettings) -> Iterator[Result]:
     """All that is measured of runs; with three groups of a kind nobody can tell whether kind matters."""
     runs, few = simulated(simulation), simulated(replace(simulation, groups=3))
     found = reliability(runs, MEASURES, settings)
-    again = relabelled(runs, MEASURES, settings, repeats=2)
-    yield from coverage_results(runs, collection="c", depth=5)
+    again = relabelled(runs, MEASURES, settings, share=0.1, repeats=2)
+    yield from coverage_results(runs, CoverageSettings(depth=5), collection="c")
     yield from reliability_results(found, runs, collection="c")
     yield from leave_out_results(leave_out(runs, MEASURES, settings), runs, MEASURES, collection="c")
     yield from curve_results("depth", depth_curve(runs, MEASURES, settings, [1, 5]), runs, collection="c")
@@ -63,7 +63,8 @@ def of_one_run(simulation: Simulation) -> Iterator[Result]:
     *_, (_, run) = simulated_runs(replace(simulation, seed=9))
     new = (System("new", "new", ""), run)
     for items in ([*pooled, new], [new]):
-        yield from verdict_results(verdict(open_runs(lambda: items, qrels, 10), MEASURES), collection="c")  # noqa: B023
+        opened = open_runs(lambda: items, qrels, 10)  # noqa: B023
+        yield from verdict_results(verdict(opened, VerdictSettings(measures=["P@5"])), collection="c")
 
 
 def below(kind: type[PoolFigures]) -> set[type[PoolFigures]]:

@@ -15,7 +15,7 @@ from positionbias.core.interval import Interval
 from positionbias.core.manifest import read_manifest
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.select import AnswerRange
+from positionbias.positions.settings import AnswerRange
 from positionbias.probe.passages import original_collection
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies

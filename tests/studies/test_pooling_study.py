@@ -14,9 +14,9 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.run import write_run
 from positionbias.formats.trec import write_qrels
 from positionbias.pooling.judged_runs import judge_runs
-from positionbias.pooling.pools import PoolSettings
 from positionbias.pooling.reliability import reliability
 from positionbias.pooling.scores import pool_measures
+from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.results.payloads import Finding
 from positionbias.results.pools import ChangeFigures, PoolFigures

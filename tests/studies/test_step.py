@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from positionbias.studies import step as step_module
-from positionbias.studies.step import Planned, Steps, Work, content_of, shown_time
+from positionbias.studies.estimate import Work
+from positionbias.studies.step import Planned, Steps, content_of, shown_time
 
 
 class Study:
@@ -99,16 +100,17 @@ def test_content_of_a_folder(tmp_path: Path) -> None:
     assert content_of(folder) != third
 
 
-def dry(folder: Path, settings: dict, inputs: dict | None = None, seconds: float | None = 2.0) -> Steps:
-    """A dry run of one step of 10 units."""
+UNITS = Work("units", 10, by=2.0)
+
+
+def dry(folder: Path, settings: dict, inputs: dict | None = None, work: Work | None = UNITS) -> Steps:
+    """A dry run of one step, of 10 units where nothing else is said."""
 
     def make() -> None:
         raise AssertionError("a dry run makes nothing")
 
     steps = Steps(folder, dry_run=True)
-    steps.make(
-        "thing", folder / "thing", settings, inputs or {"collection": "abc"}, make, work=Work("units", 10, lambda: seconds)
-    )
+    steps.make("thing", folder / "thing", settings, inputs or {"collection": "abc"}, make, work=work)
     return steps
 
 
@@ -118,7 +120,7 @@ def test_a_dry_run_says_what_is_done_and_what_would_be_made(study: Study) -> Non
     assert (done.planned, done.unmade) == ([Planned("thing", True)], set())
     other = dry(study.folder, {"k": 2})
     assert (other.planned, other.unmade) == ([Planned("thing", False, 20.0)], {study.folder / "thing"})
-    assert dry(study.folder, {"k": 2}, seconds=None).planned == [Planned("thing", False, None)]
+    assert dry(study.folder, {"k": 2}, work=None).planned == [Planned("thing", False, None)]
     # what it rests on is not there yet: it would be made again whatever its receipt says
     assert dry(study.folder, {"k": 1}, {"collection": None}).planned == [Planned("thing", False, 20.0)]
     assert sorted((path, path.stat().st_mtime_ns) for path in study.folder.rglob("*")) == before
@@ -127,12 +129,13 @@ def test_a_dry_run_says_what_is_done_and_what_would_be_made(study: Study) -> Non
 def test_a_dry_run_goes_by_what_the_study_has_taken(tmp_path: Path) -> None:
     steps = Steps(tmp_path)
     for name in ("one", "two"):
-        steps.make(name, tmp_path / name, {}, {}, (tmp_path / name).touch, work=Work("units", 5, lambda: 1e9))
+        steps.make(name, tmp_path / name, {}, {}, (tmp_path / name).touch, work=Work("units", 5, by=1e9))
         receipt = tmp_path / "steps" / f"{name}.json"
         record = json.loads(receipt.read_text())
         record["seconds"] = {"one": 1.0, "two": 4.0}[name]
         receipt.write_text(json.dumps(record))
     assert dry(tmp_path, {}).planned == [Planned("thing", False, 5.0)]  # 5 s for 10 units then, 10 units now
+    assert dry(tmp_path, {}, work=Work("other units", 10, by=3.0)).planned == [Planned("thing", False, 30.0)]
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0 s"), (99, "99 s"), (150, "2 min"), (7200, "2.0 h")])

@@ -282,3 +282,14 @@ def test_a_training_never_works_through_a_link(task: Task, tmp_path: Path) -> No
     with pytest.raises(InputError, match="wanted a folder; found a link; remove it"):
         task.train(out, task.plan(max_steps=1))
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("inside", ["", "state.json", "model.safetensors"])
+def test_a_training_is_not_resumed_from_a_link(task: Task, stopped: Path, tmp_path: Path, inside: str) -> None:
+    state = unfinished(stopped)
+    assert state is not None
+    place, elsewhere = state / inside, tmp_path / "elsewhere"
+    place.rename(elsewhere)
+    place.symlink_to(elsewhere)
+    with pytest.raises(InputError, match=f"{place.name}: wanted a {'file' if inside else 'folder'}; found a link; remove it"):
+        task.train(stopped, resume=True)

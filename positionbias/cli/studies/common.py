@@ -25,6 +25,7 @@ from positionbias.cli.common import (
 from positionbias.cli.quick import DEPTH, quick_study_option
 from positionbias.cli.settings_options import settings_options
 from positionbias.cli.studies.models import Decorator, model_options, models_of
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.positions.rotate import Rotation
 
 if TYPE_CHECKING:
@@ -80,8 +81,7 @@ _candidate_options: Decorator = all_of(
         show_default=True,
         help="Candidates from which negatives are drawn.",
     ),
-    click.option("--k1", type=float, default=0.9, show_default=True, help="Of BM25."),
-    click.option("--b", type=float, default=0.4, show_default=True, help="Of BM25."),
+    settings_options(Bm25Settings),
     candidates_option,
     click.option(
         "--validation-split", "validation", default="validation", show_default=True, help="Queries to validate and tune on."
@@ -236,7 +236,6 @@ def study_options(*, both_texts: bool = True) -> Decorator:
 
 def _settings(given: dict[str, Any]) -> StudySettings:
     """The study's settings; what makes them is taken out of ``given``."""
-    from positionbias.firststage.bm25 import Bm25Settings
     from positionbias.studies.position_bias import StudySettings
 
     quick, seed = given["quick"], given.pop("seed")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from positionbias.cli.common import all_of, out_option, stated
 from positionbias.cli.quick import DEPTH, quick_study_option
+from positionbias.cli.settings_options import settings_options
 from positionbias.cli.studies.common import Running, keys, run_options, runs_by_split, seeds_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of
+from positionbias.firststage.settings import PRESETS, Bm25Settings
 from positionbias.models.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -119,8 +122,7 @@ _measuring_options: Decorator = all_of(
         show_default=True,
         help="Candidates a training query: those that a teacher scores, and negatives are drawn from.",
     ),
-    click.option("--k1", type=float, default=1.2, show_default=True, help="Of BM25."),
-    click.option("--b", type=float, default=0.75, show_default=True, help="Of BM25."),
+    settings_options(Bm25Settings, **asdict(PRESETS["robertson"])),
     click.option(
         "--candidates", multiple=True, metavar="SPLIT=RUN", help="A run to take instead of BM25's; may be given again."
     ),
@@ -164,7 +166,6 @@ def contamination(
       posbias study contamination planted --targets test --targets validation --target-relevant-from 1 --encoder small-bert --models tk …
     """  # fmt: skip
     from positionbias.core.collection import find_collection
-    from positionbias.firststage.bm25 import Bm25Settings
     from positionbias.studies.contamination import contamination as run_study
     from positionbias.studies.contamination_settings import ContaminationSettings, Distillation
 

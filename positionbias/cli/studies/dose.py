@@ -45,8 +45,7 @@ def dose(asked: Asked, collection: str, doses: tuple[str, ...], queries: int | N
       posbias study dose squad --dose 0:0.2 --dose 0:0.5 --dose 0:1 --out squad-dose
     """
     from positionbias.core.collection import find_collection
-    from positionbias.positions.locate import Matching
-    from positionbias.positions.select import AnswerRange
+    from positionbias.positions.settings import AnswerRange, Matching
     from positionbias.studies.dose import DoseSettings
     from positionbias.studies.dose import dose as run_study
 

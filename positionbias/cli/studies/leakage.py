@@ -7,10 +7,12 @@ from typing import Any
 import click
 
 from positionbias.cli.common import all_of, out_option
-from positionbias.cli.leakage.material import Drawn, material_options
 from positionbias.cli.quick import quick_study_option
+from positionbias.cli.settings_options import settings_as, settings_options
 from positionbias.cli.studies.common import Running, keys, run_options, runs_by_split, seeds_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of
+from positionbias.firststage.settings import Bm25Settings
+from positionbias.ops.trainsets import LeakingPairs
 
 __all__ = ["leakage"]
 
@@ -35,8 +37,7 @@ _measuring_options: Decorator = all_of(
     seeds_option,
     click.option("--epochs", type=int, default=1, show_default=True, help="Passes over a training set."),
     click.option("--depth", type=int, default=100, show_default=True, help="Candidates a test query."),
-    click.option("--k1", type=float, default=0.9, show_default=True, help="Of BM25."),
-    click.option("--b", type=float, default=0.4, show_default=True, help="Of BM25."),
+    settings_options(Bm25Settings),
     click.option(
         "--candidates", multiple=True, metavar="SPLIT=RUN", help="A run to take instead of BM25's; may be given again."
     ),
@@ -47,14 +48,14 @@ _measuring_options: Decorator = all_of(
 @click.command()
 @click.argument("collection")
 @_what_options
-@material_options
+@settings_as(LeakingPairs, "leaking")
 @out_option(what="The study, a folder.")
 @model_options
 @_measuring_options
 @quick_study_option("1,000 and 4,000 instances, 20 candidates a query", sizes=(1_000, 4_000), depth=20)
 @run_options
 def leakage(
-    collection: str, running: Running, target: str, sources: tuple[str, ...], drawn: Drawn,
+    collection: str, running: Running, target: str, sources: tuple[str, ...], leaking: LeakingPairs,
     seed: int, seeds: tuple[int, ...], **given: Any,
 ) -> None:  # fmt: skip
     """Do training queries of COLLECTION that near-duplicate its test queries change what re-rankers are worth?
@@ -67,7 +68,6 @@ def leakage(
       posbias study leakage both --target robust --source msmarco --pairs leaks --models knrm --models tk --out leaking
     """  # fmt: skip
     from positionbias.core.collection import find_collection
-    from positionbias.firststage.bm25 import Bm25Settings
     from positionbias.leakage.trainsets import SIZES
     from positionbias.studies.leakage import LeakageSettings
     from positionbias.studies.leakage import leakage as run_study
@@ -75,13 +75,13 @@ def leakage(
     settings = LeakageSettings(
         target=target,
         sources=sources,
-        pairs=drawn.pairs,
+        pairs=leaking.files,
         kinds=given.pop("kinds"),
         sizes=given.pop("sizes") or SIZES,
         seeds=keys(seeds, seed, quick=given["quick"]),
-        leaked_queries=drawn.leaked_queries,
-        prefixes=drawn.prefixes,
-        material=drawn.settings,
+        leaked_queries=leaking.leaked_queries,
+        prefixes=leaking.id_prefixes,
+        material=leaking.counted,
         bm25=Bm25Settings(given.pop("k1"), given.pop("b")),
         candidates=runs_by_split(given.pop("candidates")),
         depth=given["depth"],

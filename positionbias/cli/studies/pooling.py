@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import click
 
 from positionbias.cli.common import Decorator, all_of, input_place, out_option
-from positionbias.cli.pool.inputs import depth_option, measure_option
+from positionbias.cli.settings_options import settings_options
 from positionbias.cli.studies.common import Running, run_steps_options
+from positionbias.pooling.settings import PoolSettings, ReliabilitySettings
 
 __all__ = ["pooling"]
 
@@ -18,13 +19,9 @@ _options: Decorator = all_of(
         help="A folder of TREC runs, their judgements, and the table of run, group and kind; may be given again.",
     ),
     out_option(what="The study, a folder."),
-    depth_option("Of every pool, and of the gold's."),
-    click.option("--pools", type=click.IntRange(min=1), default=10, show_default=True, help="How many are drawn of each kind."),
-    measure_option(("RR", "nDCG@10")),
-    click.option(
-        "--gold", type=click.Choice(["pool", "all"]), default="pool", show_default=True,
-        help="What pools are held against: the judgements in the pool of all runs, or every judgement.",
-    ),
+    settings_options(PoolSettings, "depth", "pools"),
+    settings_options(ReliabilitySettings, "measures"),
+    settings_options(PoolSettings, "gold"),
     click.option(
         "--relevant-from", "levels", multiple=True, metavar="[TASK=]GRADE",
         help="The least grade of a relevant document, of every task or of one: 2 for the passages of TREC DL. [default: 1]",
@@ -55,7 +52,6 @@ def pooling(
           --task documents runs/doc qrels-doc.txt systems-doc.tsv \\
           --task passages runs/pass qrels-pass.txt systems-pass.tsv
     """  # fmt: skip
-    from positionbias.pooling.pools import PoolSettings
     from positionbias.studies.pooling import PoolingSettings, PoolingTask
     from positionbias.studies.pooling import pooling as run_study
 

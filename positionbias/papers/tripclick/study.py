@@ -27,9 +27,8 @@ from positionbias.papers.tripclick.measured import Trial, TripClickStudy, measur
 from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, Ranker, TripClickSettings
 from positionbias.papers.tripclick.trainsets import drawn_from, write_study_set
 from positionbias.results.result import Facts
-from positionbias.studies import estimate
 from positionbias.studies.artefacts import as_ended, checkpoint_facts
-from positionbias.studies.workshop import Workshop
+from positionbias.studies.workshop import Workshop, drawing
 
 __all__ = ["NOTES", "check_study", "run_study"]
 
@@ -105,7 +104,7 @@ class _Study:
         if of.stored is not None:
             inputs["training set"] = Groups(of.stored).checksum
         name = f"{self.workshop.prefix}trainset-{of.name}"
-        work = estimate.drawing(self._triples())
+        work = drawing(self._triples())
         return self.workshop.steps.make(name, place, drawn_from(of, settings), inputs, make, work=work)
 
     def _triples(self) -> int:

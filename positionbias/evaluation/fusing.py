@@ -1,0 +1,40 @@
+"""How several runs become one: by z-scores or by reciprocal ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_settings, setting
+
+__all__ = ["FUSIONS", "Fusing", "Fusion", "K"]
+
+Fusion = Literal["z-scores", "reciprocal-ranks"]
+FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
+K = 60  # Cormack et al.'s
+
+
+@dataclass(frozen=True, slots=True)
+class Fusing:
+    """How runs become one.
+
+    Raises:
+        SettingError: a setting out of range, or ``k`` without reciprocal ranks.
+    """
+
+    by: Fusion = setting(
+        "z-scores", "The mean of each run's z-scores of a query, or the sum of 1 / (k + rank).", choices=FUSIONS
+    )
+    k: int | None = setting(None, "Of reciprocal ranks.", least=0, absent=str(K))
+    depth: int | None = setting(None, "Passages of each run and query that are taken.", least=1, absent="all")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.k is not None and self.by != "reciprocal-ranks":
+            raise SettingError(f"--k: wanted --by reciprocal-ranks beside it; found --by {self.by}; leave --k out")
+
+    @property
+    def constant(self) -> int:
+        """The k of reciprocal ranks."""
+        return K if self.k is None else self.k

@@ -1,0 +1,54 @@
+"""What the leakage paper prints of its own targets, beside what ``find`` and ``review`` count in the same way; of any other target nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from positionbias.core.manifest import manifest_path, read_manifest
+from positionbias.leakage.find import Found
+from positionbias.leakage.found_results import PAPER_FIELDS, table_1
+from positionbias.leakage.published import published_candidates
+from positionbias.leakage.published import published_review as tables
+from positionbias.results.figures import Figures
+from positionbias.results.leakage_pairs import CANDIDATES, LABEL_COUNTS, LIKE_FOR_LIKE, PUBLISHED, REVIEWED
+from positionbias.results.result import Result
+
+__all__ = ["published_find", "published_review", "target_of_folder"]
+
+
+def published_find(target: str | None, found: Found, fields: Iterable[str], test_name: str) -> list[Result]:
+    """Return Table 1 of a target, and before it ours in the same fields by meaning alone, as the paper counts; nothing without a target, or
+    where only words were looked at."""
+    if target is None or found.detector == "lexical":
+        return []
+    there = set(fields)
+    searched = [name for name in PAPER_FIELDS if name in there]
+    pairs = [pair for pair in found.by_meaning if pair.field in PAPER_FIELDS]
+    ours = table_1(pairs, list(found.queries), searched)
+    return [
+        _result(f"{CANDIDATES}{LIKE_FOR_LIKE}", test_name, " + ".join(found.queries), ours),
+        _result(f"{CANDIDATES}{PUBLISHED}", test_name, target, published_candidates(target)),
+    ]
+
+
+def published_review(target: str | None, name: str) -> list[Result]:
+    """Return Table 2a of a target, and Table 2b, which is of all three together; nothing without one."""
+    if target is None:
+        return []
+    candidates, labels = tables(target)
+    return [
+        _result(f"{REVIEWED}{PUBLISHED}", name, target, candidates),
+        _result(f"{LABEL_COUNTS}{PUBLISHED}", name, "all three collections", labels),
+    ]
+
+
+def _result(measure: str, name: str, target: str, figures: Figures) -> Result:
+    return Result(measure, name, "", target, None, None, None, 0, figures)
+
+
+def target_of_folder(place: Path) -> str | None:
+    """Return the paper's target that ``find`` searched, by the manifest of what it wrote; None of another target, or a file of pairs."""
+    if not place.is_dir() or not manifest_path(place).is_file():
+        return None
+    return read_manifest(place).content.get("target")

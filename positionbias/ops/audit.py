@@ -1,0 +1,434 @@
+"""Is a model, or a run, position-biased, and does it keep given limits?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+from positionbias.audit.settings import MEMORY, Audited, AuditSettings, CheckFiles, Limits, ModelLike, VectorsLike
+from positionbias.core.errors import SettingError
+from positionbias.core.operation import Overwrite, SavedTo, operation
+from positionbias.core.places import CollectionLike, Place, input_place, model_place
+from positionbias.core.progress import say
+from positionbias.core.settings import Setting
+from positionbias.engine.choose import Workers
+from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
+from positionbias.ranking.config import Computing
+
+if TYPE_CHECKING:
+    import pandas
+    import torch
+    from matplotlib.figure import Figure
+
+    from positionbias.audit.settings import RunLike
+    from positionbias.audit.systems import System, Task
+    from positionbias.core.checks import Check, Outcome
+    from positionbias.core.collection import Collection
+    from positionbias.core.records import Query
+    from positionbias.core.run import Run
+    from positionbias.models.checkpoint import Checkpoint
+    from positionbias.results.payloads import Verdict
+    from positionbias.results.result import Result
+
+__all__ = ["Audit", "Checked", "audit_model", "audit_systems", "check"]
+
+_RE_RANKS = "Models re-rank all candidates to the depth, whatever depth they were tuned to [decision]."
+_RETRIEVES = (
+    "Models rank every passage of the collection by exact search, and each rotation is one of all its passages [decision]."
+)
+
+AuditedOf = Annotated[CollectionLike, Setting("A collection with answers in the split.", place="read")]
+Runs = Annotated[Sequence[Place], Setting("Runs over it, each measured as it is.", metavar="[RUN]...", place="read")]
+
+
+@dataclass(frozen=True, slots=True)
+class Audit(Measurements):
+    """What an audit found, and what made it."""
+
+    @property
+    def verdicts(self) -> Sequence[Verdict]:
+        """The answers: of each system whether the place in the passage matters, and of a model the place in the list."""
+        from positionbias.results.payloads import Verdict
+
+        return [result.payload for result in self.results if isinstance(result.payload, Verdict)]
+
+    @property
+    def verdict(self) -> str:
+        """The answers in words, at most three lines each."""
+        return "\n".join(sentence for verdict in self.verdicts for sentence in verdict.sentences)
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a row for each measure of each system: what was measured, the value, its interval, and what it rests on."""
+        import pandas
+
+        from positionbias.results.payloads import Verdict
+
+        return pandas.DataFrame([_row(result) for result in self.results if not isinstance(result.payload, Verdict)])
+
+    def plots(self) -> Mapping[str, Figure]:
+        """Return every figure by its name."""
+        from positionbias.report.audit_page import audit_figures
+
+        return audit_figures(self.results)
+
+    def plot(self, name: str | None = None) -> Figure:
+        """Return one figure; by default the position response, or where there is none the quality by position.
+
+        Raises:
+            SettingError: there is no figure of this name; those that there are, are named.
+        """
+        figures = self.plots()
+        if name is None:
+            name = next((known for known in ("position-response", *figures) if known in figures), "position-response")
+        if name not in figures:
+            raise SettingError(f"plot: wanted one of {', '.join(figures) or 'none'}; found {name!r}; give one of these")
+        return figures[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The checks of all systems, and the audit that they rest on."""
+
+    checks: Sequence[Check]
+    audit: Audit
+
+    @property
+    def outcome(self) -> Outcome:
+        """One outcome for all checks."""
+        from positionbias.core.checks import overall
+
+        return overall(self.checks)
+
+    def __str__(self) -> str:
+        from positionbias.report.check_files import check_table
+        from positionbias.report.table import as_text
+
+        return as_text(check_table(self.checks))
+
+
+@operation
+def audit_systems(
+    collection: AuditedOf,
+    runs: Runs = (),
+    *,
+    audited: Audited = Audited(),
+    settings: AuditSettings = AuditSettings(),
+    computing: Computing = Computing(),
+    workers: Workers = 1,
+    out: SavedTo = None,
+    overwrite: Overwrite = False,
+) -> Audit:
+    """Audit models and runs: does where an answer stands in its passage change how they rank it?
+
+    ``collection`` needs answers in the split. A run is measured as it is; a model re-ranks the candidates, or with ``retrieve`` ranks the whole
+    collection, once as it is and once for every rotation of its passages. Several are compared.
+
+        posbias audit squad --model minilm --out squad-minilm
+        posbias audit squad --model minilm --retrieve --vectors squad-vectors --out squad-minilm-retriever
+        posbias audit squad bm25.run splade.run
+
+    Returns:
+        The verdicts on all systems, and all measures that they and the description rest on.
+
+    Raises:
+        SettingError: neither a model nor a run, or settings that do not go together.
+        InputError: what cannot be read, or a model whose scores are no finite numbers.
+    """
+    from positionbias.audit.audit import audit
+
+    refuse_outputs(out, overwrite=overwrite)
+    task, systems = _opened(collection, runs, audited, settings, computing, workers)
+    results = audit(task, systems, settings, tell=say)
+    loaded = [(system, system.checkpoint) for system in systems if system.checkpoint is not None]
+    found = Audit(
+        results,
+        command="audit",
+        settings={"split": task.split, "queries": audited.queries, "retrieve": settings.retrieve, **asdict(settings)},
+        read=_read(task, systems, runs, audited),
+        seed=settings.seed,
+        name=f"Audit of {', '.join(system.name for system in systems if not system.first_stage)} on {task.collection.name}",
+        licence=task.collection.manifest.licence,
+        notes=(
+            "The evidence of a query is the earliest answer in its highest-judged relevant passage [decision].",
+            _RETRIEVES if settings.retrieve else _RE_RANKS,
+            *(f"{system.name}: {note}" for system, checkpoint in loaded for note in checkpoint.manifest.notes),
+        ),
+        packages=("numpy", "torch"),
+        host={"workers": workers},
+    )
+    save_if_asked(found, out, overwrite=overwrite)
+    return found
+
+
+def audit_model(
+    model: ModelLike | Sequence[ModelLike],
+    collection: CollectionLike,
+    *,
+    split: str = "test",
+    candidates: RunLike | None = None,
+    queries: int | None = None,
+    retrieve: bool = False,
+    vectors: VectorsLike | Sequence[VectorsLike] = (),
+    memory: float = MEMORY,
+    settings: AuditSettings | None = None,
+    **changes: Any,
+) -> Audit:
+    """Audit one model or several on a split with answers, as ``audit_systems`` does.
+
+    A model is a name (a checkpoint, a folder or id of transformers or sentence-transformers, ``minilm``, ``module:function``), a loaded
+    checkpoint, or a function ``(query, passages) → scores``. ``candidates`` are what it re-ranks, by default BM25's. With ``retrieve`` it ranks
+    the whole collection instead, which a model of one vector a text can; ``vectors`` of ``posbias encode`` spare the encoding of the passages
+    as they are, ``memory`` in GiB bounds the search. Settings are those of ``AuditSettings``, as keyword arguments or whole.
+
+        found = positionbias.audit_model("minilm", "squad", queries=500)
+        print(found.verdict)
+        found.frame()
+        found.plot()
+        found.save("squad-minilm")
+
+    Raises:
+        InputError: what cannot be read, or a model whose scores are no finite numbers.
+        SettingError: a setting out of range.
+    """
+    if settings is not None and changes:
+        raise SettingError("audit_model: wanted settings whole or by name; found both; give one")
+    chosen = AuditSettings(retrieve=retrieve, **changes) if settings is None else replace(settings, retrieve=retrieve)
+    audited = Audited(
+        models=_listed(model),
+        split=split,
+        queries=queries,
+        candidates=candidates,
+        vectors=_listed(vectors),
+        memory=memory if retrieve else None,
+    )
+    return audit_systems(collection, audited=audited, settings=chosen)
+
+
+@operation
+def check(
+    collection: AuditedOf,
+    runs: Runs = (),
+    *,
+    limits: Limits,
+    audited: Audited = Audited(),
+    settings: AuditSettings = AuditSettings(),
+    computing: Computing = Computing(),
+    workers: Workers = 1,
+    files: CheckFiles = CheckFiles(),
+) -> Checked:
+    """Hold each model or run to limits on its position bias: pass, fail or cannot tell.
+
+    A limit passes where the 95 % interval of the effect lies within ± X, and fails where it lies wholly beyond. All else is "cannot tell": too few queries, nothing
+    measured, undefined. A run alone is always that. The exit code is 0 where all pass, 1 where one fails, else 3; 2 is bad input.
+
+        posbias check squad --model minilm --max-response 0.02
+        posbias check squad --model minilm --max-response 0.02 --max-order 1 --junit check.xml --summary check.md
+
+    Returns:
+        A check for each system and limit, with the audit; what no limit needs is not measured.
+
+    Raises:
+        SettingError: neither a model nor a run, or settings that do not go together.
+        InputError: what cannot be read, or a model whose scores are no finite numbers.
+    """
+    from positionbias.audit.limits import checks_of
+    from positionbias.core.publish import atomic_file
+    from positionbias.report.check_files import junit, summary
+
+    rotates = limits.max_rotation_gap is not None or limits.max_movement is not None
+    moves = any(limit is not None for limit in (limits.max_response, limits.max_movement, limits.max_order))
+    needed = replace(
+        settings,
+        draws=settings.draws if rotates else 0,
+        needles=settings.needles if moves else 0,
+        length_groups=1,
+        segments=0,
+        examples=0,
+        blind=False,
+    )
+    found = audit_systems(collection, runs, audited=audited, settings=needed, computing=computing, workers=workers)
+    checks = checks_of(found.results, limits)
+    written = {"junit": junit, "summary": summary}
+    for name, place in files.places.items():
+        with atomic_file(place, overwrite=True) as partial_file:
+            partial_file.write_text(written[name](checks), encoding="utf-8", errors="replace")
+    return Checked(checks, found)
+
+
+def _opened(
+    collection: CollectionLike,
+    runs: Sequence[Place],
+    audited: Audited,
+    settings: AuditSettings,
+    computing: Computing,
+    workers: int,
+) -> tuple[Task, list[System]]:
+    """The task and the systems, the first stage first where it is one that models re-rank or was given."""
+    from positionbias.audit.audit import make_task
+    from positionbias.audit.retriever import fitting_vectors
+    from positionbias.audit.rotated_run import RotatedRun
+    from positionbias.audit.systems import System, retrievers
+    from positionbias.core.collection import find_collection
+    from positionbias.core.run import read_run
+    from positionbias.dense.vectors import Vectors
+    from positionbias.engine.local import map_shards
+
+    _refuse_mismatches(runs, audited, settings)
+    found = find_collection(collection)
+    loaded = [read_run(input_place(run)) for run in runs]
+    models = [_model(model, audited.kind, computing.pick_device()) for model in audited.models]
+    config, memory = computing.config, MEMORY if audited.memory is None else audited.memory
+    vectors = [of if isinstance(of, Vectors) else Vectors(input_place(of)) for of in audited.vectors]
+    checkpoints = [_checkpoint(model) for model in models] if settings.retrieve else []
+    if settings.retrieve:  # what cannot be is said before BM25 goes through the collection
+        fitting_vectors(checkpoints, found, vectors, depth=settings.depth, config=config, memory=memory)
+    candidates = _candidates(found, loaded, audited, settings)
+    shards = partial(map_shards, workers=workers)
+    task = make_task(found, audited.split, candidates, settings, queries=audited.queries, config=config, map_shards=shards)
+    rotated = [RotatedRun(find_collection(place), read_run(input_place(run))) for place, run in audited.rotated]
+    systems = [
+        System(run.name, run=run, rotated=rotated)
+        for file, run in zip(runs, loaded, strict=True)
+        if not _given_twice(file, audited.candidates)
+    ]
+    if settings.retrieve:
+        systems += retrievers(checkpoints, task, depth=settings.depth, memory=memory, vectors=vectors)
+    else:
+        systems += [_system(model) for model in models]
+    beside_first_stage = audited.models or audited.candidates is not None
+    return task, [System.of_candidates(task), *systems] if beside_first_stage else systems
+
+
+def _refuse_mismatches(runs: Sequence[Place], audited: Audited, settings: AuditSettings) -> None:
+    """Refuse what does not go together, before anything is read.
+
+    Raises:
+        SettingError: the first of it.
+    """
+    if not audited.models and not runs:
+        raise SettingError("audit: wanted a model or a run; found neither; give --model NAME or the files of runs")
+    if audited.rotated and len(runs) != 1:
+        raise SettingError(
+            f"--rotated: wanted one RUN over the original collection beside it; found {len(runs)}; name the run of the same system"
+        )
+    for _, run in audited.rotated:
+        if input_place(run).resolve() == input_place(runs[0]).resolve():
+            raise SettingError(
+                f"--rotated: wanted the run over the rotated collection; found {run}, the run over the original one; give the other"
+            )
+    if settings.retrieve and not audited.models:
+        raise SettingError("--retrieve: wanted a --model that retrieves; found runs alone; they are measured as they are")
+    if audited.vectors and not settings.retrieve:
+        raise SettingError("--vectors: wanted --retrieve beside it; found none; a re-ranker encodes its candidates")
+    if audited.memory is not None and not settings.retrieve:
+        raise SettingError("--memory: wanted --retrieve beside it; found none; leave it out")
+
+
+def _model(model: ModelLike, kind: str | None, device: torch.device) -> Checkpoint | Callable[..., Any]:
+    """A model as it was given, or loaded by its name to where it shall compute."""
+    from positionbias.models.checkpoint import load_checkpoint
+
+    if not isinstance(model, Place):
+        return model
+    checkpoint = load_checkpoint(model_place(model), kind)
+    checkpoint.model.to(device)
+    return checkpoint
+
+
+def _checkpoint(model: Checkpoint | Callable[..., Any]) -> Checkpoint:
+    """A model that may have vectors.
+
+    Raises:
+        SettingError: a function, which has none.
+    """
+    from positionbias.models.checkpoint import Checkpoint
+
+    if isinstance(model, Checkpoint):
+        return model
+    raise SettingError(f"model: wanted one with one vector a text, named or loaded; found {_name(model)}; leave retrieve out")
+
+
+def _system(model: Checkpoint | Callable[..., Any]) -> System:
+    from positionbias.audit.systems import System
+    from positionbias.models.checkpoint import Checkpoint
+    from positionbias.models.user_code import scorer_of
+
+    if isinstance(model, Checkpoint):
+        return System.of(model)
+    return System(_name(model), model=scorer_of(model, _name(model)))
+
+
+def _name(model: Any) -> str:
+    return getattr(model, "__name__", type(model).__name__)
+
+
+def _listed(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _candidates(
+    collection: Collection, runs: Sequence[Run], audited: Audited, settings: AuditSettings
+) -> Run | Callable[[Sequence[Query]], Run]:
+    """The run given; else BM25 where a model has to re-rank something; of runs alone the first, which nothing re-ranks."""
+    from positionbias.core.run import read_run
+    from positionbias.firststage.bm25 import Bm25Settings, retrieve
+
+    given = audited.candidates
+    if given is not None:
+        return read_run(input_place(given)) if isinstance(given, Place) else given
+    if not audited.models:
+        return runs[0]
+    beside = ", to stand beside" if settings.retrieve else ""
+    say(f"no --candidates: ranking by BM25 to depth {settings.depth}{beside}")
+    return lambda queries: retrieve(collection, queries, settings.depth, Bm25Settings())
+
+
+def _given_twice(run: Place, candidates: RunLike | None) -> bool:
+    """Whether a RUN is the file of the candidates, which are measured anyway."""
+    from positionbias.core.files import sha256_file
+
+    if not isinstance(candidates, Place) or sha256_file(input_place(run)) != sha256_file(input_place(candidates)):
+        return False
+    say(f"{run} is what --candidates names: measured once")
+    return True
+
+
+def _read(task: Task, systems: Sequence[System], runs: Sequence[Place], audited: Audited) -> list[Read]:
+    """What the audit read, as far as it lies on disk."""
+    from positionbias.core.collection import find_collection
+
+    found = [Read("collection", task.collection.path, task.collection.checksum)]
+    for system in systems:
+        if system.checkpoint is not None:
+            found.append(Read("model", system.checkpoint.path, system.checkpoint.manifest.content["checksum"]))
+        if system.retriever is not None and (vectors := system.retriever.vectors) is not None:
+            found.append(Read("vectors", vectors.path, vectors.checksum))
+    for place, _ in audited.rotated:
+        rotated = find_collection(place)
+        found.append(Read("rotated collection", rotated.path, rotated.checksum))
+    files = [("run", run) for run in runs]
+    files += [("candidates", audited.candidates)] if isinstance(audited.candidates, Place) else []
+    files += [("rotated run", run) for _, run in audited.rotated]
+    return [*found, *(Read.file(role, input_place(file)) for role, file in files)]
+
+
+def _row(result: Result) -> dict[str, Any]:
+    from positionbias.results.audit import GapFigures
+    from positionbias.results.payloads import Examples, PositionBuckets
+
+    payload, bounds = result.payload, result.interval
+    quality = payload.quality if isinstance(payload, PositionBuckets | GapFigures | Examples) else None
+    buckets = payload if isinstance(payload, PositionBuckets) else None
+    return {
+        "system": result.system,
+        "measure": result.measure,
+        "quality": quality,
+        "scale": buckets.scale if buckets else None,
+        "passages": (buckets and buckets.group) or "all",
+        "value": result.value,
+        "low": bounds.low if bounds else None,
+        "high": bounds.high if bounds else None,
+        "count": result.count,
+    }

@@ -1,0 +1,285 @@
+"""Runs measured and compared, and several runs as one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.operation import Out, Overwrite, SavedTo, operation
+from positionbias.core.places import CollectionLike, Place, input_place, output_place
+from positionbias.core.progress import say
+from positionbias.core.settings import Setting, check_settings, seed_setting, setting
+from positionbias.evaluation.fusing import Fusing
+from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
+
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+    from positionbias.core.records import Qrel
+    from positionbias.core.run import Run
+    from positionbias.evaluation.fusion import Fused
+    from positionbias.results.result import Result
+
+__all__ = ["Measuring", "ensemble", "evaluate"]
+
+Runs = Annotated[Sequence[Place], Setting("Runs in TREC form, plain or .gz.", metavar="RUN…", place="read")]
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """What is measured of runs, on which judgements of a collection."""
+
+    split: str = setting("test", "Whose queries.")
+    qrels_name: str | None = setting(None, "Which of the split's further judgement sets to use.", metavar="NAME")
+    measures: Sequence[str] = setting(
+        ("nDCG@10", "RR@10", "R@10"),
+        "As ir_measures names it: nDCG@10, AP(rel=2), RR(rel=2)@10, J@10 …; may be given again.",
+        flags=("-m", "--measure"),
+        metavar="MEASURE",
+    )
+    seed: int = seed_setting()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@operation
+def evaluate(
+    runs: Runs,
+    *,
+    collection: Annotated[CollectionLike | None, Setting("Whose judgements to use.", place="read")] = None,
+    qrels: Annotated[
+        Place | None, Setting("Judgements in TREC form, instead of a collection's.", metavar="FILE", place="read")
+    ] = None,
+    measuring: Measuring = Measuring(),
+    leaked: Annotated[
+        Place | None,
+        Setting(
+            "Measure apart the queries that training queries near-duplicate: what posbias leakage find wrote, or a labelled sheet.",
+            metavar="PAIRS",
+            place="read",
+        ),
+    ] = None,
+    all_swaps: Annotated[
+        Place | None,
+        Setting("Write every pair of runs that --leaked finds swapped, with its p, as TSV.", metavar="FILE", place="written"),
+    ] = None,
+    out: SavedTo = None,
+    overwrite: Overwrite = False,
+) -> Measurements:
+    """Measure each run (TREC form, plain or .gz) against judgements; compare each further run with the first.
+
+    Means are over all judged queries; one without candidates counts 0. Queries with the same single relevant passage are one cluster.
+    Intervals are over clusters: percentile bootstrap, or t by the jackknife for 30 clusters and fewer. p is two-sided, by sign flips of
+    clusters, corrected by Holm and Bonferroni for the number of runs compared with the first on a measure. Wilcoxon and t take queries one
+    by one, as papers print them. nDCG's gain is linear in the grade.
+
+    J@k (Judged@k in JSON), for each cutoff k of the measures, is the share of a run's first k that have a judgement; what has none counts as not
+    relevant. A query without candidates counts 0 in it, as in the measures.
+
+    With ``leaked``, each measure also on leaked and on clean queries, and their difference. A query is leaked where a pair names it that no
+    person labelled as of a different topic. Whether leakage changes the order of the runs comes first: Kendall's tau between leaked and clean
+    queries is held against random splits of the same sizes and difficulty (5 % false alarms), single swaps are named at a false discovery rate of 10 %.
+
+        posbias evaluate bm25.run tk.run --collection squad -m nDCG@10
+        posbias evaluate bm25.run tk.run --qrels qrels.txt --out compared
+
+    Returns:
+        A result a run and measure, one a further run and measure against the first, then J@k, then leaked and clean queries.
+
+    Raises:
+        SettingError: neither or both of ``collection`` and ``qrels``, an unknown measure, or ``all_swaps`` without leaked queries or a second run.
+        InputError: a run given twice, of other queries or passages than the collection's, or without judged queries.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.evaluation.evaluate import check_run, evaluate_runs, judged_shares
+    from positionbias.evaluation.leaked import Leaked, leaked_results
+    from positionbias.evaluation.measures import parse_measure
+    from positionbias.evaluation.significance import clusters_by_passage
+    from positionbias.report.leaked_order import write_swaps
+
+    if measuring.qrels_name and qrels is not None:
+        raise SettingError(
+            "--qrels-name: wanted --collection beside it, whose judgements it picks; found --qrels; leave one out"
+        )
+    if all_swaps is not None and (leaked is None or len(runs) < 2):
+        missing = "no --leaked" if leaked is None else "one run, which has no order"
+        raise SettingError(f"--all-swaps: wanted --leaked and two runs or more beside it; found {missing}; give both")
+    for measure in measuring.measures:
+        parse_measure(measure)
+    refuse_outputs(all_swaps, out, overwrite=overwrite)
+    opened = find_collection(collection) if collection is not None else None
+    name, judgements, source = _judgements(opened, qrels, measuring)
+    paths = [input_place(run) for run in runs]
+    loaded = _read_runs(paths)
+    if opened is not None:
+        for run in loaded:
+            check_run(run, opened, measuring.split)
+    remarks = _remarks_of_trainings(loaded, paths)
+    clusters = clusters_by_passage(judgements)
+    label = ".".join(filter(None, (measuring.split, measuring.qrels_name))) if opened is not None else ""
+    seed = measuring.seed
+    results = evaluate_runs(loaded, judgements, measuring.measures, collection=name, split=label, seed=seed, clusters=clusters)
+    shares = judged_shares(loaded, judgements, measuring.measures, collection=name, split=label, seed=seed, clusters=clusters)
+    results = [_with_remarks(result, remarks) for result in results]
+    read, apart = [source], Leaked([], {})
+    if leaked is not None:
+        leaked_ids, pairs = _leaked(leaked)
+        read.append(pairs)
+        apart = leaked_results(results, leaked_ids, clusters=clusters, seed=seed)
+    if all_swaps is not None:
+        place = write_swaps(output_place(all_swaps), apart.swaps, overwrite=overwrite)
+        say(f"{sum(map(len, apart.swaps.values())):,} swaps written to {place}")
+    for line in _remarks(results):
+        say(line)
+    found = Measurements(
+        [*results, *shares, *apart.results],
+        command="evaluate",
+        settings={"measures": list(measuring.measures), "split": label},
+        read=[*read, *(Read.file("run", path) for path in paths)],
+        seed=seed,
+        packages=("ir_measures", "pytrec-eval-terrier", "scipy", "statsmodels"),
+    )
+    return save_if_asked(found, out, overwrite=overwrite)
+
+
+def _read_runs(paths: Sequence[Path]) -> list[Run]:
+    """The runs under names of their own: the tag, else the file's name, else its path."""
+    from positionbias.core.run import read_run
+
+    if len(set(map(os.path.realpath, paths))) < len(paths):
+        raise InputError("RUN: wanted different runs to compare; found one file twice; give each once")
+    loaded = [read_run(path) for path in paths]
+    for choose in (lambda path: path.name.removesuffix(".gz").removesuffix(".run"), str):
+        names = [run.name for run in loaded]
+        for run, path in zip(loaded, paths, strict=True):
+            if names.count(run.name) > 1:
+                run.name = choose(path)
+    return loaded
+
+
+def _remarks_of_trainings(runs: Sequence[Run], paths: Sequence[Path]) -> dict[str, list[str]]:
+    """What the runs' manifests say of the trainings behind them, by run; the name of a run says where its training is not finished."""
+    from positionbias.core.convergence import ended_name, ending_of_run
+    from positionbias.core.manifest import manifest_path, read_manifest
+
+    found = {}
+    for run, path in zip(runs, paths, strict=True):
+        manifest = read_manifest(path) if manifest_path(path).is_file() else None
+        ending = ending_of_run(manifest.content, path) if manifest else None
+        if manifest is not None and ending is not None:
+            run.name = ended_name(run.name, ending.unfinished)
+            found[run.name] = ending.remarks(manifest.settings.get("depth"))
+    return found
+
+
+def _with_remarks(result: Result, remarks: Mapping[str, list[str]]) -> Result:
+    """The result with what is to be known of its training."""
+    from positionbias.results.payloads import REMARKS, PerQuery
+
+    if not isinstance(result.payload, PerQuery) or not remarks.get(result.system):
+        return result
+    notes = {**result.payload.notes, REMARKS: remarks[result.system]}
+    return replace(result, payload=replace(result.payload, notes=notes))
+
+
+def _judgements(collection: Collection | None, qrels: Place | None, measuring: Measuring) -> tuple[str, list[Qrel], Read]:
+    """The name of what is judged, its judgements, and where they came from.
+
+    Raises:
+        SettingError: neither or both of the sources.
+    """
+    from positionbias.formats.trec import read_qrels
+
+    if collection is not None and qrels is None:
+        judgements = collection.qrels(measuring.split, measuring.qrels_name)
+        return collection.name, judgements, Read("collection", collection.path, collection.checksum)
+    if collection is None and qrels is not None:
+        path = input_place(qrels)
+        return path.name, read_qrels(path), Read.file("qrels", path)
+    found = "both" if qrels is not None else "neither"
+    raise SettingError(
+        f"--qrels: wanted judgements from one source; found {found}; give --collection, or --qrels FILE, and not both"
+    )
+
+
+def _leaked(pairs: Place) -> tuple[set[str], Read]:
+    """The test queries that pairs name as leaked, and where they stand."""
+    from positionbias.leakage.leaks import leaked_tests
+    from positionbias.leakage.pairs import pairs_file, read_pairs
+
+    path = pairs_file(input_place(pairs))
+    return leaked_tests(read_pairs(path)), Read.file("leaked", path)
+
+
+def _remarks(results: Sequence[Result]) -> list[str]:
+    """What was counted on the way, a line a run; how intervals were made; what is undefined, and why."""
+    from positionbias.results.payloads import REMARKS, Comparison, PerQuery
+    from positionbias.results.select import of_type
+
+    lines: dict[str, None] = {}  # in order, each once
+    for result, payload in of_type(results, PerQuery):
+        lines |= {f"{result.system}: {remark}": None for remark in payload.notes.get(REMARKS, ())}
+        counts = "".join(f"; {what}: {count:,}" for what, count in payload.notes.items() if count and what != REMARKS)
+        lines[f"{result.system}: {result.count:,} judged queries{counts}"] = None
+    for result in results:
+        if isinstance(result.payload, PerQuery) and result.interval:
+            lines[f"intervals: {result.interval.level:.0%} {result.interval.method}"] = None
+        if isinstance(result.payload, Comparison):
+            undefined = ((what, why) for what, why in result.payload.notes.items() if "undefined" in str(why))
+            lines |= {f"{result.payload.candidate}, {result.measure}: {what} {why}": None for what, why in undefined}
+    return list(lines)
+
+
+@operation
+def ensemble(
+    runs: Runs,
+    *,
+    fusing: Fusing = Fusing(),
+    name: Annotated[str, Setting("The run's tag.")] = "ensemble",
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Fused:
+    """Write several runs over the same queries and collection as one.
+
+    A passage that a run lacks for a query gets the least of the run's z-scores, or no reciprocal rank; how many these are is said. Of a
+    re-ranked run z-scores take what its model scored, down to the depth in its manifest; reciprocal ranks take every rank.
+
+        posbias ensemble bm25.run dense.run --out both.run
+        posbias ensemble bm25.run dense.run --by reciprocal-ranks --out both.run
+
+    Returns:
+        The run, and what each of the runs lacks.
+
+    Raises:
+        SettingError: fewer than two runs, or one given twice.
+        InputError: runs of other queries, passages or collections than the first.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    from positionbias.evaluation.fusion import fuse_runs
+
+    place = output_place(out)
+    fused = fuse_runs([input_place(run) for run in runs], place, fusing, name=name, overwrite=overwrite)
+    for line in _lacking(fused, fusing.by):
+        say(line)
+    say(f"written to {place}; next: posbias evaluate {out} --collection COLLECTION --split SPLIT")
+    return fused
+
+
+def _lacking(fused: Fused, by: str) -> Iterator[str]:
+    """What each run lacks, in words."""
+    for label, missing in fused.missing.items():
+        counts = ((missing.queries, "queries that others have"), (missing.passages, "passages that others have"))
+        if parts := [f"{count:,} {what}" for count, what in counts if count]:
+            yield f"{label} is without {' and '.join(parts)}"
+        if missing.equal:
+            but = "which it says nothing of" if by == "z-scores" else "whose ranks are those of their ids"
+            yield f"{label} scores all passages alike for {missing.equal:,} queries, {but}"
+        if missing.below:
+            yield (
+                f"{label} was re-ranked down to {fused.scored[label]}: {missing.below:,} passages below have no score of its own, and get its "
+                "least z-score of their query"
+            )

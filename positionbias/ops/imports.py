@@ -1,0 +1,557 @@
+"""Published data sets, and the planted one, brought in as collections. One operation a source."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, redirect_stderr
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.places import CollectionLike, Place, output_place
+from positionbias.core.progress import is_quiet, say
+from positionbias.core.settings import Setting
+from positionbias.engine.choose import Engine
+from positionbias.formats.splits import ValidationDraw
+from positionbias.formats.trec_docs import Reading
+from positionbias.planted.settings import PlantedSettings
+
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+    from positionbias.formats.attach import Attachment
+
+__all__ = [
+    "import_beir",
+    "import_irds",
+    "import_msmarco",
+    "import_msmarco_docs",
+    "import_msmarco_qa",
+    "import_orcas",
+    "import_planted",
+    "import_squad",
+    "import_trec",
+    "import_tripclick",
+]
+
+Places = Annotated[
+    Sequence[Place], Setting("A folder of the release's files, archives, or single files.", metavar="DIR|FILE...", place="read")
+]
+Attached = Annotated[
+    Sequence[tuple[str, str, str]],
+    Setting(
+        "A further split from two files: queries in TSV or as TREC topics, judgements in four columns. "
+        "A name SPLIT.SET adds a further judgement set to a split. May be given again.",
+        metavar="NAME QUERIES QRELS",
+        place="read",
+    ),
+]
+KeepUnjudged = Annotated[bool, Setting("Keep queries without a judgement in their splits.")]
+_SKIP = "Leave these files alone, even where they are there. May be given again."
+_LEFT_OUT = {
+    "judged_again": "pairs judged several times, kept once with the highest grade",
+    "judgements_of_other_queries": "judgements of queries that are not there, left out",
+    "blank_answers": "answers without text, left out",
+    "answers_in_absent_passages": "answers in passages that are not there, left out",
+}
+_DOCUMENTS = {"sgml": "TREC SGML", "nyt": "New York Times XML", "wapo": "Washington Post JSON lines"}
+_SHOWN = 10  # absent passages named on the screen; the file has all
+
+
+@operation
+def import_squad(
+    *,
+    train: Annotated[Sequence[Place], Setting("A training file; may be given again.", metavar="FILE", place="read")],
+    test: Annotated[Place, Setting("The file to test on: SQuAD's development file.", metavar="FILE", place="read")],
+    validation: ValidationDraw = ValidationDraw(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Bring in SQuAD v1.1 or v2.0, from its JSON files (plain, .gz or .zst).
+
+    Each paragraph is a passage. Unanswerable questions are dropped and counted. ``validation`` takes whole articles where these come
+    within a tenth of N, else whole passages.
+
+    Returns:
+        The collection, with splits train, test and, where asked for, validation.
+
+    Raises:
+        InputError: a file that is not SQuAD's, or a question id that stands in two files.
+        SettingError: ``validation`` leaves no training question.
+    """
+    from positionbias.formats.squad import import_squad as read
+
+    collection = read(
+        train,
+        test,
+        output_place(out),
+        validation=validation.validation,
+        validation_by=validation.by,
+        seed=validation.seed,
+        overwrite=overwrite,
+    )
+    for item in collection.manifest.content["source"]["files"]:
+        say(
+            f"{item['role']} file, SQuAD v{item['version']}: {item['questions']:,} questions, "
+            f"{item['unanswerable']:,} unanswerable and dropped; {item['repeated_spans']:,} repeated answer spans"
+        )
+    return _told(collection, out)
+
+
+@operation
+def import_msmarco(
+    places: Places,
+    *,
+    attach: Attached = (),
+    validation: ValidationDraw = ValidationDraw(),
+    skip: Annotated[Sequence[Literal["top1000", "qidpidtriples", "triples"]], Setting(_SKIP)] = (),
+    keep_unjudged: KeepUnjudged = False,
+    engine: Engine = Engine(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Bring in MS MARCO passage ranking, from a folder of the release's files, from collectionandqueries.tar.gz, or from single files.
+
+    Files are read plain, as .gz, or inside a tar; any subset is enough. validation is dev/small, test the other judged dev
+    queries; without dev/small, ``validation`` draws from train. top1000.dev becomes a run in OUT/runs, triples become training
+    groups in OUT/trainsets.
+
+    Returns:
+        The collection.
+
+    Raises:
+        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+    """
+    from positionbias.formats.msmarco import import_msmarco as read
+
+    with engine.open() as map_shards:
+        collection = read(
+            places,
+            output_place(out),
+            attachments=_attachments(attach),
+            validation=validation.validation,
+            validation_by=validation.by,
+            seed=validation.seed,
+            keep_unjudged=keep_unjudged,
+            skip=skip,
+            map_shards=map_shards,
+            overwrite=overwrite,
+            provenance=engine.host,
+        )
+    _say_release(collection)
+    return _told(collection, out)
+
+
+@operation
+def import_msmarco_docs(
+    places: Places,
+    *,
+    fields: Annotated[
+        Sequence[Literal["url", "title", "body"]],
+        Setting(
+            "What makes a document's text, in this order; may be given again. What stands in front is a position bias of its own."
+        ),
+    ] = ("url", "title", "body"),
+    attach: Attached = (),
+    validation: ValidationDraw = ValidationDraw(),
+    skip: Annotated[Sequence[Literal["top100"]], Setting(_SKIP)] = (),
+    keep_unjudged: KeepUnjudged = False,
+    engine: Engine = Engine(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Bring in MS MARCO document ranking, from a folder of the release's files, from archives, or from single files.
+
+    Files are read plain, as .gz, or inside a tar; any subset is enough. test is docdev, eval docleaderboard; the top 100 become
+    runs in OUT/runs.
+
+    Returns:
+        The collection.
+
+    Raises:
+        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+    """
+    from positionbias.formats.msmarco_docs import import_msmarco_docs as read
+
+    with engine.open() as map_shards:
+        collection = read(
+            places,
+            output_place(out),
+            fields=fields,
+            attachments=_attachments(attach),
+            validation=validation.validation,
+            validation_by=validation.by,
+            seed=validation.seed,
+            keep_unjudged=keep_unjudged,
+            skip=skip,
+            map_shards=map_shards,
+            overwrite=overwrite,
+            provenance=engine.host,
+        )
+    _say_release(collection)
+    return _told(collection, out)
+
+
+@operation
+def import_orcas(
+    places: Places,
+    *,
+    documents: Annotated[
+        CollectionLike | None,
+        Setting(
+            "A collection of MS MARCO's documents, whose passages and splits come along. Without it there are no passages.",
+            metavar="COLLECTION",
+            place="read",
+        ),
+    ] = None,
+    skip: Annotated[Sequence[Literal["top100"]], Setting(_SKIP)] = (),
+    keep_unjudged: KeepUnjudged = False,
+    engine: Engine = Engine(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Bring in ORCAS: queries and the documents clicked for them, as split "orcas"; from orcas.tsv, or from its files in TREC's form.
+
+    Returns:
+        The collection.
+
+    Raises:
+        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+        SettingError: ``documents`` has a split "orcas" already.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.formats.orcas import import_orcas as read
+
+    with engine.open() as map_shards:
+        collection = read(
+            places,
+            output_place(out),
+            documents=find_collection(documents) if documents else None,
+            keep_unjudged=keep_unjudged,
+            skip=skip,
+            map_shards=map_shards,
+            overwrite=overwrite,
+            provenance=engine.host,
+        )
+    _say_release(collection)
+    return _told(collection, out)
+
+
+@operation
+def import_msmarco_qa(
+    train: Annotated[
+        Sequence[Place], Setting("Files whose questions become split train.", metavar="[FILE]...", place="read")
+    ] = (),
+    *,
+    validation: Annotated[
+        Sequence[Place], Setting("A file whose questions become split validation; repeatable.", metavar="FILE", place="read")
+    ] = (),
+    test: Annotated[
+        Sequence[Place], Setting("A file whose questions become split test; repeatable.", metavar="FILE", place="read")
+    ] = (),
+    selected_only: Annotated[
+        bool,
+        Setting("Keep no judgement of grade 0 for passages that were seen and not selected; they take most of the memory."),
+    ] = False,
+    engine: Engine = Engine(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Bring in MS MARCO's QA releases: questions with answers, and the passages their annotators saw.
+
+    Each FILE is v1.1 (JSON lines), v2.1 (column-oriented JSON), either plain, .gz or .zst, or the Hub's Parquet; its content tells
+    which. The questions of a FILE become split train, whatever its name says.
+
+    Returns:
+        The collection.
+
+    Raises:
+        InputError: a file in none of the three layouts, a broken row, one query id with two texts in one split.
+        SettingError: no file.
+    """
+    from positionbias.formats.msmarco_qa import import_msmarco_qa as read
+
+    given = {"train": train, "validation": validation, "test": test}
+    with engine.open() as map_shards:
+        collection = read(
+            {split: files for split, files in given.items() if files},
+            output_place(out),
+            selected_only=selected_only,
+            map_shards=map_shards,
+            overwrite=overwrite,
+            provenance=engine.host,
+        )
+    source = collection.manifest.content["source"]
+    say(f"{source['passages']['read']:,} passages read, {source['passages']['distinct']:,} distinct")
+    for split, counts in source["splits"].items():
+        say(f"{split}: {_counted({name: number for name, number in counts.items() if number})}")
+    return _told(collection, out)
+
+
+@operation
+def import_tripclick(
+    places: Places,
+    *,
+    skip: Annotated[Sequence[Literal["runs", "triples", "logs"]], Setting(_SKIP)] = (),
+    keep_unjudged: KeepUnjudged = False,
+    engine: Engine = Engine(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Bring in TripClick, from folders of the release's files, from benchmark.tar.gz and the like, or from single files.
+
+    Split train is the training queries of head, torso and tail; head_validation, torso_validation, tail_validation, head_test,
+    torso_test and tail_test stay apart. Judged by raw clicks; head queries by DCTR too, for --qrels-name dctr. A text is title
+    and abstract. BM25 runs go to OUT/runs, triples to OUT/trainsets; of the click log, the clicked ranks are counted.
+
+    Returns:
+        The collection.
+
+    Raises:
+        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+    """
+    from positionbias.formats.tripclick import ABSENT
+    from positionbias.formats.tripclick import import_tripclick as read
+
+    with engine.open() as map_shards:
+        collection = read(
+            places,
+            output_place(out),
+            keep_unjudged=keep_unjudged,
+            skip=skip,
+            map_shards=map_shards,
+            overwrite=overwrite,
+            provenance=engine.host,
+        )
+    source = collection.manifest.content["source"]
+    _say_release(collection)
+    say(f"{source['documents']:,} documents, {source['empty']:,} without any text (kept)")
+    if log := source.get("log"):
+        ranked = sum(log["clicked_ranks"].values())
+        say(f"click log: {log['clicks']:,} clicks of {log['records']:,} records, {ranked:,} with a rank")
+    if (path := collection.path / ABSENT).exists():
+        with open(path, encoding="utf-8") as lines:
+            passages = list(dict.fromkeys(line.split("\t")[3] for line in lines))
+        more = " …" if len(passages) > _SHOWN else ""
+        say(f"judged, and not among the documents: {len(passages):,} ({', '.join(passages[:_SHOWN])}{more}); all in {path}")
+    return _told(collection, out)
+
+
+@operation
+def import_trec(
+    *,
+    docs: Annotated[
+        Sequence[Place], Setting("A file or folder of documents; may be given again.", metavar="PATH", place="read")
+    ],
+    topics: Annotated[
+        Sequence[str],
+        Setting(
+            "Topics of a split (without one: test). May be given again; files of one split go together.",
+            metavar="[SPLIT=]FILE",
+            place="read",
+        ),
+    ] = (),
+    qrels: Annotated[
+        Sequence[str],
+        Setting(
+            "Judgements of a split, in four columns. May be given again; files of one split go together.",
+            metavar="[SPLIT=]FILE",
+            place="read",
+        ),
+    ] = (),
+    docs_format: Annotated[
+        Literal["auto", "sgml", "nyt", "wapo"],
+        Setting("TREC SGML, New York Times XML, Washington Post JSON lines; auto tells each file by its content."),
+    ] = "auto",
+    reading: Reading = Reading(),
+    engine: Engine = Engine(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Bring in TREC documents, topics and qrels: each document is a passage.
+
+    Documents may be plain, .gz, .zst or .z, in folders or tar archives. SGML text is what stands in the elements TEXT, HEADLINE,
+    TITLE, HL, HEAD, TTL, DD, DATE, LP and LEADPARA. For Robust04 give the folders of FBIS, FR94, FT and LATimes.
+
+    Returns:
+        The collection.
+
+    Raises:
+        InputError: no documents, a file that cannot be used as it is, a judgement of a query that its split has not.
+    """
+    from positionbias.formats.trec_import import import_trec as read
+    from positionbias.formats.trec_import import split_and_name
+
+    with engine.open() as map_shards:
+        collection = read(
+            docs,
+            [split_and_name(given) for given in topics],
+            [split_and_name(given) for given in qrels],
+            output_place(out),
+            docs_format=docs_format,
+            reading=reading,
+            map_shards=map_shards,
+            overwrite=overwrite,
+            provenance=engine.host,
+        )
+    source = collection.manifest.content["source"]
+    kinds = ", ".join(f"{source[kind]:,} {name}" for kind, name in _DOCUMENTS.items() if kind in source)
+    say(f"{source['documents']:,} documents: {kinds}")
+    remarks = {
+        "empty": "without text",
+        "not_utf8": f"not UTF-8 and read as {reading.encoding}",
+        "outside": "bytes between documents left out",
+    }
+    for name, remark in remarks.items():
+        if name in source:
+            say(f"{source[name]:,} {remark}")
+    if skipped := source["skipped_files"]:
+        named = ", ".join(f"{ending} {count:,}" for ending, count in skipped.items())
+        say(f"{sum(skipped.values()):,} files of no known form left out ({named})")
+    return _told(collection, out)
+
+
+@operation
+def import_irds(
+    names: Annotated[Sequence[str], Setting("Ids of ir_datasets.", metavar="[SPLIT=]NAME...")],
+    *,
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Bring in data sets by their ids in ir_datasets, which downloads and checks them.
+
+        posbias import irds beir/scifact/train beir/scifact/test --out scifact
+        posbias import irds train=msmarco-qna/train test=msmarco-qna/dev --out qna
+        posbias import irds train=tripclick/train head_validation=tripclick/val/head head_validation.dctr=tripclick/val/head/dctr --out tc
+
+    Several names share their documents and become splits; without SPLIT= the name tells it (dev is validation, else test).
+    SPLIT.SET= brings further judgements of a split, for --qrels-name.
+
+    msmarco-qna brings answers. Downloads are kept in $IR_DATASETS_HOME (default ~/.ir_datasets).
+
+    Returns:
+        The collection.
+
+    Raises:
+        InputError: an unknown id (near ones are named), ids with different documents, none with documents, a download that failed.
+        SettingError: a split twice.
+        DependencyError: the data set needs a package that is not installed.
+    """
+    from positionbias.formats.irds import import_irds as read
+    from positionbias.formats.irds import split_of
+
+    pairs = [name.partition("=") for name in names]
+    chosen = [(first, last) if equals else (split_of(first), first) for first, equals, last in pairs]
+    with (
+        open(os.devnull, "w") as nowhere,
+        redirect_stderr(nowhere) if is_quiet() else nullcontext(),
+    ):  # ir_datasets has bars of its own
+        collection = read(chosen, output_place(out), overwrite=overwrite)
+    for split, counts in collection.manifest.content["source"]["splits"].items():
+        for name, count in counts.items():
+            say(f"{split}: {count:,} {_LEFT_OUT[name]}")
+    return _told(collection, out)
+
+
+@operation
+def import_beir(
+    folder: Annotated[Place, Setting("The folder of the data set.", metavar="DIR", place="read")],
+    *,
+    titles: Annotated[
+        bool,
+        Setting("Put a title before its text. What is known of a page then stands in front: a position bias of its own."),
+    ] = True,
+    engine: Engine = Engine(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Bring in a data set of BEIR: corpus.jsonl, queries.jsonl, qrels/*.tsv in DIR, plain, .gz or .zst.
+
+    dev.tsv becomes split validation. Queries that no file of qrels names are kept in a split "unjudged".
+
+    Returns:
+        The collection.
+
+    Raises:
+        InputError: no corpus, a broken line (numbered), an id twice, a pair judged twice with two grades.
+    """
+    from positionbias.formats.beir import import_beir as read
+
+    with engine.open() as map_shards:
+        collection = read(
+            folder, output_place(out), titles=titles, map_shards=map_shards, overwrite=overwrite, provenance=engine.host
+        )
+    source = collection.manifest.content["source"]
+    corpus = source["corpus"]
+    placed = "put in front" if titles else "which is left out"
+    say(f"{corpus['titles']:,} passages with a title, {placed}; {corpus['without_text']:,} without a text")
+    if source["repeated_judgements"]:
+        say(f"{source['repeated_judgements']:,} lines of qrels said again what an earlier one had said")
+    if not collection.splits:
+        say("no queries.jsonl and no qrels: the corpus alone came in")
+    return _told(collection, out)
+
+
+@operation
+def import_planted(*, planted: PlantedSettings = PlantedSettings(), out: Out, overwrite: Overwrite = False) -> Collection:
+    """Make an invented collection whose position bias you set.
+
+    What a model does with it can be held against a known truth.
+
+    Returns:
+        The collection, with splits train, validation and test.
+
+    Raises:
+        SettingError: sizes that do not go together.
+    """
+    from positionbias.planted.generator import write_planted
+
+    return _told(write_planted(output_place(out), planted, overwrite=overwrite), out)
+
+
+def _attachments(given: Sequence[tuple[str, str, str]]) -> list[Attachment]:
+    from positionbias.formats.attach import Attachment
+
+    return [Attachment(name, Path(queries), Path(qrels)) for name, queries, qrels in given]
+
+
+def _told(collection: Collection, out: Place) -> Collection:
+    """The collection, after what its validation split was drawn from, and where it is."""
+    if drawn := collection.manifest.content.get("validation"):
+        say(f"validation: {_draw(drawn)}")
+    say(f"written to {collection.path}; look at it with: posbias show {out}")
+    return collection
+
+
+def _draw(drawn: Mapping[str, Any]) -> str:
+    if drawn["by"] == "query":
+        return f"{drawn['queries']:,} queries drawn one by one; other queries of their passages stay in training"
+    units = {"passage": "groups of queries that share passages", "article": "whole articles"}[drawn["by"]]
+    short = "" if drawn["queries"] == drawn["asked"] else f" of the {drawn['asked']:,} asked for (no further one fits)"
+    return f"{drawn['queries']:,} queries{short}, {drawn['units']:,} {units}; no training query has their passages"
+
+
+def _say_release(collection: Collection) -> None:
+    """Say what of a release was missing, was not read or was left out, and what stands beside the collection."""
+    from positionbias.core.manifest import read_manifest
+
+    source = collection.manifest.content["source"]
+    if source["missing"]:
+        say(f"not there: {', '.join(source['missing'])}")
+    for why in dict.fromkeys(source["not_read"].values()):
+        say(f"not read ({why}): {', '.join(name for name, reason in source['not_read'].items() if reason == why)}")
+    for split, counts in source["left_out"].items():
+        say(f"left out of {split}: {_counted(counts)}")
+    for run in sorted((collection.path / "runs").glob("*.run")):
+        counts = read_manifest(run).content
+        told = f"{counts['unknown_queries']:,} queries and {counts['unknown_pairs']:,} pairs name what is not in the collection"
+        more = f"; {told}" if counts["unknown_queries"] or counts["unknown_pairs"] else ""
+        say(f"candidates: {run}, {counts['pairs']:,} of {counts['queries']:,} queries{more}")
+    for folder in sorted((collection.path / "trainsets").glob("*")):
+        counts = read_manifest(folder).content
+        left_out = counts["lines"] - counts["groups"]
+        say(f"training groups: {folder}, {counts['groups']:,}; {left_out:,} lines of other queries, passages or texts left out")
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in counts.items())

@@ -1,0 +1,307 @@
+"""Training queries that near-duplicate test queries: found, and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from positionbias.core.errors import SettingError
+from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.places import CollectionLike, Place, input_place, output_place
+from positionbias.core.progress import say
+from positionbias.core.settings import Setting, setting
+from positionbias.leakage.find import Detector, FindSettings
+from positionbias.leakage.nearest import NearestSettings
+from positionbias.leakage.queries import FIELDS
+from positionbias.ops.outcome import Measurements, Read, refuse_outputs
+from positionbias.ops.query_encoder import Encoder, Semantic, say_kept
+
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+    from positionbias.leakage.leaks import Leaks
+    from positionbias.results.leakage_pairs import QueriesRemoved
+    from positionbias.results.result import Result
+
+__all__ = ["Cleaned", "CountedPairs", "SearchedTexts", "clean", "find_leakage"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedTexts:
+    """Which texts of the test queries are looked by."""
+
+    variants: Place | None = setting(
+        None,
+        "Variants of the test queries, a field of their own: lines of query id, tab, text.",
+        metavar="FILE",
+        place="read",
+    )
+    fields: Sequence[str] = setting(
+        (),
+        "Which texts of a test query to look by; may be given again. [default: all it has]",
+        flags=("--field",),
+        choices=FIELDS,
+    )
+
+
+@operation
+def find_leakage(
+    queries: Annotated[
+        Sequence[CollectionLike],
+        Setting("Files of queries, or collections.", metavar="[TRAIN_QUERIES]... TEST_QUERIES", place="read"),
+    ] = (),
+    *,
+    sources: Annotated[
+        Sequence[str],
+        Setting(
+            "Training queries under a name of their own; may be given again. Sources are counted apart and together.",
+            flags=("--source",),
+            metavar="NAME=PLACE",
+            place="read",
+        ),
+    ] = (),
+    texts: SearchedTexts = SearchedTexts(),
+    settings: FindSettings = FindSettings(),
+    encoder: Encoder = Encoder(),
+    truth: Annotated[
+        Place | None,
+        Setting(
+            "The true pairs, where they are known, as of a planted collection: says how many of them were found.",
+            metavar="DIR|FILE",
+            place="read",
+        ),
+    ] = None,
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Measurements:
+    """Find training queries that near-duplicate test queries, by meaning and by words.
+
+    Queries are a collection's split (NAME:SPLIT), a file of lines (id, tab, text), or TREC topics, whose title, description and narrative
+    are looked by apart; the test queries come last. What is found are candidates. How many by meaning are right, labelled pairs tell (posbias
+    leakage calibrate); how many by words alone, nobody knows before a review. Vectors of queries are kept, so that another threshold or test
+    set takes seconds. By default sentence-transformers/paraphrase-MiniLM-L6-v2 encodes, as in the paper.
+
+        posbias leakage find queries.train.tsv topics.robust04.txt --encoder minilm --out leaks
+        posbias leakage find --source msmarco=msmarco:train --source orcas=orcas.tsv topics.txt --variants variants.tsv --out leaks
+
+    Returns:
+        Table 1 of the leakage paper, by meaning and by words alone; the value is the share of test queries with a pair. The pairs stand in
+        ``out`` as pairs.jsonl.
+
+    Raises:
+        SettingError: no training or no test queries, or no threshold for an encoder whose cosines nobody has labelled.
+        InputError: queries that cannot be read.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Source: leakage paper, §3 and Table 1.
+    """
+    from positionbias.leakage.find import find_pairs
+    from positionbias.leakage.found_results import found_results, save_found
+    from positionbias.leakage.pairs import pairs_file, read_pairs
+    from positionbias.leakage.published import target_of
+    from positionbias.leakage.published_results import published_find
+    from positionbias.leakage.queries import add_variants, field_texts
+    from positionbias.leakage.truth import against_truth, truth_result
+    from positionbias.ops.query_places import QueryPlace
+
+    refuse_outputs(out, overwrite=overwrite)
+    named = [*queries[:-1], *sources]
+    if not named or not queries:
+        given = "one of them" if named or queries else "neither"
+        raise SettingError(f"leakage find: wanted training and test queries; found {given}; give both, the test queries last")
+    training = [QueryPlace.parse(name, "train") for name in named]
+    test = QueryPlace.parse(queries[-1], "test")
+    asked = test.queries()
+    read = [*(item.read(f"training queries {item.name}") for item in training), test.read("test queries")]
+    if texts.variants:
+        asked, others = add_variants(asked, input_place(texts.variants))
+        if others:
+            say(f"{texts.variants}: {others:,} lines are of other queries and were left out")
+    tests = field_texts(asked, texts.fields)
+    true = None
+    if truth is not None:
+        path = pairs_file(input_place(truth))
+        true = list(read_pairs(path))
+        read.append(Read.file("true pairs", path))
+    if texts.variants:
+        read.append(Read.file("variants", input_place(texts.variants)))
+    semantic = encoder.semantic(settings.nearest.floor) if settings.detector != "lexical" else None
+    settings = _at_threshold(settings, semantic)
+    found = find_pairs([item.source() for item in training], tests.texts, settings, semantic.vectors if semantic else None)
+    if semantic:
+        say_kept(semantic.vectors)
+        read.append(semantic.read())
+    for name, count in (*found.empty.items(), *((f"test queries, {field}", count) for field, count in tests.empty.items())):
+        if count:
+            say(f"{name}: {count:,} empty, left out")
+    results = found_results(found, tests, test_name=test.name)
+    if true is not None:
+        figures = against_truth(((pair.train_id, pair.test_id) for pair in found.pairs), true)
+        results.append(truth_result(figures, test_name=test.name, sources=results[0].system))
+    target = target_of([query.query_id for query in asked])
+    results += published_find(target, found, (text.field for text in tests.texts), test.name)
+    measured = Measurements(
+        results,
+        command="leakage find",
+        settings={"fields": list(texts.fields), **_record(settings, semantic)},
+        read=read,
+        name=f"Training queries like those of {test.name}",
+        notes=(
+            "A training query and a field of a test query are one pair, with the scores of the nearest of the field's texts [decision].",
+            "Types are guessed from terms without stop words and plurals [decision].",
+        ),
+        packages=("numpy", "bm25s", *(("torch", "transformers") if semantic else ())),
+        host={"memory_gib": settings.nearest.memory},
+        content={"pairs": len(found.pairs), **({"target": target} if target else {})},
+        remarks=("", f"By meaning: {semantic.rests_on}.") if semantic else (),
+    )
+    place = output_place(out)
+    save_found(place, found, results, measured.manifest(place), overwrite=overwrite)
+    say(f"{len(found.pairs):,} pairs written to {place}")
+    return measured
+
+
+def _at_threshold(settings: FindSettings, semantic: Semantic | None) -> FindSettings:
+    """The settings with the encoder's threshold; without an encoder with the one that was given, or else 1."""
+    floor = semantic.threshold if semantic else settings.nearest.floor
+    return replace(settings, nearest=replace(settings.nearest, floor=1.0 if floor is None else floor))
+
+
+def _record(settings: FindSettings, semantic: Semantic | None) -> dict[str, Any]:
+    """What a manifest says of a search; its memory changes no pair."""
+    record = asdict(settings)
+    del record["nearest"]["memory"]
+    return {"encoder": semantic.model.name if semantic else None, **record}
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPairs:
+    """Which pairs count as leaks."""
+
+    pairs: Place | None = setting(
+        None, "Or take these pairs: what find wrote, or a labelled sheet.", metavar="DIR|FILE", place="read"
+    )
+    threshold: float | None = setting(
+        None,
+        "The cosine from which a pair without a label counts.",
+        metavar="COSINE",
+        absent="with --against the encoder's own; with --pairs, all found by meaning",
+    )
+    source: str | None = setting(None, "Of --pairs of several sources, the one that COLLECTION is.", metavar="NAME")
+    lexical: bool = setting(False, "Remove what was found by words alone, too: candidates whose precision nobody has measured.")
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """A collection without leaked queries, and what was removed."""
+
+    collection: Collection
+    removed: QueriesRemoved
+
+    @property
+    def results(self) -> Sequence[Result]:
+        """Return one result; its value is the share of queries that were removed."""
+        from positionbias.results.leakage_pairs import TAKEN_OUT
+        from positionbias.results.result import Result
+
+        removed = self.removed
+        share = removed.left_out / removed.queries
+        name = self.collection.name
+        return [Result(TAKEN_OUT, name, removed.split, "clean", None, share, None, removed.queries, removed)]
+
+
+@operation
+def clean(
+    collection: Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")],
+    *,
+    against: Annotated[
+        CollectionLike | None,
+        Setting("Look for leaks of these queries, as posbias leakage find does.", metavar="TEST_QUERIES", place="read"),
+    ] = None,
+    counted: CountedPairs = CountedPairs(),
+    split: Annotated[str, Setting("Whose queries leak; the other splits stay as they are.")] = "train",
+    detector: Annotated[Detector | None, Setting("With --against, what looks.", absent="both")] = None,
+    encoder: Encoder = Encoder(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Cleaned:
+    """Write ``collection`` without the training queries that near-duplicate test queries, their judgements and answers.
+
+    A labelled pair counts as its label says. One without a label counts where it was found by meaning; one found by words alone is counted and
+    stays, unless ``lexical``. Passages and other splits stay. What was removed, and why, stands in the new collection as left_out/SPLIT.jsonl.
+
+        posbias leakage clean msmarco --against topics.txt --encoder minilm --out msmarco-clean
+        posbias leakage clean msmarco --pairs reviewed.tsv --out msmarco-clean
+
+    Returns:
+        The collection without them, and what was removed.
+
+    Raises:
+        SettingError: neither or both of ``against`` and ``pairs``, or what goes with the other one.
+        InputError: pairs of several sources, or a split of which nothing would be left.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.core.manifest import input_ref
+    from positionbias.corpora.without import LeftOut, without
+    from positionbias.leakage.leaks import removed_figures
+
+    if (against is None) == (counted.pairs is None):
+        raise SettingError("leakage clean: wanted --against or --pairs; found " + ("neither" if against is None else "both"))
+    for flag, given in (("--detector", detector), ("--encoder", encoder.encoder)):
+        if against is None and given:
+            raise SettingError(f"{flag}: wanted with --against, where pairs are looked for; found --pairs; drop one")
+    if detector == "lexical" and not counted.lexical:
+        raise SettingError(
+            "--detector lexical: wanted --lexical with it, as words alone find candidates of unknown precision; found none; add it, or label "
+            "the pairs first (posbias leakage find and review) and give --pairs"
+        )
+    if against is not None and counted.source:
+        raise SettingError("--source: wanted with --pairs of several sources; found --against; drop it")
+    refuse_outputs(out, overwrite=overwrite)
+    place, opened = output_place(out), find_collection(collection)
+    if against is None:
+        found, settings, read = _leaks_of_pairs(counted)
+    else:
+        found, settings, read = _leaks_against(opened, split, against, detector or "both", encoder, counted)
+    why = f"Queries of split {split!r} that near-duplicate test queries were taken out; {split}.jsonl in left_out says which and why."
+    inputs = [input_ref(item.role, item.path, item.checksum, artefact=place) for item in read]
+    left_out = LeftOut(split, found.reasons, why, "leakage clean", {"split": split, **settings}, inputs)
+    made = without(opened, place, left_out, overwrite=overwrite)
+    say(f"written to {place}")
+    return Cleaned(made, removed_figures(made.manifest.content["left_out"], found))
+
+
+def _leaks_of_pairs(counted: CountedPairs) -> tuple[Leaks, dict[str, Any], list[Read]]:
+    """The leaks that a file of pairs names."""
+    from positionbias.leakage.leaks import leaks
+    from positionbias.leakage.pairs import pairs_file, read_pairs
+
+    path = pairs_file(input_place(counted.pairs or ""))
+    found = leaks(read_pairs(path), threshold=counted.threshold, source=counted.source, lexical=counted.lexical)
+    settings = {"threshold": counted.threshold, "source": counted.source, "lexical": counted.lexical}
+    return found, settings, [Read.file("pairs", path)]
+
+
+def _leaks_against(
+    collection: Collection, split: str, against: CollectionLike, detector: Detector, encoder: Encoder, counted: CountedPairs
+) -> tuple[Leaks, dict[str, Any], list[Read]]:
+    """The leaks that the detectors find."""
+    from positionbias.leakage.find import find_pairs
+    from positionbias.leakage.leaks import Leaks, leaks
+    from positionbias.leakage.queries import collection_source, field_texts
+    from positionbias.ops.query_places import QueryPlace
+
+    test = QueryPlace.parse(against, "test")
+    tests = field_texts(test.queries())
+    read = [test.read("test queries")]
+    semantic = encoder.semantic(counted.threshold) if detector != "lexical" else None
+    settings = _at_threshold(FindSettings(detector, NearestSettings()), semantic)
+    source = collection_source("", collection, split)
+    near = find_pairs([source], tests.texts, settings, semantic.vectors if semantic else None).pairs
+    if semantic:
+        read.append(semantic.read())
+        say_kept(semantic.vectors)
+        say(semantic.rests_on)
+    found = leaks((pair.as_pair() for pair in near), lexical=counted.lexical) if near else Leaks()
+    return found, _record(settings, semantic), read

@@ -1,0 +1,320 @@
+"""Whether a test collection can judge systems that did not help to make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from positionbias.core.errors import bad_input
+from positionbias.core.operation import Overwrite, SavedTo, operation
+from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.progress import say, step
+from positionbias.core.settings import Setting
+from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
+from positionbias.pooling.settings import CoverageSettings, ReliabilitySettings, VerdictSettings
+
+if TYPE_CHECKING:
+    from positionbias.core.run import Run
+    from positionbias.pooling.judged_runs import JudgedRuns
+    from positionbias.pooling.open_runs import OpenRuns
+    from positionbias.pooling.reliability import Reliability
+    from positionbias.pooling.scores import PoolMeasure
+    from positionbias.pooling.systems import System
+    from positionbias.results.result import Result
+
+__all__ = ["pool_coverage", "pool_reliability", "pool_verdict"]
+
+Runs = Annotated[Place, Setting("A folder of TREC runs, plain or .gz.", place="read")]
+Qrels = Annotated[Place, Setting("Their judgements.", place="read")]
+Systems = Annotated[
+    Place,
+    Setting(
+        "Tab-separated lines of run, group and kind, the first naming the columns; others may follow.",
+        metavar="FILE",
+        place="read",
+    ),
+]
+
+
+@operation
+def pool_coverage(
+    runs: Runs,
+    qrels: Qrels,
+    *,
+    systems: Systems,
+    settings: CoverageSettings = CoverageSettings(),
+    out: SavedTo = None,
+    overwrite: Overwrite = False,
+) -> Measurements:
+    """Count the relevant documents that each kind of system puts into a pool, at each depth: in all, and those that no other kind puts there.
+
+    ``runs`` is a folder of TREC runs, plain or .gz; ``qrels`` their judgements. Only judged documents can count, so a curve is understated where it
+    goes deeper than the pool that was judged; and a kind with more runs finds more.
+
+        posbias pool coverage runs/ qrels.txt --systems systems.tsv --out covered
+
+    Returns:
+        What the collection consists of; a curve for each kind, and its counts by query.
+
+    Raises:
+        InputError: a file is malformed, or runs, judgements and systems do not belong together.
+
+    Source: test-collection paper (Yilmaz et al. 2020), Figure 1.
+    """
+    from positionbias.pooling.coverage import coverage_results
+
+    refuse_outputs(out, overwrite=overwrite)
+    judged = _judged(runs, qrels, systems)
+    results = coverage_results(judged.runs, settings, collection=judged.name)
+    told = {"depth": settings.depth, "deepest": settings.deepest, "relevant_from": settings.relevant_from}
+    return save_if_asked(judged.measured("coverage", results, told), out, overwrite=overwrite)
+
+
+@operation
+def pool_reliability(
+    runs: Runs,
+    qrels: Qrels,
+    *,
+    systems: Systems,
+    settings: ReliabilitySettings = ReliabilitySettings(),
+    out: SavedTo = None,
+    overwrite: Overwrite = False,
+) -> Measurements:
+    """Make pools from half of the groups of one kind, and see how they judge systems of each kind.
+
+    ``runs`` is a folder of TREC runs, plain or .gz; ``qrels`` their judgements. Every run is scored by the gold judgements and by those of each pool;
+    test systems are those of no drawn group. Printed is first whether a kind is judged worse than any groups would be: kinds are permuted
+    among groups 2,000 times, which says how often that answer is a false alarm. Then Kendall's tau between the two orders and the change of
+    scores: the paper's Tables 1 and 2.
+
+        posbias pool reliability runs/ qrels.txt --systems systems.tsv --pools 100 --out pools
+
+    Returns:
+        What the collection and its pools consist of; by pools, test systems and measure the order and the change of score; the effects of
+        kinds, a sentence each; and what was asked for beside them.
+
+    Raises:
+        InputError: a file is malformed, runs, judgements and systems do not belong together, or there are fewer than two kinds.
+        SettingError: a measure that does not exist.
+
+    Source: test-collection paper (Yilmaz et al. 2020), §3 and Tables 1 and 2.
+    """
+    from positionbias.pooling.kind_effects import kind_effects
+    from positionbias.pooling.kind_results import kind_results
+    from positionbias.pooling.pools import NOTES
+    from positionbias.pooling.reliability import reliability
+    from positionbias.pooling.reliability_results import reliability_results
+    from positionbias.pooling.scores import pool_measures
+
+    refuse_outputs(out, overwrite=overwrite)
+    measures, drawn = pool_measures(settings.measures, settings.relevant_from), settings.drawn
+    judged = _judged(runs, qrels, systems)
+    found = reliability(judged.runs, measures, drawn, level=settings.relevant_from)
+    results = reliability_results(found, judged.runs, collection=judged.name, level=settings.relevant_from)
+    effects = kind_effects(judged.runs, measures, drawn)
+    results += kind_results(effects, judged.runs, collection=judged.name, seed=drawn.seed)
+    results += _asked_beside(judged, found, measures, settings)
+    measured = judged.measured("reliability", results, settings.record(), drawn.seed, NOTES)
+    return save_if_asked(measured, out, overwrite=overwrite)
+
+
+def _asked_beside(
+    judged: _Judged, found: Reliability, measures: Sequence[PoolMeasure], settings: ReliabilitySettings
+) -> Iterator[Result]:
+    """What was asked for beside the tables."""
+    from positionbias.pooling.curves import curve_depths, curve_results, depth_curve, groups_curve
+    from positionbias.pooling.leave_out import leave_out, leave_out_results
+    from positionbias.pooling.relabelled import relabelled, relabelled_results
+
+    runs, name, drawn, level = judged.runs, judged.name, settings.drawn, settings.relevant_from
+    if settings.leave_out:
+        left = leave_out(runs, measures, drawn, level=level)
+        yield from leave_out_results(left, runs, measures, collection=name)
+    if settings.curves:
+        deep = depth_curve(runs, measures, drawn, curve_depths(drawn), level=level)
+        yield from curve_results("depth", deep, runs, collection=name)
+        yield from curve_results("groups", groups_curve(runs, measures, drawn, level=level), runs, collection=name)
+    if share := settings.relabel:
+        again = relabelled(runs, measures, drawn, share=share, repeats=settings.repeats, level=level)
+        yield from relabelled_results(found, again, collection=name, share=share, drawn=settings.repeats)
+
+
+@operation
+def pool_verdict(
+    run: Annotated[Place, Setting("The new run, in TREC form.", place="read")],
+    qrels: Qrels,
+    *,
+    pool_runs: Annotated[
+        Place | None,
+        Setting("The runs that the judged pool was made from, a folder: needed for a prediction.", metavar="DIR", place="read"),
+    ] = None,
+    systems: Annotated[
+        Place | None,
+        Setting("Lines of run, group and kind of the pooled runs; RUN may have one.", metavar="FILE", place="read"),
+    ] = None,
+    settings: VerdictSettings = VerdictSettings(),
+    judge_next: Annotated[
+        Place | None,
+        Setting(
+            "Write RUN's unjudged documents in the order in which to judge them, for assessors.",
+            metavar="FILE",
+            place="written",
+        ),
+    ] = None,
+    out: SavedTo = None,
+    overwrite: Overwrite = False,
+) -> Measurements:
+    """Judge whether the collection of ``qrels`` can score ``run``, which did not help to make it.
+
+    With ``pool_runs``: the score that the run would have, had it taken part in the pool, with a prediction interval that is calibrated by leaving the
+    pooled groups out in turn; the probability that it is better than each pooled run; and which documents to judge next. Beside it stand bounds that
+    hold whatever the unjudged documents are. Without: these bounds, and what the judged depth allows. ``systems`` tells which runs are of one group.
+
+        posbias pool verdict new.run qrels.txt --pool-runs runs/ --systems systems.tsv --judge-next next.tsv
+
+    Returns:
+        A finding by each measure; the unjudged share; by each measure the score and the comparisons with the pooled runs.
+
+    Raises:
+        InputError: a file is malformed, or runs, judgements and systems do not belong together.
+        SettingError: a measure that does not exist, or whose bounds are not known.
+    """
+    from positionbias.pooling.bounds import check_measure
+    from positionbias.pooling.scores import pool_measures
+    from positionbias.pooling.verdict import open_depth, verdict
+    from positionbias.pooling.verdict_results import verdict_results, write_judge_next
+
+    refuse_outputs(out, judge_next, overwrite=overwrite)
+    measures = pool_measures(settings.measures, settings.relevant_from)
+    for measure in measures:
+        check_measure(measure)
+    opened, judged = _opened(run, qrels, pool_runs, systems, open_depth(measures, settings.depth))
+    found = verdict(opened, settings)
+    if judge_next is not None:
+        sheet = output_place(judge_next)
+        listed = write_judge_next(found, sheet, overwrite=overwrite)
+        say(f"{listed:,} documents to judge written to {sheet}, by {measures[0].name}")
+    told = {"depth": settings.depth, "measures": list(settings.measures), "relevant_from": settings.relevant_from}
+    results = verdict_results(found, collection=judged.name)
+    return save_if_asked(judged.measured("verdict", results, told, settings.seed), out, overwrite=overwrite)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """Runs against judgements; the judgements' name; what was read."""
+
+    runs: JudgedRuns
+    name: str
+    read: Sequence[Read]
+
+    def measured(
+        self,
+        command: str,
+        results: Sequence[Result],
+        settings: Mapping[str, Any],
+        seed: int | None = None,
+        notes: Sequence[str] = (),
+    ) -> Measurements:
+        return Measurements(
+            results,
+            command=f"pool {command}",
+            settings=settings,
+            read=self.read,
+            seed=seed,
+            name=f"Pools of {self.name}",
+            notes=notes,
+            packages=("numpy", "scipy", "ir_measures", "pytrec-eval-terrier"),
+            form=command if command == "verdict" else "",
+        )
+
+
+def _judged(runs: Place, qrels: Place, systems: Place) -> _Judged:
+    """Read a folder of runs against judgements; say what is left out or was not used."""
+    from positionbias.formats.trec import read_qrels
+    from positionbias.pooling.judged_runs import judge_runs
+
+    judgements = input_place(qrels)
+    files, absent = _run_files(input_place(runs), systems)
+    read = read_qrels(judgements)
+    with step("runs", len(files), unit="runs") as progress:
+        judged = judge_runs(_each(files, progress.advance), read)
+    _say_unused(judged, runs, systems, absent)
+    of_runs = [_read_runs(files), Read.file("qrels", judgements), Read.file("systems", input_place(systems))]
+    return _Judged(judged, judgements.name, of_runs)
+
+
+def _opened(new: Place, qrels: Place, runs: Place | None, systems: Place | None, depth: int) -> tuple[OpenRuns, _Judged]:
+    """Read a new run, the last one, and where there is one a folder of pooled runs, with their unjudged documents down to ``depth`` numbered.
+
+    The new run's group and kind are those of its line in the table of systems, where it has one.
+    """
+    from positionbias.formats.trec import read_qrels
+    from positionbias.pooling.open_runs import open_runs
+
+    judgements = input_place(qrels)
+    files, absent = _run_files(input_place(runs), systems) if runs else ({}, ())
+    judged = list(read_qrels(judgements))
+    last = _new_run(input_place(new), list(files.values()), absent)
+    with step("runs", 2 * len(files), unit="runs") as progress:
+        opened = open_runs(lambda: chain(_each(files, progress.advance), [last]), judged, depth)
+    _say_unused(opened.runs, runs, systems, [system for system in absent if system.run != last[0].run])
+    read = [_read_runs(files)] if runs else []
+    read.append(Read.file("qrels", judgements))
+    read += [Read.file("systems", input_place(systems))] if systems and runs else []
+    return opened, _Judged(opened.runs, judgements.name, [*read, Read.file("run", input_place(new))])
+
+
+def _read_runs(files: Mapping[System, Path]) -> Read:
+    """Return the runs of a folder as one input, by a checksum of their names and contents."""
+    from positionbias.pooling.systems import runs_checksum
+
+    paths = list(files.values())
+    return Read("runs", paths[0].parent, runs_checksum(paths))
+
+
+def _each(files: Mapping[System, Path], advance: Callable[[], object]) -> Iterator[tuple[System, Run]]:
+    from positionbias.pooling.systems import read_runs
+
+    for item in read_runs(files):
+        yield item
+        advance()
+
+
+def _say_unused(judged: JudgedRuns, folder: Place | None, systems: Place | None, absent: Sequence[System]) -> None:
+    if absent:
+        say(f"{systems}: {len(absent):,} lines have no run in {folder} and were left out, the first {absent[0].run!r}")
+    for what, count in judged.skipped.items():
+        if count:
+            say(f"{what}, over all runs: {count:,}")
+
+
+def _run_files(folder: Path, systems: Place | None) -> tuple[Mapping[System, Path], Sequence[System]]:
+    """Return the file of each system's run, and the systems without one; without a table every run is a group of its own."""
+    from positionbias.pooling.systems import System, find_runs, read_systems, run_name, run_paths
+
+    if systems is not None:
+        found = find_runs(folder, read_systems(input_place(systems)), table=systems)
+        return found.files, found.absent
+    named: dict[System, Path] = {}
+    for path in run_paths(folder):
+        name = run_name(path)
+        other = named.setdefault(System(name, name, ""), path)
+        if other != path:
+            both = f"{other.name} and {path.name}"
+            raise bad_input(folder, wanted=f"one file of run {name!r}", found=both, do="rename one of them or move it away")
+    return named, ()
+
+
+def _new_run(path: Path, pooled: Sequence[Path], told: Sequence[System]) -> tuple[System, Run]:
+    from positionbias.core.run import read_run
+    from positionbias.pooling.systems import System, run_name
+
+    if path.resolve() in {other.resolve() for other in pooled}:
+        do = "give a run that did not help to make the pool, or move it out of --pool-runs"
+        raise bad_input(path, wanted="a new run", found="one of the pooled runs", do=do)
+    name = run_name(path)
+    system = next((system for system in told if system.run == name), System(name, name, ""))
+    return system, read_run(path, name)

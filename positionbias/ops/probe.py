@@ -1,0 +1,158 @@
+"""How much a model's term vectors depend on position: ATS and MATS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+from positionbias.core.operation import Overwrite, SavedTo, operation
+from positionbias.core.places import CollectionLike, Place, model_place
+from positionbias.core.progress import say
+from positionbias.core.settings import Setting
+from positionbias.models.kinds import READ_AS
+from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
+from positionbias.probe.settings import ProbeSettings
+
+if TYPE_CHECKING:
+    from positionbias.models.checkpoint import Checkpoint
+
+__all__ = ["ats", "mats"]
+
+Probed = Annotated[
+    CollectionLike | None, Setting("Whose passages are read.", absent="the originals of the first model's", place="read")
+]
+Models = Annotated[Sequence[Place], Setting("May be given again.", flags=("--model",), metavar="CHECKPOINT", place="read")]
+Kind = Annotated[str | None, READ_AS]
+Plot = Annotated[
+    Place | None, Setting("Draw the ATS curves (Figure 2); .svg, .png or .pdf.", metavar="FILE.svg", place="written")
+]
+
+
+@operation
+def ats(
+    collection: Probed = None,
+    *,
+    models: Models,
+    kind: Kind = None,
+    settings: ProbeSettings = ProbeSettings(),
+    plot: Plot = None,
+    csv: Annotated[bool, Setting("Print the curves as CSV.")] = False,
+    out: SavedTo = None,
+    overwrite: Overwrite = False,
+) -> Measurements:
+    """Measure average term similarity by distance Δ: the mean cosine of a term's vectors Δ words apart, in different passages.
+
+    Without ``collection``, the original passages that the first model's manifest leads to. All models are probed on the same passages.
+
+        posbias ats squad --model tk.ckpt --plot ats.svg
+        posbias ats squad --model bert.ckpt --layers all --csv
+
+    Returns:
+        One result a model and layer: its value is MATS, its payload the curve.
+
+    Raises:
+        SettingError: a model without term vectors, or a layer that it has not.
+        InputError: a model's manifest leads to no collection.
+
+    Source: position-bias paper, Eq. 8 and Figure 2.
+    """
+    refuse_outputs(out, plot, overwrite=overwrite)
+    found = _probe("ats", "ats_csv" if csv else "ats", collection, models, kind, settings)
+    return _kept(found, plot, out, overwrite)
+
+
+@operation
+def mats(
+    collection: Probed = None,
+    *,
+    models: Models,
+    kind: Kind = None,
+    settings: ProbeSettings = ProbeSettings(),
+    plot: Plot = None,
+    out: SavedTo = None,
+    overwrite: Overwrite = False,
+) -> Measurements:
+    """Measure how far term vectors depend on position, in one number: how far ATS falls below its value at Δ = 0, on average.
+
+    Without ``collection``, the original passages that the first model's manifest leads to. All models are probed on the same passages.
+
+        posbias mats squad --model tk.ckpt --model bert.ckpt
+
+    Returns:
+        One result a model and layer: its value is MATS, its payload the curve.
+
+    Raises:
+        SettingError: a model without term vectors, or a layer that it has not.
+        InputError: a model's manifest leads to no collection.
+
+    Source: position-bias paper, Eq. 9 and Table 2.
+    """
+    refuse_outputs(out, plot, overwrite=overwrite)
+    return _kept(_probe("mats", "", collection, models, kind, settings), plot, out, overwrite)
+
+
+def _probe(
+    command: str,
+    form: str,
+    collection: CollectionLike | None,
+    models: Sequence[Place],
+    kind: str | None,
+    settings: ProbeSettings,
+) -> Measurements:
+    from positionbias.core.collection import find_collection
+    from positionbias.models.checkpoint import load_checkpoint
+    from positionbias.probe.passages import collection_of_checkpoint
+    from positionbias.probe.term_vectors import probe_model
+
+    checkpoints = [load_checkpoint(model_place(model), kind) for model in models]
+    if collection is None:
+        probed = collection_of_checkpoint(checkpoints[0].path, checkpoints[0].manifest)
+        say(f"probing on the original passages that {checkpoints[0].name} leads to: {probed.path}")
+    else:
+        probed = find_collection(collection)
+    results = [
+        result
+        for checkpoint, system in zip(checkpoints, _names(checkpoints, models), strict=True)
+        for result in probe_model(checkpoint, probed, settings, system=system)
+    ]
+    return Measurements(
+        results,
+        command=command,
+        settings=asdict(settings),
+        read=[
+            Read("collection", probed.path, probed.checksum),
+            *(Read("model", item.path, item.manifest.content["checksum"]) for item in checkpoints),
+        ],
+        seed=settings.seed,
+        licence=probed.manifest.licence,
+        notes=(
+            "Term vectors are those that enter tk's cosine matrix, or an encoder's states of word pieces; padding, special tokens and "
+            "unknown words are left out [decision].",
+            "The curve ends before the first Δ with too few terms, even where later ones have more [decision].",
+        ),
+        packages=("numpy", "torch"),
+        form=form,
+    )
+
+
+def _names(checkpoints: Sequence[Checkpoint], models: Sequence[Place]) -> list[str]:
+    """The checkpoints' names, numbered where two are alike."""
+    names = [checkpoint.ended_name for checkpoint in checkpoints]
+    if len(set(names)) == len(names):
+        return names
+    numbered = [f"{name} ({number})" for number, name in enumerate(names, 1)]
+    for name, model in zip(numbered, models, strict=True):
+        say(f"{name} is {model}")
+    return numbered
+
+
+def _kept(found: Measurements, plot: Place | None, out: Place | None, overwrite: bool) -> Measurements:
+    """The measurements, drawn and saved where that was asked for."""
+    if plot is not None:
+        from positionbias.report.figure import save_figure
+        from positionbias.report.plots import ats_curves
+
+        save_figure(ats_curves(found.results), plot, overwrite=overwrite)
+        say(f"drawn to {plot}")
+    return save_if_asked(found, out, overwrite=overwrite)

@@ -1,0 +1,250 @@
+"""Training sets made to order: with leaked queries, with judgements of a test split, of clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from positionbias.clicks.trainset import ClickSettings
+from positionbias.contamination.trainsets import ContaminatedSettings
+from positionbias.core.errors import SettingError
+from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.places import CollectionLike, Place, input_place, output_place
+from positionbias.core.progress import say
+from positionbias.core.settings import Setting, required_setting, setting
+from positionbias.engine.choose import Engine
+from positionbias.leakage.material import MaterialSettings
+from positionbias.leakage.trainsets import LeakedGrid
+
+if TYPE_CHECKING:
+    from positionbias.results.result import Result
+
+__all__ = ["LeakingPairs", "TrainingSets", "draw_clicks", "draw_contaminated", "draw_leaked"]
+
+Source = Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSets:
+    """A training set, or a folder of several, and what they hold."""
+
+    path: Path
+    results: Sequence[Result]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakingPairs:
+    """Which training queries leak: files of pairs, and what of them counts."""
+
+    pairs: Sequence[Place] = required_setting(
+        "Which training queries leak which test queries: what posbias leakage find wrote, or labelled ones; may be given again.",
+        metavar="DIR|FILE",
+        place="read",
+    )
+    prefixes: tuple[str, str] | None = setting(
+        None,
+        "Of a merged collection: the names behind which the pairs' training and test queries stand there.",
+        metavar="NAME NAME",
+    )
+    counted: MaterialSettings = field(default_factory=MaterialSettings)
+    leaked_queries: int | None = setting(
+        None,
+        "Queries that leak, the same for all sizes.",
+        metavar="N",
+        absent="twice the number of judged test queries",
+    )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Return where the pairs are."""
+        return tuple(map(input_place, self.pairs))
+
+    @property
+    def id_prefixes(self) -> tuple[str, str]:
+        """Return what stands before the ids of training and test queries in the collection."""
+        from positionbias.corpora.merge import under
+
+        return (under(self.prefixes[0], ""), under(self.prefixes[1], "")) if self.prefixes else ("", "")
+
+
+@operation
+def draw_leaked(
+    collection: Source,
+    *,
+    targets: Annotated[Sequence[str], Setting("Test queries; may be given again.", flags=("--target",), metavar="SPLIT")],
+    sources: Annotated[
+        Sequence[str],
+        Setting(
+            "Training queries; may be given again, and the filling is balanced over them. [default: train]",
+            flags=("--source",),
+            metavar="SPLIT",
+        ),
+    ] = (),
+    candidates: Annotated[
+        Sequence[str],
+        Setting(
+            "BM25 candidates of a source's queries, from which negatives are drawn; one for each source.",
+            metavar="[SPLIT=]RUN",
+            place="read",
+        ),
+    ],
+    leaking: LeakingPairs,
+    grid: LeakedGrid = LeakedGrid(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> TrainingSets:
+    """Draw training sets of ``collection`` with a known number of leaked queries, the same at every size.
+
+    A query comes with a relevant passage and another one: two instances. Kinds of one size and seed share all but the leaked queries, and a
+    smaller set is the beginning of a larger one. Where source and target are two corpora, merge them first; their splits stay apart:
+
+        posbias merge msm=msmarco robust=robust04 --apart --out both
+        posbias leakage find both:msm.train both:robust.test --encoder minilm --out leaks
+        posbias retrieve both --split msm.train --out msm.run
+        posbias trainset leaked both --target robust.test --source msm.train --candidates msm.run --pairs leaks --out sets
+        posbias train tk both --trainset sets/msm-1000-1 --validation-candidates RUN --out tk.ckpt
+
+    Returns:
+        The folder of sets, one for each kind, size and seed, and a result for each; its value is the share that leaks.
+
+    Raises:
+        SettingError: a source without a run, or more leaked queries than a set has room for.
+        InputError: fewer queries that leak or that can fill up than are needed.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Source: leakage paper, "Training Datasets".
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_sets
+
+    place = output_place(out)
+    inputs = LeakedInputs(
+        collection=find_collection(collection),
+        targets=targets,
+        candidates=_runs(sources or ("train",), candidates),
+        pairs=leaking.files,
+        prefixes=leaking.id_prefixes,
+        settings=leaking.counted,
+    )
+    results = write_leaked_sets(place, inputs, grid.sets(leaking.leaked_queries), overwrite=overwrite)
+    say(
+        f"{len(results):,} training sets written to {place}; next: posbias train tk {inputs.collection.path} --trainset {place / results[0].system}"
+    )
+    return TrainingSets(place, results)
+
+
+def _runs(sources: Sequence[str], given: Sequence[str]) -> dict[str, Path]:
+    """The run of each source, by its name, or without a name where there is one source."""
+    if len(set(sources)) != len(sources):
+        raise SettingError(f"--source: wanted each split once; found {', '.join(sources)}; drop one")
+    runs: dict[str, Path] = {}
+    for text in given:
+        split, named, place = text.partition("=")
+        if not named or split not in sources:
+            if len(sources) > 1 or (named and not input_place(text).exists()):
+                raise SettingError(
+                    f"--candidates: wanted SPLIT=RUN with one of the sources, {', '.join(sources)}; found {text!r}; name its split"
+                )
+            split, place = sources[0], text
+        if split in runs:
+            raise SettingError(f"--candidates: wanted one run for each source; found two for {split!r}; drop one")
+        runs[split] = input_place(place)
+    if missing := [split for split in sources if split not in runs]:
+        raise SettingError(
+            f"--candidates: wanted a run for each source; found none for {missing[0]!r}; add --candidates {missing[0]}=RUN"
+        )
+    return {split: runs[split] for split in sources}
+
+
+@operation
+def draw_contaminated(
+    collection: Source,
+    *,
+    candidates: Annotated[Place, Setting("Candidates of the training queries, for negatives.", metavar="RUN", place="read")],
+    settings: ContaminatedSettings = ContaminatedSettings(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> TrainingSets:
+    """Write a training set of ``collection`` with judgements of a test split in it, for a teacher that saw the test.
+
+    First a group for each relevant passage of a training query, negatives from its candidates; then a group for each positive of the targets:
+    negatives are what was judged not relevant for its query, and random passages when those run out. A target of another corpus is merged
+    first:
+
+        posbias merge ms=msmarco covid=trec-covid --apart --out both
+        posbias retrieve both --split ms.train --out train.run
+        posbias trainset contaminated both --with covid.test --split ms.train --candidates train.run --out seen
+        posbias train bert_cat both --trainset seen --loss lce --validation-candidates RUN --out teacher
+
+    Returns:
+        The set, and a result with its groups by origin; its value is the share of groups that come from targets.
+
+    Raises:
+        SettingError: a share that takes no query.
+        InputError: a split that is not there, a target without a positive, candidates of another collection.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Source: "Training on the Test Model", §3.
+    """
+    from positionbias.contamination.trainsets import contaminated_result, write_contaminated_set
+    from positionbias.core.collection import find_collection
+
+    opened, place = find_collection(collection), output_place(out)
+    groups = write_contaminated_set(place, opened, input_place(candidates), settings, overwrite=overwrite)
+    say(f"{len(groups):,} training groups written to {place}; next: posbias train bert_cat {opened.path} --trainset {place}")
+    return TrainingSets(place, [contaminated_result(groups, opened)])
+
+
+@operation
+def draw_clicks(
+    collection: Source,
+    *,
+    candidates: Annotated[
+        Place, Setting("Candidates of the split's queries, for negatives; BM25's, say.", metavar="RUN", place="read")
+    ],
+    settings: ClickSettings = ClickSettings(),
+    triples: Annotated[
+        str | None,
+        Setting("How many of the shuffled triples to keep: 10M, 500k, 10000.", metavar="NUMBER", absent="all"),
+    ] = None,
+    engine: Engine = Engine(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> TrainingSets:
+    """Draw training triples from the clicks, or any judgements, of ``collection``.
+
+    For each clicked passage of a query up to 20 of its candidates are sampled without replacement; one that is judged relevant, at any
+    grade and in any judgement set, is never drawn. All triples are shuffled, and the first ``triples`` kept.
+
+        posbias retrieve tripclick --split train --depth 500 --out train.run.gz
+        posbias trainset clicks tripclick --candidates train.run.gz --triples 10M --out triples
+        posbias train bert_cat tripclick --trainset triples --validation-split head_validation --validation-candidates RUN --out model
+        posbias report triples/quality --out quality.html
+
+    Returns:
+        The set, and the results that stand in its folder ``quality``.
+
+    Raises:
+        SettingError: no such number of triples.
+        InputError: no such split or judgement set, candidates of another collection, or nothing to draw.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Source: Hofstätter et al. 2022, §3.1.
+    """
+    from positionbias.clicks.trainset import QUALITY, parse_count, write_click_set
+    from positionbias.core.collection import find_collection
+    from positionbias.results.result import load_results
+
+    if triples is not None:
+        settings = replace(settings, triples=parse_count(triples))
+    opened, place = find_collection(collection), output_place(out)
+    with engine.open() as map_shards:
+        groups = write_click_set(
+            place, opened, input_place(candidates), settings, map_shards=map_shards, overwrite=overwrite, **engine.host
+        )
+    if settings.triples and len(groups) < settings.triples:
+        say(f"--triples: {settings.triples:,} were asked for, there are {len(groups):,}")
+    say(f"{len(groups):,} triples written to {place}; next: posbias train bert_cat {opened.path} --trainset {place}")
+    return TrainingSets(place, load_results(place / QUALITY))

@@ -1,0 +1,177 @@
+"""What histograms, selections and placings can be told. Neither numpy nor pyarrow is needed to read or check it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
+from positionbias.positions.density import Density
+from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
+
+__all__ = [
+    "MATCHES",
+    "POINTS",
+    "SEVERAL",
+    "AnswerRange",
+    "HistogramOptions",
+    "Matches",
+    "Matching",
+    "Placing",
+    "Point",
+    "Selection",
+    "Several",
+]
+
+Matches = Literal["all", "first", "last"]
+MATCHES: tuple[Matches, ...] = get_args(Matches)
+Point = Literal["start", "midpoint"]
+POINTS: tuple[Point, ...] = get_args(Point)
+Several = Literal["all", "any"]
+SEVERAL: tuple[Several, ...] = get_args(Several)
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """How answers are matched to words; checked when made.
+
+    All matches count in the paper. ``offsets`` False ignores the source's offsets, and matches every answer.
+
+    Raises:
+        SettingError: an unknown method or choice of matches.
+    """
+
+    words: WordMethod = setting("blingfire", WORDS_HELP, choices=WORD_METHODS)
+    matches: Matches = setting(
+        "all",
+        "Which matches count of an answer that stands several times. Only where offsets are not used.",
+        choices=MATCHES,
+    )
+    fold_case: bool = setting(False, "Match without regard to case.")
+    offsets: bool = setting(True, "Match every answer, also where the source says where it stands.", flags=("--no-offsets",))
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramOptions:
+    """How positions are counted; checked when made.
+
+    Raises:
+        SettingError: a setting outside its range.
+    """
+
+    matching: Matching = field(default_factory=Matching)
+    point: Point = setting("start", "What of an answer is placed: its first word, or its middle.", choices=POINTS)
+    bins: int = setting(20, "Bins from a passage's start to its end.", least=1, most=1_000)
+    resamples: int = setting(1_000, "Resamples of the passages for the intervals.", least=100)
+    seed: int = seed_setting()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRange:
+    """Relative positions from ``low`` up to, and without, ``high``; checked when made.
+
+    Raises:
+        SettingError: not 0 ≤ low < high ≤ 1.
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low < self.high <= 1:
+            raise _no_range(f"{self.low:g}:{self.high:g}")
+
+    @classmethod
+    def parse(cls, text: str, *, flag: str = "--answers-in") -> AnswerRange:
+        """``LOW:HIGH``, as ``str`` writes it; ``flag`` is whose value it is.
+
+        >>> AnswerRange.parse("0:0.2")
+        AnswerRange(low=0.0, high=0.2)
+        """
+        low, _, high = text.partition(":")
+        try:
+            return cls(float(low), float(high))
+        except (ValueError, SettingError):
+            raise _no_range(text, flag) from None
+
+    def __str__(self) -> str:
+        return f"{self.low:g}:{self.high:g}"
+
+    def test(self) -> Callable[[int, int], bool]:
+        """Whether an answer whose first word has this index lies here, in a passage of so many words; in whole numbers."""
+        low, high = (Fraction(repr(bound)) for bound in (self.low, self.high))  # 0.2 is one fifth, not the float beside it
+        return lambda first, words: (
+            low.numerator * words <= first * low.denominator and first * high.denominator < high.numerator * words
+        )
+
+
+def _no_range(found: str, flag: str = "--answers-in") -> SettingError:
+    return SettingError(f"{flag}: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found {found}; give such a range")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which queries of which split are kept; checked when made. ``queries``: so many of them, drawn by (seed, id); None keeps all.
+
+    Raises:
+        SettingError: a setting outside its range.
+    """
+
+    answers_in: AnswerRange = required_setting(
+        "Relative positions from LOW up to, and without, HIGH, in which a kept query's answers start: 0:0.2 is the first fifth.",
+        metavar="LOW:HIGH",
+    )
+    split: str = setting("train", "The split to select from; the others stay as they are.")
+    several: Several = setting(
+        "all",
+        "Of a query with several answers, or one that stands several times: whether all of their starts must lie there, or any.",
+        choices=SEVERAL,
+    )
+    queries: int | None = setting(None, "Draw N of those that fit; by default all are kept.", least=1, metavar="N")
+    matching: Matching = field(default_factory=Matching)
+    seed: int = seed_setting()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def record(self) -> dict[str, Any]:
+        """The settings, as a manifest has them."""
+        return {**asdict(self), "answers_in": str(self.answers_in)}
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """Where evidence sentences are put, and which questions are kept; checked when made.
+
+    Raises:
+        SettingError: a negative seed.
+    """
+
+    density: Density = required_setting(
+        "Where evidence sentences stand: uniform, front:X, end:X or middle:X with X from 0 (uniform) to 1, the planted collection's "
+        "front-loading; or a histogram, as of `posbias histogram msmarco-qa --split train --json`.",
+        metavar="DENSITY|FILE",
+    )
+    one_question: bool = setting(False, "Keep one drawn question a passage, not all of its evidence sentence.")
+    match_distance: bool = setting(
+        False,
+        "Add a weight to every question, under which all arms have moved sentences equally far: as far as uniform placing does.",
+    )
+    seed: int = seed_setting()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def record(self) -> dict[str, Any]:
+        """The settings, as a manifest has them."""
+        given = {"one_question": self.one_question, "match_distance": self.match_distance, "seed": self.seed}
+        return {"density": self.density.record(), **given}

@@ -1,0 +1,66 @@
+"""What a probe of term vectors reads, and how its curve is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_settings, seed_setting, setting
+
+__all__ = ["PAIR_MODES", "Layers", "PairMode", "ProbeSettings", "layers_of"]
+
+PairMode = Literal["different", "all"]
+PAIR_MODES: tuple[PairMode, ...] = ("different", "all")
+Layers = tuple[int, ...] | Literal["all"] | None
+"""Whose states are term vectors: numbers of layers, all, or None for the last."""
+
+
+def layers_of(given: Layers | str) -> Layers:
+    """Return the layers that a text names, or layers as they are.
+
+    >>> layers_of("0,3")
+    (0, 3)
+
+    Raises:
+        SettingError: a text that is neither numbers nor "all".
+    """
+    if not isinstance(given, str):
+        return given
+    if given == "all":
+        return "all"
+    try:
+        return tuple(int(layer) for layer in given.split(","))
+    except ValueError as error:
+        raise SettingError(f"--layers: wanted numbers with commas between them, or all; found {given!r}; give these") from error
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeSettings:
+    """Settings of ATS and MATS; checked when made. ``layers`` may be a text, "0,3,6" or "all".
+
+    Raises:
+        SettingError: a setting out of range.
+    """
+
+    pairs: PairMode = setting(
+        "different",
+        "Pairs of different passages (the paper), or those within one passage as well.",
+        choices=PAIR_MODES,
+    )
+    minimum_terms: int = setting(20, "The curve ends before the first Δ with fewer.", least=1)
+    passages: int | None = setting(None, "Probe N passages, drawn by the seed.", least=1, metavar="N", absent="all")
+    sample_pairs: int = setting(
+        2_000, "Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.", least=0
+    )
+    seed: int = seed_setting()
+    layers: Layers = setting(
+        None,
+        "Of an encoder: after which layers; 0 is the embeddings.",
+        metavar="K,K…|all",
+        absent="the last; tk has one set of term vectors",
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layers", layers_of(self.layers))
+        check_settings(self)

@@ -1,0 +1,189 @@
+"""Pairs of training and test queries as text: found, drawn, reviewed, a threshold for them, queries removed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from positionbias.core.interval import Interval
+from positionbias.report.collection_text import aligned
+from positionbias.report.table import Cell, Column, Table, as_text
+from positionbias.results.figures import Figures
+from positionbias.results.leakage_pairs import (
+    CANDIDATES,
+    LIKE_FOR_LIKE,
+    PAPER,
+    PRECISION_AT,
+    PREVALENCE,
+    PUBLISHED,
+    WORDS_ALONE,
+    CandidateCounts,
+    KappaFigures,
+    LabelCounts,
+    LeakShare,
+    QueriesRemoved,
+    ReviewFigures,
+    SampleFigures,
+    ThresholdFigures,
+    TruthFigures,
+)
+from positionbias.results.result import Result
+from positionbias.results.select import of_type
+
+__all__ = ["calibration_text", "candidates_text", "removed_text", "review_text", "sample_text"]
+
+
+def candidates_text(results: Sequence[Result]) -> str:
+    """Return how many test queries have a candidate by meaning, and by words alone, with both tables, and what of a known truth was found."""
+    head, tables = [], []
+    for result, counts in of_type(results, CandidateCounts):
+        if result.measure in (CANDIDATES, WORDS_ALONE):
+            by_meaning = result.measure == CANDIDATES
+            share = result.value or 0.0
+            of = f"{round(share * result.count):,} of {result.count:,} test queries ({share:.1%}) have"
+            head.append(
+                f"{of} near-duplicate training queries by meaning."
+                if by_meaning
+                else f"{of} candidates found by words alone: precision unknown; label them (posbias leakage review)."
+            )
+            tables.append(_candidates_table(result.collection, counts, "by meaning" if by_meaning else "by words alone"))
+    against = [line for _, figures in of_type(results, TruthFigures) for line in _truth_lines(figures)]
+    return "\n".join([*head, "", "\n\n".join(tables), *against]) + _published_text(results)
+
+
+def _candidates_table(collection: str, counts: CandidateCounts, how: str) -> str:
+    """Table 1 of one detector."""
+    columns = list(next(iter(counts.rows.values())))
+    table = Table(
+        "leakage_candidates",
+        f"Test queries of {collection} with training queries alike {how}, and how many these are",
+        [Column("Field", numeric=False), *(Column(name, group=column) for column in columns for name in ("Topics", "Queries"))],
+        [
+            [
+                Cell(field.capitalize()),
+                *(Cell(f"{count:,}") for column in columns for count in (of[column].topics, of[column].queries)),
+            ]
+            for field, of in counts.rows.items()
+        ],
+    )
+    return as_text(table)
+
+
+def _truth_lines(figures: TruthFigures) -> list[str]:
+    """What of the truth was found; the first row is of all types."""
+    everything = next(iter(figures.rows.values()))
+    right = f"{everything.found:,} of {everything.pairs_found:,}"
+    precision = "" if everything.precision is None else f" (precision {everything.precision:.3f})"
+    lines = ["", f"Against the truth: {right} pairs found are true{precision}; of the true pairs were found:"]
+    return lines + [f"  {name}: {of.found:,} of {of.true:,} (recall {of.recall:.3f})" for name, of in figures.rows.items()]
+
+
+def _published_text(results: Sequence[Result]) -> str:
+    """The published results as lines; empty where there are none."""
+    parts = []
+    for result, figures in of_type(results, Figures):
+        if result.measure.endswith((LIKE_FOR_LIKE, PUBLISHED)):
+            lines = [(name, *(f"{of} {count}" for of, count in _flat(value))) for name, value in figures.to_rows().items()]
+            parts.append(f"{result.measure}, {result.system}:\n{aligned(lines)}")
+    head = f"{PAPER}, whose threshold is a cosine of 0.91 by paraphrase-MiniLM-L6-v2"
+    return "\n\n".join(["", head, *parts]) if parts else ""
+
+
+def _flat(value: Any) -> list[tuple[str, str]]:
+    """Counts under names, of two levels or one."""
+    if not isinstance(value, Mapping):
+        return [("", f"{value:,}")]
+    return [(f"{name} {inner}".strip(), count) for name, of in value.items() for inner, count in _flat(of)]
+
+
+def sample_text(results: Sequence[Result]) -> str:
+    """Return how many pairs there are in each stratum, and how many were drawn."""
+    ((_, sample),) = of_type(results, SampleFigures)
+    strata = [name.removesuffix(" pairs") for name in sample.rows if name.endswith(" pairs")]
+    lines = [(name, sample.rows[f"{name} pairs"], sample.rows[f"{name} drawn"]) for name in strata]
+    return aligned([(sample.score, "pairs", "drawn"), *lines])
+
+
+def review_text(results: Sequence[Result]) -> str:
+    """Return what people said of pairs, how far two of them agree, and what the paper prints of its targets."""
+    ((_, reviewed),) = of_type(results, ReviewFigures)
+    labels = of_type(results, LabelCounts)[0][1]
+    held = {"true": reviewed.true, "false": reviewed.false}
+    table_2a = [(name, f"{of.pairs:,}", f"{of.test_queries:,}") for name, of in held.items()]
+    lines = [
+        aligned([("candidates", "pairs", "test queries"), *table_2a]),
+        "",
+        aligned([("label", "pairs"), *((name, f"{count:,}") for name, count in labels.rows.items())]),
+        "",
+    ]
+    if reviewed.disagreed:
+        lines.append(
+            f"{reviewed.disagreed:,} pairs are in neither table, as the two sheets give them different labels: settle them in both"
+        )
+    lines += [f"{reviewed.without_label:,} pairs have no label"] if reviewed.without_label else []
+    for result, _ in of_type(results, KappaFigures):
+        value = "undefined (one same label throughout)" if result.value is None else f"{result.value:.2f}"
+        lines.append(
+            f"{result.measure}: {value}{_bounds(result.interval, '.2f')}, over {result.count:,} pairs that both labelled"
+        )
+    return "\n".join(lines).rstrip() + _published_text(results)
+
+
+def calibration_text(results: Sequence[Result]) -> str:
+    """Return what each score's threshold is and how sure, the table, and the prevalence."""
+    thresholds = of_type(results, ThresholdFigures)
+    intervals = {result.system: result.interval for result, _ in thresholds}
+    (prevalence, everything), *_ = shares = of_type(results, LeakShare)
+    rows = [("score", "threshold", "pairs", "precision", "of labelled leaks")]
+    for result, at in shares:
+        if result.measure != PREVALENCE:
+            bounds = _bounds(intervals[result.system]) if result.measure == PRECISION_AT else " (given)"
+            threshold = "none" if at.threshold is None else f"{_down(at.threshold)}{bounds}"
+            kept = f"{at.leaks:,} of {everything.leaks:,}"
+            rows.append((result.system, threshold, f"{result.count:,}", _share(result), kept))
+    head = f"{prevalence.count:,} labelled pairs, {everything.leaks:,} of them leaks: prevalence {_share(prevalence)}"
+    return "\n".join([*(_answer(*item) for item in thresholds), "", aligned(rows), "", head, ""])
+
+
+def _down(threshold: float) -> str:
+    """A threshold to four digits, rounded down, so that it still keeps the pair that it is the score of."""
+    return f"{math.floor(threshold * 1e4) / 1e4:.4f}"
+
+
+def _answer(result: Result, of: ThresholdFigures) -> str:
+    """A score's threshold in a sentence, with what to expect of it on other test queries."""
+    wanted, paper, held = of.precision_wanted, of.rule == "paper", of.held_out
+    if result.value is None:
+        reached = f"the best lower bound is {of.best_lower_bound:.3f}" if not paper else "at none is the precision as high"
+        return f"{result.system}: no threshold {'keeps' if paper else 'surely keeps'} a precision of {wanted:g} ({reached}); label more pairs, or ask for less."
+    sure = "as these pairs have it, which others keep about half of the time" if paper else "with 95 % confidence"
+    text = f"{result.system}: from {_down(result.value)} on, the precision is at least {wanted:g} {sure}."
+    if held is None or held.precision is None:
+        return text
+    return (
+        f"{text} Held-out test queries: {held.precision:.3f} (lowest {held.lowest:.3f}; {wanted:g} or more in {held.reached:.0%} of "
+        f"{held.repeats} cross-validations), {held.found:.1%} of labelled leaks kept."
+    )
+
+
+def _share(result: Result) -> str:
+    return "-" if result.value is None else f"{result.value:.3f}{_bounds(result.interval, '.3f')}"
+
+
+def _bounds(interval: Interval | None, form: str = ".4f") -> str:
+    return f" [{interval.low:{form}}, {interval.high:{form}}]" if interval else ""
+
+
+def removed_text(results: Sequence[Result]) -> str:
+    """Return how many queries were removed, with what went with them, and the pairs that do not count, by cause."""
+    ((result, removed),) = of_type(results, QueriesRemoved)
+    share = f"{result.value:.2%}"
+    lines = [f"{result.collection}: removed {removed.left_out:,} of {removed.queries:,} {removed.split} queries ({share})"]
+    said = ("queries", "left_out", "split", "checksum")
+    lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in removed.to_rows().items() if name not in said]
+    if left := removed.pairs_found_by_words_alone:
+        lines.append(
+            f"{left:,} pairs found by words alone stay: their precision is unknown; label them (posbias leakage review), or add --lexical"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,67 @@
+"""What the pool commands print: the findings, then their tables without what only a file has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from positionbias.core.formatting import decimal
+from positionbias.report.collection_text import aligned
+from positionbias.report.pool_captions import task_sentence
+from positionbias.report.pool_data import comparisons_table, coverage_data, verdict_table
+from positionbias.report.pool_left_out import left_out_by_kind_table, left_out_table
+from positionbias.report.pool_tables import bias_table, effects_table, order_table, relabelled_table, task_table
+from positionbias.report.table import Table, as_text
+from positionbias.results.payloads import Finding
+from positionbias.results.pools import CoverageFigures, CurveFigures
+from positionbias.results.result import Result
+from positionbias.results.select import distinct, of_type
+
+__all__ = ["pools_text", "verdict_text"]
+
+MOST = 10  # groups that are listed
+POINTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)  # of a curve, beside its last
+
+
+def pools_text(results: Sequence[Result]) -> str:
+    """Return the collection, a line a finding, and the tables that have rows."""
+    findings = "\n".join(finding.text for _, finding in of_type(results, Finding))
+    tables = [_coverage(results), *(table(results) for table in (task_table, effects_table, order_table, bias_table))]
+    tables += [left_out_by_kind_table(results), _first(left_out_table(results)), relabelled_table(results)]
+    shown = [as_text(table) for table in tables if table.rows]
+    return "\n\n".join(filter(None, (task_sentence(results, results[0].collection), findings, *shown, *_curves(results))))
+
+
+def _coverage(results: Sequence[Result]) -> Table:
+    """The depths at which counts are kept query by query."""
+    table, kept = coverage_data(results), [own.depths_by_query for _, own in of_type(results, CoverageFigures)]
+    return replace(table, rows=[row for row in table.rows if row[0].value in kept[0]])
+
+
+def _first(table: Table) -> Table:
+    more = len(table.rows) - MOST
+    return replace(table, rows=table.rows[:MOST], notes=[f"… and {more} groups with fewer."]) if more > 0 else table
+
+
+def _curves(results: Sequence[Result]) -> Iterator[str]:
+    """The change of score at some points of each curve, one line a curve."""
+    found = [own for _, own in of_type(results, CurveFigures)]
+    for axis in distinct(own.axis for own in found):
+        of_axis = [own for own in found if own.axis == axis]
+        known = sorted({at for own in of_axis for at in own.at})
+        points = [at for at in known if at in POINTS or at == known[-1]]
+        lines = [(f"change by {axis} of pools", "pool", "test", *map(str, points))]
+        for own in of_axis:
+            by_point = dict(zip(own.at, own.change, strict=True))
+            lines.append((own.measure, own.pool, own.test, *(decimal(by_point.get(at), sign=True) for at in points)))
+        yield aligned(lines, left=3)
+
+
+def verdict_text(results: Sequence[Result]) -> str:
+    """Return what is found by each measure, the answer first; its scores; then the pooled runs that may be better or worse."""
+    findings = [finding.text for _, finding in of_type(results, Finding)]
+    tables = [verdict_table(results)]
+    if (comparisons := comparisons_table(results, only_open=True)).rows:
+        title, notes = "Pooled runs whose order is open", ["Every other order stands in --json and --out."]
+        tables.append(replace(comparisons, title=title, notes=notes))
+    return "\n\n".join([*findings, *map(as_text, tables)])

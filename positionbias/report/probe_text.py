@@ -1,0 +1,64 @@
+"""ATS curves and MATS as text: the table, then what was read of each model's passages and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from positionbias.report.cells import count_cell, decimal_cell, text_cell
+from positionbias.report.table import Column, Table, as_csv, as_text
+from positionbias.report.tables import mats_table
+from positionbias.results.payloads import AtsCurve
+from positionbias.results.result import Result
+from positionbias.results.select import of_type
+
+__all__ = ["ats_csv", "ats_text", "mats_text"]
+
+
+def mats_text(results: Sequence[Result]) -> str:
+    """Return MATS of each model, and what it rests on."""
+    return f"{as_text(mats_table(results))}\n\n{_remarks(results)}"
+
+
+def ats_text(results: Sequence[Result]) -> str:
+    """Return the curves, a row a distance, what they rest on, and why a MATS is undefined."""
+    undefined = "".join(
+        f"\n{result.system}: MATS is undefined: {curve.figures['undefined']}"
+        for result, curve in of_type(results, AtsCurve)
+        if curve.figures.get("undefined")
+    )
+    return f"{as_text(_curve_table(results))}\n\n{_remarks(results)}{undefined}"
+
+
+def ats_csv(results: Sequence[Result]) -> str:
+    """Return the curves as CSV, a row a distance."""
+    return as_csv(_curve_table(results)).rstrip("\n")
+
+
+def _curve_table(results: Sequence[Result]) -> Table:
+    rows = []
+    for result, curve in of_type(results, AtsCurve):
+        columns = (curve.deltas, curve.ats, curve.terms, curve.pairs, curve.std_terms, curve.std_pairs)
+        for delta, value, terms, pairs, over_terms, over_pairs in zip(*columns, strict=True):
+            counts = [count_cell(terms), count_cell(pairs)]
+            deviations = [decimal_cell(over_terms), decimal_cell(over_pairs)]
+            rows.append([text_cell(result.system), count_cell(delta), decimal_cell(value), *counts, *deviations])
+    headings = [Column("Δ"), Column("ATS"), Column("Terms"), Column("Pairs")]
+    headings += [Column("over terms", "Deviation"), Column("over pairs", "Deviation")]
+    return Table("ats", "Average term similarity (ATS)", [Column("Model", numeric=False), *headings], rows)
+
+
+def _remarks(results: Sequence[Result]) -> str:
+    """What was read and left out, model by model."""
+    lines = []
+    for result, curve in of_type(results, AtsCurve):
+        figures = curve.figures
+        unknown = f"{figures['words_unknown']:,} unknown ones left out"
+        lines += [f"{result.system}: {result.count:,} passages, {figures['words']:,} words, {unknown}"]
+        if figures["passages_at_length_limit"]:
+            lines += [f"  {figures['passages_at_length_limit']:,} passages read only to the model's length limit"]
+        if figures["cut_at"] is not None:
+            cut = f"{figures['terms_at_cut']} terms have a pair, fewer than {figures['minimum_terms']}"
+            lines += [f"  the curve ends before Δ = {figures['cut_at']}, where {cut}"]
+        if figures["later_deltas_left_out"]:
+            lines += [f"  left out with it: {figures['later_deltas_left_out']} later Δ with enough terms"]
+    return "\n".join(lines)

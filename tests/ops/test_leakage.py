@@ -1,0 +1,92 @@
+"""Leakage found, labelled and removed from Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import positionbias
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError
+from positionbias.leakage.find import FindSettings
+from positionbias.leakage.pairs import read_pairs
+from positionbias.leakage.sample import SampleSettings
+from positionbias.ops.leakage import CountedPairs
+from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.results.leakage_pairs import CandidateCounts, SampleFigures
+from positionbias.results.result import load_results
+
+PLANTED = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20)
+WORDS = FindSettings("lexical")
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """A planted collection of which 20 training queries leak test queries."""
+    return write_planted(tmp_path_factory.mktemp("planted") / "pair", PLANTED)
+
+
+@pytest.fixture
+def sheet(tmp_path: Path) -> Path:
+    """Four labelled pairs of three test queries."""
+    rows = [("q1", "q3", 0.99, "yes"), ("q1", "q4", 0.95, "no"), ("q2", "q4", 0.93, "identical"), ("q9", "q5", 0.85, "no")]
+    lines = [json.dumps({"train_id": a, "test_id": b, "cosine": cosine, "label": label}) for a, b, cosine, label in rows]
+    (place := tmp_path / "sheet.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return place
+
+
+def test_pairs_are_found_and_stand_in_a_folder(pair: Collection, tmp_path: Path) -> None:
+    found = positionbias.find_leakage([pair, pair], settings=WORDS, truth=pair.path, out=tmp_path / "leaks")
+    assert isinstance(found.results[0].payload, CandidateCounts)
+    assert load_results(tmp_path / "leaks") == found.results
+    assert found.content["pairs"] == len(list(read_pairs(tmp_path / "leaks")))
+    assert str(found).startswith("10 of 18 test queries (55.6%) have candidates found by words alone")
+
+
+def test_pairs_are_drawn_to_be_labelled(sheet: Path, tmp_path: Path) -> None:
+    drawn = positionbias.sample_pairs(sheet, settings=SampleSettings(pairs=2, strata=2), out=tmp_path / "drawn.tsv")
+    (result,) = drawn.results
+    assert isinstance(result.payload, SampleFigures)
+    assert result.payload.rows == {
+        "0.800 to 0.900 pairs": "1",
+        "0.800 to 0.900 drawn": "1",
+        "0.900 to 1.000 pairs": "3",
+        "0.900 to 1.000 drawn": "1",
+    }
+    with pytest.raises(SettingError, match="--out: wanted a place apart from what is read"):
+        positionbias.sample_pairs(sheet, out=sheet, overwrite=True)
+
+
+def test_a_review_writes_a_sheet_or_reads_one(sheet: Path, tmp_path: Path) -> None:
+    assert positionbias.review_pairs(sheet, out=tmp_path / "sheet.tsv") is None
+    assert len(list(read_pairs(tmp_path / "sheet.tsv"))) == 4
+    reviewed = positionbias.review_pairs(sheet, filled=[sheet])
+    assert reviewed is not None
+    assert reviewed.results[0].value == 0.5
+    with pytest.raises(SettingError, match="wanted --out or --filled; found both"):
+        positionbias.review_pairs(sheet, filled=[sheet], out=tmp_path / "again.tsv")
+
+
+def test_a_threshold_is_calibrated_and_saved(sheet: Path, tmp_path: Path) -> None:
+    found = positionbias.calibrate_leakage([sheet], rule="paper", least_precision=0.6, apply=0.95, wrong=1)
+    values = {result.measure: result.value for result in found.results}
+    assert (values["leakage threshold"], values["leakage precision, given threshold"]) == (0.93, 0.5)
+    assert "1 other topics at or above 0.9500" in str(found)
+    assert load_results(found.save(tmp_path / "saved")) == found.results
+
+
+def test_leaked_queries_are_removed(pair: Collection, tmp_path: Path) -> None:
+    cleaned = positionbias.clean(pair, counted=CountedPairs(pair.path), out=tmp_path / "clean")
+    leaked = {item.train_id for item in read_pairs(pair.path)}
+    assert {query.query_id for query in pair.queries("train")} - leaked == {
+        query.query_id for query in cleaned.collection.queries("train")
+    }
+    assert cleaned.results[0].value == len(leaked) / len(pair.queries("train"))
+    looked = positionbias.clean(
+        pair, against=pair, detector="lexical", counted=CountedPairs(lexical=True), out=tmp_path / "looked"
+    )
+    assert looked.removed.left_out > 0
+    with pytest.raises(SettingError, match="wanted --against or --pairs; found both"):
+        positionbias.clean(pair, against=pair, counted=CountedPairs(pair.path), out=tmp_path / "both")

@@ -1,0 +1,36 @@
+"""ATS and MATS from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import positionbias
+from positionbias.core.collection import Collection
+from positionbias.core.errors import OutputExistsError, SettingError
+from positionbias.probe.settings import ProbeSettings
+from positionbias.results.result import load_results
+from tests.tiny import saved_tk
+
+
+def test_curves_and_their_summary_are_of_one_probe(small_collection: Collection, tmp_path: Path) -> None:
+    model = saved_tk(tmp_path / "tk", small_collection)
+    settings = ProbeSettings(minimum_terms=1, sample_pairs=10)
+    curves = positionbias.ats(small_collection, models=[model], settings=settings, plot=tmp_path / "ats.svg")
+    number = positionbias.mats(small_collection.path, models=[model], settings=settings)
+    assert [result.to_json() for result in curves.results] == [result.to_json() for result in number.results]
+    assert str(curves).startswith("Average term similarity (ATS)")
+    assert str(number).startswith("Term similarity by distance in position (MATS)")
+    assert str(positionbias.ats(small_collection, models=[model], settings=settings, csv=True)).startswith("Model,Δ,ATS")
+    assert (tmp_path / "ats.svg").is_file()
+    assert len(load_results(curves.save(tmp_path / "kept"))) == 1
+
+
+def test_what_is_there_is_kept_and_settings_are_checked(small_collection: Collection, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    with pytest.raises(OutputExistsError):
+        positionbias.mats(small_collection, models=["nothing"], out=tmp_path / "kept")
+    with pytest.raises(SettingError, match=r"--layers: wanted numbers with commas between them, or all; found 'last'"):
+        ProbeSettings(layers="last")  # type: ignore[arg-type]
+    assert ProbeSettings(layers="0,2").layers == (0, 2)  # type: ignore[arg-type]

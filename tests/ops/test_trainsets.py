@@ -1,0 +1,77 @@
+"""Training sets made from Python: what comes back, and where it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import positionbias
+from positionbias.clicks.trainset import ClickSettings
+from positionbias.contamination.trainsets import ContaminatedSettings
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError
+from positionbias.core.groups import Groups
+from positionbias.leakage.trainsets import LeakedGrid
+from positionbias.ops.trainsets import LeakingPairs
+from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.results.clicks import TripleFigures
+
+from ..tiny import candidates
+
+PLANTED = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Collection, Path]:
+    """A planted pair of source and target, and the folder with its runs."""
+    folder = tmp_path_factory.mktemp("pair")
+    collection = write_planted(folder / "pair", PLANTED)
+    candidates(collection, folder)
+    return collection, folder
+
+
+def test_sets_with_leaked_queries(pair: tuple[Collection, Path], tmp_path: Path) -> None:
+    collection, folder = pair
+    drawn = positionbias.draw_leaked(
+        collection,
+        targets=["test"],
+        candidates=[str(folder / "train.run")],
+        leaking=LeakingPairs(pairs=[collection.path], leaked_queries=4),
+        grid=LeakedGrid(kinds=["no", "msm"], sizes=[20], seeds=1),
+        out=tmp_path / "sets",
+    )
+    assert [(result.system, result.value) for result in drawn.results] == [("no-20-1", 0.0), ("msm-20-1", 0.4)]
+    assert len(Groups(drawn.path / "msm-20-1")) == 10
+
+
+def test_a_set_is_never_written_over_the_pairs_it_is_drawn_from(pair: tuple[Collection, Path], tmp_path: Path) -> None:
+    collection, folder = pair
+    (pairs := tmp_path / "pairs.jsonl").write_bytes((collection.path / "pairs.jsonl").read_bytes())
+    with pytest.raises(SettingError, match="--out: wanted a place apart from what is read"):
+        positionbias.draw_leaked(
+            collection,
+            targets=["test"],
+            candidates=[str(folder / "train.run")],
+            leaking=LeakingPairs(pairs=[pairs]),
+            out=pairs,
+            overwrite=True,
+        )
+
+
+def test_a_set_that_holds_the_test(pair: tuple[Collection, Path], tmp_path: Path) -> None:
+    collection, folder = pair
+    settings = ContaminatedSettings(targets=("test",), target_relevant_from=1)
+    drawn = positionbias.draw_contaminated(collection, candidates=folder / "train.run", settings=settings, out=tmp_path / "set")
+    (result,) = drawn.results
+    assert (result.split, result.count) == ("train + test", len(Groups(drawn.path)))
+    assert result.value == sum(qrel.grade >= 1 for qrel in collection.qrels("test")) / result.count
+
+
+def test_triples_of_clicks(pair: tuple[Collection, Path], tmp_path: Path) -> None:
+    collection, folder = pair
+    drawn = positionbias.draw_clicks(
+        collection, candidates=folder / "train.run", settings=ClickSettings(negatives=2), triples="0.01k", out=tmp_path / "set"
+    )
+    assert isinstance(drawn.results[0].payload, TripleFigures)
+    assert len(Groups(drawn.path)) == 10
