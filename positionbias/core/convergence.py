@@ -22,8 +22,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from positionbias.core.schema import read_as
 from positionbias.core.seal import AGAIN
 
@@ -132,6 +130,8 @@ def finish_of(validations: Sequence[float]) -> Finish:
     """
     if len(validations) < LEAST:
         return Finish.TOO_FEW if len(validations) else Finish.NOT_VALIDATED
+    import numpy as np
+
     window = np.asarray(validations[-BLOCKS * max(1, (len(validations) + BLOCKS) // (2 * BLOCKS)) :], float)
     means = [float(part.mean()) for part in np.array_split(window, min(BLOCKS, len(window)))]
     falling = sum(later <= earlier for earlier, later in combinations(means, 2))

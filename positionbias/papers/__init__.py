@@ -28,10 +28,10 @@ PAPERS: Mapping[str, str] = {
 class StudyCommand:
     """What ``posbias study NAME`` is made of, for a study that trains models on one collection.
 
-    ``settings`` is a dataclass whose declared fields are options; every study has options for its ``models``, ``seeds``, ``candidates`` and
-    ``seed``, fields that declare nothing. ``help`` is written as an operation's docstring. ``models`` are trained where none are named,
-    with ``own_encoders`` each as KIND or KIND=ENCODER; ``decided`` are settings of a training that the study sets, each with how. With --quick options
-    take ``quick_sizes`` by default, in words ``quick``.
+    ``settings`` is a dataclass whose declared fields are options; every study has options for its ``models``, ``seeds``,
+    ``candidates`` and ``seed``, fields that declare nothing. ``help`` is written as an operation's docstring. ``models`` are
+    trained where none are named, with ``own_encoders`` each as KIND or KIND=ENCODER; ``decided`` are settings of a training
+    that the study sets, each with how. With --quick options take ``quick_sizes`` by default, in words ``quick``.
     """
 
     settings: type

@@ -1,7 +1,7 @@
 """The registry of what a page holds of each subject: audits, clicks, and every paper's study.
 
-A subject is a ``Part``: its sections, the results that stand there and in no general section, what its paper printed, and the tables that the
-terminal shows. ``posbias report`` and ``posbias study`` ask the functions here, and name no subject.
+A subject is a ``Part``: its sections, the results that stand there and in no general section, what its paper printed, and the
+tables that the terminal shows. ``posbias report`` and ``posbias study`` ask the functions here, and name no subject.
 
 A new paper is a line in ``papers.PAPERS`` and a folder ``positionbias/papers/NAME``, of five modules where the study is no larger:
 
@@ -46,9 +46,10 @@ PageSection = tuple[str, str, str, Callable[[Study, Published | None], Block]]
 class Part:
     """One subject's part of a page.
 
-    ``sections`` stand in their order. Results of ``measures`` stand in no table of statistics. ``is_of`` says whether results are of a study whose sections show
-    every system; ``comparisons`` gives those that its sections show. ``published`` gives what the paper prints about results that ``is_of``
-    accepts. ``after_study`` and ``after_report`` begin the names of the tables that the terminal shows.
+    ``sections`` stand in their order. Results of ``measures`` stand in no table of statistics. ``is_of`` says whether results
+    are of a study whose sections show every system; ``comparisons`` gives those that its sections show. ``published`` gives
+    what the paper prints about results that ``is_of`` accepts. ``after_study`` and ``after_report`` begin the names of the
+    tables that the terminal shows.
     """
 
     sections: Sequence[PageSection] = ()

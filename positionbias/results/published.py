@@ -38,8 +38,9 @@ class PublishedCell:
 def read_cells(path: Path) -> tuple[PublishedCell, ...]:
     """Return the cells of a CSV file, a line a row of a printed table.
 
-    The columns ``table``, ``row``, ``split`` and ``place`` are the row's, so are those named as a field of text in ``Facts``. Every other column holds
-    figures, empty where there is none, and is named COLLECTION|MEASURE|PLACE; letters may stand behind a figure.
+    The columns ``table``, ``row``, ``split`` and ``place`` are the row's, so are those named as a field of text in ``Facts``.
+    Every other column holds figures, empty where there is none, and is named COLLECTION|MEASURE|PLACE; letters may stand behind
+    a figure.
     """
     cells = []
     with path.open(encoding="utf-8", newline="") as lines:
@@ -56,5 +57,6 @@ def read_cells(path: Path) -> tuple[PublishedCell, ...]:
 
 
 def under_pools(pool: str, test: str) -> Facts:
-    """What a cell on test collections is of: systems of the kind ``test`` ("all": of every kind) under pools drawn from the kind ``pool``."""
+    """What a cell on test collections is of: systems of the kind ``test`` ("all": of every kind) under pools drawn from the
+    kind ``pool``."""
     return Facts(variant=f"{test} systems, {pool} pools")

@@ -6,14 +6,16 @@ import types
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import manifest_path, read_manifest
 from positionbias.models.kinds import begins_with, config_class
 from positionbias.positions.rotate import Rotation
 from positionbias.training.config import TrainConfig
-from positionbias.training.plan import TrainPlan
+
+if TYPE_CHECKING:
+    from positionbias.training.plan import TrainPlan
 
 __all__ = ["ModelSettings", "with_assignments"]
 
@@ -51,6 +53,8 @@ class ModelSettings:
         validation_split: str = "validation",
     ) -> TrainPlan:
         """The plan of one training of this model. ``start`` goes on from a checkpoint instead of what the model begins with."""
+        from positionbias.training.plan import TrainPlan
+
         return TrainPlan(
             kind=self.kind,
             candidates=candidates,
@@ -75,6 +79,8 @@ class ModelSettings:
     ) -> TrainPlan:
         """The plan of one training on a stored set. ``validation`` is a run and the split of its queries; without it the last weights
         are kept. ``words_of`` as in ``TrainPlan``, for a model that begins with words."""
+        from positionbias.training.plan import TrainPlan
+
         return TrainPlan(
             trainset=trainset,
             words_of=None if begins_with(self.kind) == "encoder" else words_of,
@@ -97,6 +103,8 @@ class ModelSettings:
     ) -> TrainPlan:
         """The plan of one training by a teacher, ``training`` with its loss. Negatives stand in the first ``depth`` of the teacher's order,
         or in ``candidates``; ``validation`` as in ``plan_on``."""
+        from positionbias.training.plan import TrainPlan
+
         return TrainPlan(
             teacher_scores=teacher_scores,
             teacher_depth=depth if candidates is None else None,

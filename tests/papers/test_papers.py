@@ -1,4 +1,4 @@
-"""The registry of papers: every one is found by its modules, in the page's order, and read by its payload types; cells are read from a file."""
+"""The registry of papers: modules, sections, tables and payload types are found; published cells are read from a file."""
 
 from __future__ import annotations
 

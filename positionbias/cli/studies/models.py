@@ -55,8 +55,8 @@ def models_of(
 ) -> tuple[ModelSettings, ...]:
     """The models that ``model_options`` describe; what belongs to them is taken out of ``given``.
 
-    ``quick_steps``: whether --quick sets how many steps they are trained. ``own_encoders``: a model may be KIND=ENCODER, and one over an encoder says what it
-    begins with. ``decided`` as in ``with_assignments``.
+    ``quick_steps``: whether --quick sets how many steps they are trained. ``own_encoders``: a model may be KIND=ENCODER, and
+    one over an encoder says what it begins with. ``decided`` as in ``with_assignments``.
     """
     from positionbias.core.errors import SettingError
     from positionbias.models.kinds import begins_with, config_class

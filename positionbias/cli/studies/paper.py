@@ -16,6 +16,8 @@ from positionbias.core.operation import made_of, settings_parameters
 from positionbias.papers import PAPERS, StudyCommand, module_of
 from positionbias.training.config import TrainConfig
 
+__all__ = ["study_command"]
+
 
 def __getattr__(name: str) -> click.Command:
     if name not in PAPERS:

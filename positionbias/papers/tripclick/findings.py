@@ -42,8 +42,8 @@ __all__ = ["tripclick_findings"]
 
 
 def tripclick_findings(results: Sequence[Result]) -> list[Finding]:
-    """False negatives; what was seen in training, and what was kept; better negatives; depth; against BM25; the ensemble; recall; the paper's
-    tests."""
+    """False negatives; what was seen in training, and what was kept; better negatives; depth; against BM25; the ensemble;
+    recall; the paper's tests."""
     if not tripclick_systems(results):
         return []
     return [
@@ -200,7 +200,8 @@ def _robust(results: Sequence[Result]) -> list[Finding]:
 
 
 def _goes_on(change: Point, start: float) -> tuple[str, bool | None]:
-    """What a change from ``start`` amounts to; a fall whose interval lies within 3 % of it is called none, as everywhere [decision]."""
+    """What a change from ``start`` amounts to; a fall whose interval lies within 3 % of it is called none, as everywhere
+    [decision]."""
     bounds, least = change.interval, -MARGIN * start
     if bounds is None or (bounds.low < least and bounds.high >= 0):
         return "these data do not decide", None

@@ -1,4 +1,4 @@
-"""What the TripClick study measures: every system on every test, its tests, depth curves, training sets and what was logged in training."""
+"""What the TripClick study measures: systems on tests, comparisons, depth curves, training sets, and logs of trainings."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ BM25 = Facts(model=FIRST_STAGE, role=FIRST)
 
 
 class Trial(NamedTuple):
-    """A system of one seed. ``facts`` are the same for all seeds; ``name`` is the model's in the study; ``runs`` by split; ``trained`` the
-    checkpoint, None of an ensemble."""
+    """A system of one seed. ``facts`` are the same for all seeds; ``name`` is the model's in the study; ``runs`` by split;
+    ``trained`` the checkpoint, None of an ensemble."""
 
     name: str
     facts: Facts
@@ -97,8 +97,10 @@ class TripClickStudy:
 def measure_tripclick(study: TripClickStudy) -> list[Result]:
     """Everything the study's report shows, what was found first.
 
-    Of re-rankers and the ensemble nDCG@10 and RR@10 (Table 1); of BM25 and retrievers J@10 and recall too (Table 2). A query's value is its mean over
-    seeds; intervals and tests are over trainings and queries where there are three seeds or more (``evaluation.trainings``). Recall is measured no deeper than rankings go, and a depth curve goes no deeper than its candidates.
+    Of re-rankers and the ensemble nDCG@10 and RR@10 (Table 1); of BM25 and retrievers J@10 and recall too (Table 2). A query's
+    value is its mean over seeds; intervals and tests are over trainings and queries where there are three seeds or more
+    (``evaluation.trainings``). Recall is measured no deeper than rankings go, and a depth curve goes no deeper than its
+    candidates.
 
     Raises:
         InputError: a test without judgements.
@@ -131,7 +133,8 @@ class _Measuring:
             self._read(facts, trials)
 
     def _retrieved(self, deepest: int) -> tuple[str, ...]:
-        """What is measured of rankings that hold ``deepest`` passages a query, where there are so many: recall no deeper than these."""
+        """What is measured of rankings that hold ``deepest`` passages a query, where there are so many: recall no deeper than
+        these."""
         return (JUDGED, *self.ranked, *(name for k, name in self.recall.items() if k <= deepest))
 
     def _qrels(self, test: JudgedSplit) -> list[Qrel]:
@@ -214,8 +217,8 @@ class _Measuring:
         return ((BM25, facts) for facts in self.every)
 
     def _by_negatives(self) -> Iterable[tuple[Facts, Facts]]:
-        """Every other training set of a model with BM25's negatives instead; and with its own false negatives left out, where nothing else differs
-        in where negatives come from."""
+        """Every other training set of a model with BM25's negatives instead; and with its own false negatives left out, where
+        nothing else differs in where negatives come from."""
         for facts in self.every:
             base = replace(facts, variant=REGENERATED)
             cleaned = replace(facts, variant=f"{facts.variant}{CLEANED}")
@@ -292,8 +295,8 @@ class _Measuring:
     # -- trainings ------------------------------------------------------------------------------------------------------------
 
     def _sets(self) -> list[Result]:
-        """What stands in each training set, and what its maker left out; the value is the share of its negatives that are false, where the truth is
-        known."""
+        """What stands in each training set, and what its maker left out; the value is the share of its negatives that are
+        false, where the truth is known."""
         found = []
         for name, path in self.study.trainsets.items():
             groups = Groups(path)
@@ -306,8 +309,8 @@ class _Measuring:
         return found
 
     def _telemetry(self) -> list[Result]:
-        """What was logged in the trainings: a system's pairwise accuracy and margin over the last half of its steps, which weights were kept, and a
-        curve each."""
+        """What was logged in the trainings: a system's pairwise accuracy and margin over the last half of its steps, which
+        weights were kept, and a curve each."""
         curves: list[Result] = []
         seen: dict[Facts, Telemetry] = {}
         for facts, trials in self.trials.items():
@@ -336,7 +339,8 @@ def reached(candidates: Run, query_ids: Sequence[str], depths: Iterable[int]) ->
 
 
 def within_candidates(candidates: Run, query_ids: Sequence[str], depths: Iterable[int]) -> list[int]:
-    """The depths that half the queries reach or more; where they reach none, the deepest that they do (none: 0 candidates) [decision].
+    """The depths that half the queries reach or more; where they reach none, the deepest that they do (none: 0 candidates)
+    [decision].
 
     Deeper than its candidates a ranking does not change, which would read as a model that more candidates do not harm.
     """
@@ -369,9 +373,9 @@ def _logged(seeds: Sequence[int], curves: Sequence[TrainingCurve]) -> Telemetry:
 
 
 def against_regenerated(base: Telemetry, others: Sequence[Telemetry]) -> list[AgainstRegenerated]:
-    """How much less pairwise accuracy a model's trainings on each of the other sets logged than those on BM25's negatives: the mean difference
-    over the seeds that both have, and p by Student's paired t-test over them after Holm's correction over the sets; None of fewer than two seeds, or
-    where all differ alike."""
+    """How much less pairwise accuracy a model's trainings on each of the other sets logged than those on BM25's negatives: the
+    mean difference over the seeds that both have, and p by Student's paired t-test over them after Holm's correction over the
+    sets; None of fewer than two seeds, or where all differ alike."""
     from scipy import stats
 
     found: list[AgainstRegenerated] = []

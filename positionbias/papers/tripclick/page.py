@@ -1,4 +1,4 @@
-"""What a page shows of a TripClick study: the paper's Tables 1 and 2 with its rows beside ours, tests, training sets, curves by depth."""
+"""What a page shows of a TripClick study: the paper's Tables 1 and 2, tests, training sets, and curves by depth."""
 
 from __future__ import annotations
 
@@ -175,7 +175,8 @@ def _side_by_side(
     marks: Mapping[tuple[str, str, Facts], str] | None,
     ours: str,
 ) -> list[list[Cell]]:
-    """Our systems and the paper's lines, kind by kind; a column each (test, measure). With ``marks`` intervals stand in the CSV alone."""
+    """Our systems and the paper's lines, kind by kind; a column each (test, measure). With ``marks`` intervals stand in the CSV
+    alone."""
     values = {(r.split, r.measure, r.facts): r for r in shown}
     names = published.names if published else {}
     rows = []

@@ -51,8 +51,9 @@ class JudgedSplit(NamedTuple):
 
 
 class Negatives(NamedTuple):
-    """A training set by where its negatives come from: ``judgements``, a set of the training splits whose passages of grade 0 they are
-    ("own": the set without a name), or a ``stored`` training set; neither: BM25's candidates. ``cleaned``: without those that are relevant in truth."""
+    """A training set by where its negatives come from: ``judgements``, a set of the training splits whose passages of grade 0
+    they are ("own": the set without a name), or a ``stored`` training set; neither: BM25's candidates. ``cleaned``: without
+    those that are relevant in truth."""
 
     name: str
     judgements: str | None = None
@@ -104,8 +105,9 @@ class Ranker(NamedTuple):
 class TripClickSettings:
     """What the study is run with; empty ``compared``, ``ensemble`` and ``curve_tests`` mean what their help says.
 
-    Models are trained on triples with BM25's negatives; the models ``compared`` on every other set too. ``depths`` that are deeper than ``retrieval_depth`` are
-    left out. A validation re-ranks to ``depth``, as tests are re-ranked: which step's weights are kept is decided where they are used.
+    Models are trained on triples with BM25's negatives; the models ``compared`` on every other set too. ``depths`` that are
+    deeper than ``retrieval_depth`` are left out. A validation re-ranks to ``depth``, as tests are re-ranked: which step's
+    weights are kept is decided where they are used.
     """
 
     tests: tuple[JudgedSplit, ...] = required_setting(

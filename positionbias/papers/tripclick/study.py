@@ -1,9 +1,10 @@
 """The TripClick study: re-rankers and dense retrieval on clicks, and what the negatives they are trained on make of them.
 
-    BM25 candidates → training sets: BM25's negatives, and others → models → each test's candidates re-ranked, an ensemble; the collection
-    encoded, searched → measures, tests, depth curves → report
+    BM25 candidates → training sets: BM25's negatives, and others → models → each test's candidates re-ranked, an ensemble; the
+    collection encoded, searched → measures, tests, depth curves → report
 
-Every step is restartable (``studies.step``). What the study needs of its collection and of the files it is given is seen before the first.
+Every step is restartable (``studies.step``). What the study needs of its collection and of the files it is given is seen before
+the first.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class _Study:
         self.runs = {split: self._candidates(split) for split in settings.splits}
 
     def run(self) -> Path:
-        """All steps, in their order: one seed after another, and one model on all its training sets, so that a study cut short compares."""
+        """All steps, in their order: one seed after another, and one model on all its training sets, so that a study cut short
+        compares."""
         settings = self.settings
         self.trainsets = {of.name: self._trainset(of) for of in settings.sets}
         trials: list[Trial] = []
@@ -161,7 +163,8 @@ class _Study:
 def check_study(collection: Collection, settings: TripClickSettings, *, dry_run: bool = False) -> None:
     """See that splits, judgements, given runs, training sets and what models begin with are there and fit the collection.
 
-    Of a training run the beginning is read, of a training set a sample; the rest is looked at when it is used. A dry run asks no hub.
+    Of a training run the beginning is read, of a training set a sample; the rest is looked at when it is used. A dry run asks
+    no hub.
 
     Raises:
         InputError, SettingError, DependencyError: the first that is missing or does not fit.

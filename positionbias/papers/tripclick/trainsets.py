@@ -1,11 +1,14 @@
-"""The training sets of a TripClick study, drawn and counted: the clicked passages with negatives of BM25's, or of a set of judgements.
+"""The training sets of a TripClick study, drawn and counted: the clicked passages with negatives of BM25's, or of a set of
+judgements.
 
-By the paper's rule (§3.1): for each (query, clicked passage) up to N negatives, sampled without replacement from the query's candidates that are not
-judged relevant at any grade; every one makes a triple, which a training shuffles. Both kinds of set are drawn by it, so that what differs is
-where the negatives come from, and which triples can be made of it. What could not be used is counted in a set's manifest.
+By the paper's rule (§3.1): for each (query, clicked passage) up to N negatives, sampled without replacement from the query's
+candidates that are not judged relevant at any grade; every one makes a triple, which a training shuffles. Both kinds of set are
+drawn by it, so that what differs is where the negatives come from, and which triples can be made of it. What could not be used
+is counted in a set's manifest.
 
-The draws are those of ``posbias trainset clicks``, whose sets are for any size. That command keeps out what any set of judgements calls relevant; here the
-split's own alone counts, as a complete set beside it would take out the false negatives that the study is about [decision].
+The draws are those of ``posbias trainset clicks``, whose sets are for any size. That command keeps out what any set of
+judgements calls relevant; here the split's own alone counts, as a complete set beside it would take out the false negatives
+that the study is about [decision].
 """
 
 from __future__ import annotations
@@ -54,8 +57,8 @@ def write_study_set(
     *,
     map_shards: MapShards = map,
 ) -> Groups:
-    """Write one set of triples to ``out``, replacing what is there, and open it; ``candidates`` are runs of the training splits. The set is
-    the same whatever ``map_shards``.
+    """Write one set of triples to ``out``, replacing what is there, and open it; ``candidates`` are runs of the training
+    splits. The set is the same whatever ``map_shards``.
 
     Raises:
         InputError: candidates of another collection, judgements that are not there, not one triple.
@@ -128,7 +131,8 @@ def _as_they_are(block: Sequence[TrainingGroup]) -> Sequence[TrainingGroup]:
 def _stored(
     stored: Path, collection: Collection, settings: TripClickSettings, counts: Counter[str]
 ) -> Iterator[list[TrainingGroup]]:
-    """The groups of a stored set in blocks, without what is relevant in truth; a group that has no negative left is dropped, and counted."""
+    """The groups of a stored set in blocks, without what is relevant in truth; a group that has no negative left is dropped,
+    and counted."""
     relevant = {query_id: set(passages) for query_id, passages in relevant_passages(truth_of(collection, settings)).items()}
     groups = iter(Groups(stored))
     counts["groups without a negative left"] = 0
@@ -160,7 +164,8 @@ def _blocks(
     settings: TripClickSettings,
     counts: Counter[str],
 ) -> Iterator[tuple[Ordinary, ...]]:
-    """The queries of a split, with what is clicked and what its negatives are drawn from, in blocks; counts (query, clicked passage) pairs.
+    """The queries of a split, with what is clicked and what its negatives are drawn from, in blocks; counts (query, clicked
+    passage) pairs.
 
     What a query has is in an order of its own, not in that of stored judgements: these are a set.
     """
@@ -200,7 +205,8 @@ def _without(query: Ordinary, never: Sequence[Pairs]) -> Ordinary:
 def _judged(
     collection: Collection, split: str, positives: Pairs, judgements: Iterable[Qrel], counts: Counter[str]
 ) -> Iterator[tuple[Ordinary, ...]]:
-    """As ``OrdinaryGroups.blocks``: what is judged not relevant in a set of judgements stands where candidates do, by its ids' order."""
+    """As ``OrdinaryGroups.blocks``: what is judged not relevant in a set of judgements stands where candidates do, by its ids'
+    order."""
     negatives: dict[str, list[str]] = {}
     for qrel in judgements:
         if qrel.grade < 1:
@@ -219,11 +225,11 @@ def _judged(
 
 
 def count_set(groups: Groups, truth: Iterable[Qrel] | None, left_out: Mapping[str, int]) -> TrainingSet:
-    """Groups, queries, positives (of a query), negatives, and those of them that are relevant in truth (None: nobody knows), each time they are
-    drawn and each once; and what was ``left_out``.
+    """Groups, queries, positives (of a query), negatives, and those of them that are relevant in truth (None: nobody knows),
+    each time they are drawn and each once; and what was ``left_out``.
 
-    What is distinct is told by 64 bits of a hash, which of 26 million pairs takes two for one in one count of 50,000; the keys lie on disk, 8 bytes
-    a pair, and 1/32 of them is held, beside the keys of the truth.
+    What is distinct is told by 64 bits of a hash, which of 26 million pairs takes two for one in one count of 50,000; the keys
+    lie on disk, 8 bytes a pair, and 1/32 of them is held, beside the keys of the truth.
     """
     relevant = None if truth is None else np.unique(_keys((q.query_id, q.passage_id) for q in truth if q.grade > 0))
     count = negatives = false = 0
