@@ -127,7 +127,11 @@ def _clicks(place: Path, base: Path) -> Any:
 
 
 def _kept(place: Path, base: Path) -> Any:
-    return [kept_vectors(place.parent), kept_vectors(place.parent)]  # what was damaged is made anew, and read again
+    own = place.parent / "own-kept"  # where no links to other artefacts stand, which are refused
+    own.mkdir()
+    for path in list(place.parent.glob(f"{place.name}*")):
+        path.rename(own / path.name)
+    return [kept_vectors(own), kept_vectors(own)]  # what was damaged is made anew, and read again
 
 
 def _leaks(place: Path, base: Path) -> Any:

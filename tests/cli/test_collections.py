@@ -203,7 +203,7 @@ def test_collections_are_merged_and_sampled(run_posbias: RunPosbias, small_colle
     for arguments, message in (
         (["merge", "A=small", "--out", "./x"], "wanted two collections or more; found 1"),
         (["merge", "A=small", "small", "--out", "./x"], "wanted NAME=COLLECTION, as in A=msmarco B=squad; found 'small'"),
-        (["merge", "A=small", "A=small", "--out", "./x"], "wanted a name of its own for each collection; found 'A' twice"),
+        (["merge", "A=small", "A=small", "--out", "./x"], "wanted a name of its own for each; found 'A' twice"),
         (["sample", "small", "--queries", 9, "--passages", 1, "--out", "./x"], "--passages: wanted room for the "),
     ):
         done = run_posbias(*arguments)
@@ -232,7 +232,7 @@ def test_absent_passages_and_further_judgements_are_said(run_posbias: RunPosbias
     assert values == {"test": 0.5, "test.raw": 0.0}  # one of two relevant passages found; nothing relevant to be found
     assert "found raw; give one of these to --qrels-name" in run_posbias(*evaluate, "--qrels-name", "votes").stderr
     qrels = ["evaluate", "a.run", "--qrels", "x", "--qrels-name", "raw"]
-    assert "--qrels-name picks a judgement set of --collection" in run_posbias(*qrels).stderr
+    assert "--qrels-name: wanted --collection beside it" in run_posbias(*qrels).stderr
 
 
 @pytest.mark.realdata

@@ -214,7 +214,11 @@ def test_one_and_three_workers_write_the_same_bytes(make_collection: MakeCollect
 def test_order_and_sharding_change_no_passage(make_collection: MakeCollection, tmp_path: Path) -> None:
     shuffled = dict(sorted(MANY.items(), key=lambda item: item[0][::-1]))
     stored, other = (
-        place(make_collection(texts, answers_of(MANY), name=f"{name}-original", shard=shard), tmp_path / name, Placing(seed=4))
+        place(
+            make_collection(texts, answers_of(MANY), name=f"{name}-original", shard=shard),
+            tmp_path / name,
+            Placing(Density(), seed=4),
+        )
         for name, texts, shard in (("stored", MANY, 60), ("shuffled", shuffled, 7))
     )
     assert dict(stored.passages()) == dict(other.passages()) != MANY
@@ -225,7 +229,7 @@ def test_an_interrupted_placing_goes_on_and_makes_no_shard_twice(
     make_collection: MakeCollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = make_collection(MANY, answers_of(MANY), shard=13)
-    whole = place(original, tmp_path / "whole", Placing(), name="placed")
+    whole = place(original, tmp_path / "whole", Placing(Density()), name="placed")
     made: list[str] = []
 
     def stop_at_the_third(path: Path, passages: Iterable[Passage]) -> Shard:
@@ -236,9 +240,9 @@ def test_an_interrupted_placing_goes_on_and_makes_no_shard_twice(
 
     monkeypatch.setattr(place_module, "write_shard", stop_at_the_third)
     with pytest.raises(KeyboardInterrupt):
-        place(original, tmp_path / "placed", Placing())
+        place(original, tmp_path / "placed", Placing(Density()))
     assert not (tmp_path / "placed").exists()
-    again = place(original, tmp_path / "placed", Placing())
+    again = place(original, tmp_path / "placed", Placing(Density()))
     assert len(made) == 3 + 3  # the first two of five shards stood
     assert files_of(again.path) == files_of(whole.path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "placed", "whole"]
@@ -291,21 +295,21 @@ def test_results_come_back_from_json(make_collection: MakeCollection, tmp_path: 
 def test_nothing_is_replaced_unasked_nor_left_half_written(make_collection: MakeCollection, tmp_path: Path) -> None:
     good = make_collection(MANY, answers_of(MANY), name="good")
     bad = make_collection(MANY, [Answer("q", "p0", "W0x0", 2, 900)], name="bad")
-    place(good, tmp_path / "placed", Placing())
+    place(good, tmp_path / "placed", Placing(Density()))
     with pytest.raises(OutputExistsError):
-        place(good, tmp_path / "placed", Placing(seed=2))
+        place(good, tmp_path / "placed", Placing(Density(), seed=2))
     with pytest.raises(InputError, match="offsets 2 to 900"):
-        place(bad, tmp_path / "placed", Placing(), overwrite=True)
+        place(bad, tmp_path / "placed", Placing(Density()), overwrite=True)
     assert Collection(tmp_path / "placed").manifest.seed == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad", "good", "placed"]
     with pytest.raises(InputError, match="wanted a placed collection; found one made by 'a test'"):
         placed_questions(good, "test")
-    with pytest.raises(SettingError, match="--seed: wanted 0 or more; found -1"):
-        Placing(seed=-1)
+    with pytest.raises(SettingError, match="--seed: wanted at least 0; found -1"):
+        Placing(Density(), seed=-1)
 
 
 def test_every_row_says_how_far_its_passage_moved(make_collection: MakeCollection, tmp_path: Path) -> None:
-    placed = place(make_collection(MANY, answers_of(MANY)), tmp_path / "placed", Placing(one_question=True))
+    placed = place(make_collection(MANY, answers_of(MANY)), tmp_path / "placed", Placing(Density(), one_question=True))
     table = placed_questions(placed, "test")
     assert table.passages().passage_ids == table.passage_ids == [*MANY]
     assert table.weight is None

@@ -84,7 +84,7 @@ def test_text_without_spaces_is_told_what_it_needs(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["histogram", "COLLECTION", "--bins", "0"], "--bins: wanted 1 to 1000; found 0"),
+        (["histogram", "COLLECTION", "--bins", "0"], "--bins: wanted a number from 1 to 1000; found 0"),
         (["histogram", "COLLECTION", "--split", "dev"], "wanted split 'dev'; found train, test"),
         (["histogram", "nowhere"], "wanted a collection"),
         (["histogram"], "Missing argument 'COLLECTION…'"),

@@ -158,7 +158,7 @@ def test_a_file_stands_before_a_name(
         (["missing", "--out", "x"], "missing: wanted a collection"),
         (["small", "--format", "tsv"], "--format: wanted a raw file; found the collection small; leave it out"),
         (["small", "--text-field", "text"], "--text-field: wanted a raw file; found the collection small; leave it out"),
-        (["collection.tsv", "--out", "x.tsv", "--seed", "-1"], "Invalid value for '--seed'"),
+        (["collection.tsv", "--out", "x.tsv", "--seed", "-1"], "--seed: wanted at least 0; found -1"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

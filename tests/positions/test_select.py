@@ -215,7 +215,9 @@ def test_passages_and_indexes_are_copied(tmp_path: Path) -> None:
     (whole.cache / ".bm25s.work" / "half.npy").write_bytes(b"in the making")
     (tmp_path / "secret").write_text("of somebody else")
     (whole.cache / "link").symlink_to(tmp_path / "secret")
-    (whole.cache / "folder").symlink_to(tmp_path)
+    with pytest.raises(InputError, match="link: wanted a file; found a link; remove it"):
+        select(whole, tmp_path / "made", Selection(FRONT))
+    (whole.path / "cache" / "link").unlink()
     made = select(whole, tmp_path / "made", Selection(FRONT))
     assert {path.stat().st_ino for path in made.shard_paths}.isdisjoint(path.stat().st_ino for path in whole.shard_paths)
     assert len(made.shard_paths) == 5

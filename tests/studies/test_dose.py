@@ -174,7 +174,7 @@ def test_what_does_not_fit_is_one_clear_line(collection: Collection, tmp_path: P
     for doses in ((), (FRONT,), (FRONT, FRONT)):
         with pytest.raises(SettingError, match="--dose: wanted two or more, each once; found "):
             DoseSettings(doses)
-    with pytest.raises(SettingError, match="--queries: wanted a number from 1; found 0"):
+    with pytest.raises(SettingError, match="--queries: wanted at least 1; found 0"):
         DoseSettings((FRONT, WHOLE), queries=0)
     shop = Workshop(tmp_path / "x")
     with pytest.raises(
