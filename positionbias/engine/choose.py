@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import check_settings, setting, settings_of
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENGINES", "Engine", "EngineName", "Workers", "open_engine"]
 
+Made = TypeVar("Made")
 EngineName = Literal["local", "ray"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
@@ -43,6 +44,11 @@ class Engine:
     def open(self) -> AbstractContextManager[MapShards]:
         """Give the engine's ``map_shards``, as ``open_engine``."""
         return open_engine(self.engine, self.workers, self.address)
+
+    def write(self, work: Callable[..., Made], *, overwrite: bool) -> Made:
+        """Call a function that writes an artefact shard by shard with this engine, and return what it made."""
+        with self.open() as map_shards:
+            return work(map_shards=map_shards, overwrite=overwrite, provenance=self.host)
 
     @property
     def host(self) -> dict[str, Any]:

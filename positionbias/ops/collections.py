@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
@@ -77,10 +78,8 @@ def merge(
     from positionbias.corpora.merge import merge as write_merged
 
     opened = {prefix: find_collection(place) for prefix, place in _named(collections).items()}
-    with engine.open() as map_shards:
-        merged = write_merged(
-            opened, output_place(out), apart=apart, map_shards=map_shards, overwrite=overwrite, provenance=engine.host
-        )
+    work = partial(write_merged, opened, output_place(out), apart=apart)
+    merged = engine.write(work, overwrite=overwrite)
     say(f"written to {merged.path}; look at it with: posbias show {out}")
     return merged
 
@@ -131,18 +130,16 @@ def sample(
     from positionbias.core.collection import find_collection
     from positionbias.corpora.sample import sample as write_sample
 
-    with engine.open() as map_shards:
-        drawn = write_sample(
-            find_collection(collection),
-            output_place(out),
-            queries=queries,
-            passages=passages,
-            splits=splits,
-            seed=seed,
-            map_shards=map_shards,
-            overwrite=overwrite,
-            provenance=engine.host,
-        )
+    work = partial(
+        write_sample,
+        find_collection(collection),
+        output_place(out),
+        queries=queries,
+        passages=passages,
+        splits=splits,
+        seed=seed,
+    )
+    drawn = engine.write(work, overwrite=overwrite)
     say(f"written to {drawn.path}; look at it with: posbias show {out}")
     return drawn
 
@@ -180,16 +177,14 @@ def select(
     from positionbias.core.collection import find_collection
     from positionbias.positions.select import select as write_selected
 
-    with engine.open() as map_shards:
-        selected = write_selected(
-            find_collection(collection),
-            output_place(out),
-            selection,
-            by=find_collection(by) if by is not None else None,
-            map_shards=map_shards,
-            overwrite=overwrite,
-            provenance=engine.host,
-        )
+    work = partial(
+        write_selected,
+        find_collection(collection),
+        output_place(out),
+        selection,
+        by=find_collection(by) if by is not None else None,
+    )
+    selected = engine.write(work, overwrite=overwrite)
     say(f"written to {selected.path}; see where its answers are with: posbias histogram {out}")
     return selected
 
@@ -217,14 +212,7 @@ def place(
     from positionbias.core.collection import find_collection
     from positionbias.positions.place import place as write_placed
 
-    with engine.open() as map_shards:
-        placed = write_placed(
-            find_collection(collection),
-            output_place(out),
-            placing,
-            map_shards=map_shards,
-            overwrite=overwrite,
-            provenance=engine.host,
-        )
+    work = partial(write_placed, find_collection(collection), output_place(out), placing)
+    placed = engine.write(work, overwrite=overwrite)
     say(f"written to {placed.path}; what was moved where stands in {placed.path / 'placed'}")
     return placed

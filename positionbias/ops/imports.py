@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -124,20 +125,18 @@ def import_msmarco(
     """
     from positionbias.formats.msmarco import import_msmarco as read
 
-    with engine.open() as map_shards:
-        collection = read(
-            places,
-            output_place(out),
-            attachments=_attachments(attach),
-            validation=validation.validation,
-            validation_by=validation.by,
-            seed=validation.seed,
-            keep_unjudged=keep_unjudged,
-            skip=skip,
-            map_shards=map_shards,
-            overwrite=overwrite,
-            provenance=engine.host,
-        )
+    work = partial(
+        read,
+        places,
+        output_place(out),
+        attachments=_attachments(attach),
+        validation=validation.validation,
+        validation_by=validation.by,
+        seed=validation.seed,
+        keep_unjudged=keep_unjudged,
+        skip=skip,
+    )
+    collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
     return _told(collection, out)
 
@@ -173,21 +172,19 @@ def import_msmarco_docs(
     """
     from positionbias.formats.msmarco_docs import import_msmarco_docs as read
 
-    with engine.open() as map_shards:
-        collection = read(
-            places,
-            output_place(out),
-            fields=fields,
-            attachments=_attachments(attach),
-            validation=validation.validation,
-            validation_by=validation.by,
-            seed=validation.seed,
-            keep_unjudged=keep_unjudged,
-            skip=skip,
-            map_shards=map_shards,
-            overwrite=overwrite,
-            provenance=engine.host,
-        )
+    work = partial(
+        read,
+        places,
+        output_place(out),
+        fields=fields,
+        attachments=_attachments(attach),
+        validation=validation.validation,
+        validation_by=validation.by,
+        seed=validation.seed,
+        keep_unjudged=keep_unjudged,
+        skip=skip,
+    )
+    collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
     return _told(collection, out)
 
@@ -222,17 +219,15 @@ def import_orcas(
     from positionbias.core.collection import find_collection
     from positionbias.formats.orcas import import_orcas as read
 
-    with engine.open() as map_shards:
-        collection = read(
-            places,
-            output_place(out),
-            documents=find_collection(documents) if documents else None,
-            keep_unjudged=keep_unjudged,
-            skip=skip,
-            map_shards=map_shards,
-            overwrite=overwrite,
-            provenance=engine.host,
-        )
+    work = partial(
+        read,
+        places,
+        output_place(out),
+        documents=find_collection(documents) if documents else None,
+        keep_unjudged=keep_unjudged,
+        skip=skip,
+    )
+    collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
     return _told(collection, out)
 
@@ -272,15 +267,10 @@ def import_msmarco_qa(
     from positionbias.formats.msmarco_qa import import_msmarco_qa as read
 
     given = {"train": train, "validation": validation, "test": test}
-    with engine.open() as map_shards:
-        collection = read(
-            {split: files for split, files in given.items() if files},
-            output_place(out),
-            selected_only=selected_only,
-            map_shards=map_shards,
-            overwrite=overwrite,
-            provenance=engine.host,
-        )
+    work = partial(
+        read, {split: files for split, files in given.items() if files}, output_place(out), selected_only=selected_only
+    )
+    collection = engine.write(work, overwrite=overwrite)
     source = collection.manifest.content["source"]
     say(f"{source['passages']['read']:,} passages read, {source['passages']['distinct']:,} distinct")
     for split, counts in source["splits"].items():
@@ -313,16 +303,8 @@ def import_tripclick(
     from positionbias.formats.tripclick import ABSENT
     from positionbias.formats.tripclick import import_tripclick as read
 
-    with engine.open() as map_shards:
-        collection = read(
-            places,
-            output_place(out),
-            keep_unjudged=keep_unjudged,
-            skip=skip,
-            map_shards=map_shards,
-            overwrite=overwrite,
-            provenance=engine.host,
-        )
+    work = partial(read, places, output_place(out), keep_unjudged=keep_unjudged, skip=skip)
+    collection = engine.write(work, overwrite=overwrite)
     source = collection.manifest.content["source"]
     _say_release(collection)
     say(f"{source['documents']:,} documents, {source['empty']:,} without any text (kept)")
@@ -382,18 +364,16 @@ def import_trec(
     from positionbias.formats.trec_import import import_trec as read
     from positionbias.formats.trec_import import split_and_name
 
-    with engine.open() as map_shards:
-        collection = read(
-            docs,
-            [split_and_name(given) for given in topics],
-            [split_and_name(given) for given in qrels],
-            output_place(out),
-            docs_format=docs_format,
-            reading=reading,
-            map_shards=map_shards,
-            overwrite=overwrite,
-            provenance=engine.host,
-        )
+    work = partial(
+        read,
+        docs,
+        [split_and_name(given) for given in topics],
+        [split_and_name(given) for given in qrels],
+        output_place(out),
+        docs_format=docs_format,
+        reading=reading,
+    )
+    collection = engine.write(work, overwrite=overwrite)
     source = collection.manifest.content["source"]
     kinds = ", ".join(f"{source[kind]:,} {name}" for kind, name in _DOCUMENTS.items() if kind in source)
     say(f"{source['documents']:,} documents: {kinds}")
@@ -477,10 +457,8 @@ def import_beir(
     """
     from positionbias.formats.beir import import_beir as read
 
-    with engine.open() as map_shards:
-        collection = read(
-            folder, output_place(out), titles=titles, map_shards=map_shards, overwrite=overwrite, provenance=engine.host
-        )
+    work = partial(read, folder, output_place(out), titles=titles)
+    collection = engine.write(work, overwrite=overwrite)
     source = collection.manifest.content["source"]
     corpus = source["corpus"]
     placed = "put in front" if titles else "which is left out"
