@@ -10,11 +10,11 @@ from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import BONFERRONI
 from positionbias.report.cells import (
     P_NOTE,
+    comparison_cells,
     count_cell,
     decimal_cell,
     drop_columns,
     level_heading,
-    p_cell,
     percent_cell,
     text_cell,
 )
@@ -134,13 +134,7 @@ def leakage_tests_table(results: Sequence[Result]) -> Table:
             text_cell(result.measure),
             text_cell(MODELS.get(result.facts.model, result.facts.model)),
             text_cell(result.facts.variant),
-            decimal_cell(payload.baseline_mean),
-            decimal_cell(payload.candidate_mean),
-            decimal_cell(payload.difference, payload.difference_interval, sign=True),
-            decimal_cell(payload.effect_size, places=2, sign=True),
-            p_cell(payload.p),
-            p_cell(payload.p_adjusted.get(BONFERRONI)),
-            p_cell(payload.p_t),
+            *comparison_cells(payload, BONFERRONI),
             count_cell(result.count),
         ]
         for result, payload in found

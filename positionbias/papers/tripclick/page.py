@@ -44,11 +44,11 @@ from positionbias.report.cells import (
     OVER_NOTE,
     P_NOTE,
     any_cell,
+    comparison_cells,
     count_cell,
     decimal_cell,
     drop_columns,
     level_heading,
-    p_cell,
     percent_cell,
     text_cell,
 )
@@ -247,13 +247,7 @@ def _tests(
     rows = [
         [
             *map(text_cell, (result.split, result.measure, *names)),
-            decimal_cell(payload.baseline_mean),
-            decimal_cell(payload.candidate_mean),
-            decimal_cell(payload.difference, payload.difference_interval, sign=True),
-            decimal_cell(payload.effect_size, places=2, sign=True),
-            p_cell(payload.p),
-            p_cell(payload.p_adjusted.get(HOLM)),
-            p_cell(payload.p_t),
+            *comparison_cells(payload, HOLM),
             count_cell(result.count),
         ]
         for result, payload, names in found
