@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -13,24 +12,22 @@ from click.core import ParameterSource
 
 from positionbias.cli.guard import guarded
 from positionbias.cli.settings_options import Decorator, all_of, option_of, settings_as, settings_options
-from positionbias.core.operation import Parameter
+from positionbias.core.operation import Parameter, made_of
 from positionbias.core.places import input_place, model_place, output_place
 from positionbias.core.progress import say
+from positionbias.core.settings import SEED_HELP
 from positionbias.core.terminal import json_line
 from positionbias.engine.choose import Engine
 from positionbias.models.kinds import READ_AS
 from positionbias.positions.settings import Matching
-from positionbias.ranking.config import DEVICES, RankingConfig, pick_device
+from positionbias.ranking.config import DEVICES, Computing, RankingConfig
 
 if TYPE_CHECKING:
-    import torch
-
     from positionbias.results.result import Result
 
 __all__ = [
     "Decorator",
     "Engine",
-    "Ranking",
     "all_of",
     "compute_options",
     "emit",
@@ -54,9 +51,7 @@ __all__ = [
 
 def seed_option(default: int = 1) -> Decorator:
     """``--seed``: every draw is keyed by it."""
-    return click.option(
-        "--seed", type=click.IntRange(min=0), default=default, show_default=True, help="Key of every random draw."
-    )
+    return click.option("--seed", type=click.IntRange(min=0), default=default, show_default=True, help=SEED_HELP)
 
 
 def out_option(*, required: bool = True, what: str = "Where to write.") -> Decorator:
@@ -79,14 +74,6 @@ engine_options: Decorator = settings_as(Engine, "engine")
 matching_options: Decorator = settings_as(Matching, "matching")
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """Where and how a model computes, as ``ranking_options`` hands it to a command."""
-
-    device: torch.device
-    config: RankingConfig
-
-
 def compute_options(*, device: str = "Where to compute; auto is the GPU where there is one.") -> Decorator:
     """``--device``, with what its help says here, ``--precision`` and ``--batch-tokens`` as they were given: no torch is imported for them."""
     return all_of(
@@ -96,13 +83,16 @@ def compute_options(*, device: str = "Where to compute; auto is the GPU where th
 
 
 def ranking_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--device``, ``--precision`` and ``--batch-tokens``, which the command gets as one ``ranking``."""
+    """``--device``, ``--precision`` and ``--batch-tokens``, which the command gets as one ``computing``."""
 
     @wraps(command)
-    def with_ranking(*given: Any, device: str, precision: Any, batch_tokens: int, **named: Any) -> Any:
-        return command(*given, ranking=Ranking(pick_device(device), RankingConfig(batch_tokens, precision)), **named)
+    def with_computing(*given: Any, **named: Any) -> Any:
+        own = {name: named.pop(name) for name in ("device", "precision", "batch_tokens")}
+        computing = made_of(Computing, own)
+        computing.pick_device()  # a GPU that is not there is said before anything is read
+        return command(*given, computing=computing, **named)
 
-    return compute_options()(with_ranking)
+    return compute_options()(with_computing)
 
 
 def stated(name: str) -> bool:
@@ -111,11 +101,11 @@ def stated(name: str) -> bool:
     return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
-def print_results(results: Sequence[Result], *, as_json: bool, form: str = "", beside: Mapping[str, Any] | None = None) -> None:
-    """Print results on standard output: one JSON object, in which ``beside`` stands before them, or as text in a form of ``report.text``."""
+def print_results(results: Sequence[Result], *, as_json: bool) -> None:
+    """Print results on standard output: one JSON object, or as text."""
     from positionbias.report.text import text_of
 
-    emit(results, as_json=as_json, table=lambda: text_of(results, form), beside=beside)
+    emit(results, as_json=as_json, table=lambda: text_of(results))
 
 
 def emit(

@@ -7,7 +7,6 @@ import time
 import click
 
 from positionbias.cli.common import (
-    Ranking,
     emit,
     json_option,
     kind_option,
@@ -19,6 +18,7 @@ from positionbias.cli.common import (
     say,
 )
 from positionbias.dense.settings import ON_DISK
+from positionbias.ranking.config import Computing
 
 __all__ = ["encode"]
 
@@ -47,7 +47,7 @@ def encode(
     model: str,
     kind: str | None,
     precision_on_disk: str,
-    ranking: Ranking,
+    computing: Computing,
     out: str,
     overwrite: bool,
     as_json: bool,
@@ -63,10 +63,10 @@ def encode(
     from positionbias.results.result import Result
 
     checkpoint = load_checkpoint(model_place(model), kind)
-    checkpoint.model.to(ranking.device)
+    checkpoint.model.to(computing.pick_device())
     found, place = find_collection(collection), output_place(out)
     began = time.perf_counter()
-    made = encode_collection(checkpoint, found, place, on_disk=precision_on_disk, config=ranking.config, overwrite=overwrite)
+    made = encode_collection(checkpoint, found, place, on_disk=precision_on_disk, config=computing.config, overwrite=overwrite)
     seconds = time.perf_counter() - began
     content = made.manifest.content
     figures = VectorFigures(**{name: content[name] for name in VectorFigures.__struct_fields__})

@@ -27,7 +27,7 @@ INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 # so that ``posbias --help`` is quick and no command pays for another's libraries.
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("positionbias.cli.demo", "demo", "The whole study in miniature, in under five minutes."),
-    "import": ("positionbias.cli.imports", "import_", "Bring a data set in as a collection."),
+    "import": ("positionbias.cli.groups", "import_", "Bring a data set in as a collection."),
     "export": ("positionbias.cli.export", "export", "Write a collection in a published form."),
     "merge": ("positionbias.ops.collections", "merge", "Several collections as one, for training across corpora."),
     "sample": ("positionbias.ops.collections", "sample", "A smaller collection that keeps what is judged."),

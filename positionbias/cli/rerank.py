@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from positionbias.cli.common import (
-    Ranking,
     emit,
     input_place,
     json_option,
@@ -19,6 +18,7 @@ from positionbias.cli.common import (
     ranking_options,
     say,
 )
+from positionbias.ranking.config import Computing
 
 if TYPE_CHECKING:
     from positionbias.ranking.rerank import Rescored
@@ -54,7 +54,7 @@ def rerank(
     candidates: str,
     depth: int | None,
     name: str | None,
-    ranking: Ranking,
+    computing: Computing,
     out: str,
     overwrite: bool,
     as_json: bool,
@@ -69,12 +69,12 @@ def rerank(
     from positionbias.ranking.rerank import rerank_run
 
     checkpoint = load_checkpoint(model_place(model), kind)
-    checkpoint.model.to(ranking.device)
+    checkpoint.model.to(computing.pick_device())
     found = find_collection(collection)
     source, place = input_place(candidates), output_place(out)
     run = read_run(source)
     done = rerank_run(
-        checkpoint, found, split, run, source, place, depth=depth, name=name, config=ranking.config, overwrite=overwrite
+        checkpoint, found, split, run, source, place, depth=depth, name=name, config=computing.config, overwrite=overwrite
     )
     for remark in checkpoint.ending.remarks(depth):
         say(f"{checkpoint.name}: {remark}")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from positionbias.cli.common import (
-    Ranking,
     all_of,
     emit,
     input_place,
@@ -22,6 +21,7 @@ from positionbias.cli.common import (
     ranking_options,
     say,
 )
+from positionbias.ranking.config import Computing
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -104,7 +104,7 @@ class _Asked:
 @out_option(what="The scores, a folder.")
 @overwrite_option
 @json_option
-def teach(out: str, ranking: Ranking, as_json: bool, **given: object) -> None:
+def teach(out: str, computing: Computing, as_json: bool, **given: object) -> None:
     """A teacher's scores of the passages that a student of COLLECTION learns from. Interrupted, the same command goes on.
 
     \b
@@ -143,7 +143,7 @@ def teach(out: str, ranking: Ranking, as_json: bool, **given: object) -> None:
             overwrite=asked.overwrite,
         )
     else:
-        taught = _by_model(asked, collection, place, ranking)
+        taught = _by_model(asked, collection, place, computing)
     result = _result(taught, collection)
     emit([result], as_json=as_json, table=lambda: _text(result))
     loss = "ranknet" if taught.order_only else "margin_mse"
@@ -181,14 +181,14 @@ def _check(asked: _Asked) -> None:
             raise SettingError(f"{idle}: wanted none beside {beside}, which {why}; found one; leave it out")
 
 
-def _by_model(asked: _Asked, collection: Collection, place: Path, ranking: Ranking) -> TeacherScores:
+def _by_model(asked: _Asked, collection: Collection, place: Path, computing: Computing) -> TeacherScores:
     from positionbias.core.groups import Groups
     from positionbias.models.checkpoint import load_checkpoint
     from positionbias.ranking.teach import teach as score
     from positionbias.ranking.teach import teach_groups
 
     model = load_checkpoint(model_place(str(asked.model)), asked.kind)
-    model.model.to(ranking.device)
+    model.model.to(computing.pick_device())
     if asked.trainset is not None:
         taught = teach_groups(
             model,
@@ -196,7 +196,7 @@ def _by_model(asked: _Asked, collection: Collection, place: Path, ranking: Ranki
             Groups(input_place(asked.trainset)),
             place,
             name=asked.name,
-            config=ranking.config,
+            config=computing.config,
             block_pairs=asked.block_pairs,
             overwrite=asked.overwrite,
         )
@@ -210,7 +210,7 @@ def _by_model(asked: _Asked, collection: Collection, place: Path, ranking: Ranki
             depth=asked.depth,
             relevant_from=asked.relevant_from,
             name=asked.name,
-            config=ranking.config,
+            config=computing.config,
             block_pairs=asked.block_pairs,
             overwrite=asked.overwrite,
         )

@@ -81,9 +81,7 @@ def parameters_of(function: Callable[..., Any]) -> Sequence[Parameter]:
 
 
 def _parameters(function: Any) -> Iterator[Parameter]:
-    annotations = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
-    bare = SimpleNamespace(__annotations__=annotations)
-    hints = get_type_hints(bare, function.__globals__, include_extras=True)
+    hints = _hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         hint, default = hints[name], parameter.default
         if get_origin(hint) is Annotated and isinstance(setting := get_args(hint)[1], Setting):
@@ -93,6 +91,12 @@ def _parameters(function: Any) -> Iterator[Parameter]:
             yield from settings_parameters(kind, name)
         else:
             raise TypeError(f"{function.__name__}: parameter {name} has no Setting and is no settings dataclass")
+
+
+def _hints(function: Any, *, include_extras: bool = False) -> dict[str, Any]:
+    """The types of the parameters; what is returned may be a type that nobody has imported."""
+    annotations = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
+    return get_type_hints(SimpleNamespace(__annotations__=annotations), function.__globals__, include_extras=include_extras)
 
 
 def settings_parameters(kind: Any, owner: str) -> Iterator[Parameter]:
@@ -134,9 +138,7 @@ def _single(hint: Any) -> tuple[Any, bool]:
 
 def gathered(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the operation's arguments made of single values: settings dataclasses take theirs by their fields' names."""
-    bare = inspect.unwrap(function)
-    annotations = {name: hint for name, hint in bare.__annotations__.items() if name != "return"}
-    hints = get_type_hints(SimpleNamespace(__annotations__=annotations), bare.__globals__)
+    hints = _hints(inspect.unwrap(function))
     return {name: _value(name, _plain(hint), given) for name, hint in hints.items()}
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from positionbias.core.places import model_place
 from positionbias.core.progress import say
-from positionbias.core.settings import check_settings, setting
-from positionbias.models.kinds import KINDS
+from positionbias.core.settings import check_settings, declared_setting, setting, settings_of
+from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Read
+from positionbias.ranking.config import DEVICES, PRECISIONS, Precision, RankingConfig, pick_device
 
 if TYPE_CHECKING:
     from positionbias.leakage.kept_vectors import KeptVectors
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ENCODER", "Encoder", "Semantic", "say_kept"]
 
 ENCODER = "sentence-transformers/paraphrase-MiniLM-L6-v2"  # the paper's
+_CONFIG = settings_of(RankingConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +33,10 @@ class Encoder:
         metavar="NAME",
         place="read",
     )
-    kind: str | None = setting(
-        None,
-        "What the model is, where its files do not say: bi-encoder for a plain encoder, mono_t5 for a T5.",
-        choices=("cross-encoder", "bi-encoder", "multi-vector", "sparse", *KINDS),
-        absent="what its files say",
-    )
-    device: str = setting(
-        "auto", "Where the encoder computes; auto is the GPU where there is one.", choices=("auto", "cpu", "cuda")
-    )
-    precision: str = setting(
-        "auto",
-        "Of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
-        choices=("auto", "float32", "bfloat16", "float16"),
-    )
-    batch_tokens: int = setting(0, "Padded tokens in a batch; 0 leaves it to the device.", least=0)
+    kind: str | None = declared_setting(None, READ_AS)
+    device: str = setting(DEVICES[0], "Where the encoder computes; auto is the GPU where there is one.", choices=DEVICES)
+    precision: Precision = declared_setting(PRECISIONS[0], _CONFIG["precision"])
+    batch_tokens: int = declared_setting(0, _CONFIG["batch_tokens"])
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -60,9 +51,8 @@ class Encoder:
         from positionbias.dense.single_vectors import SingleVectors
         from positionbias.leakage.kept_vectors import KeptVectors
         from positionbias.models.checkpoint import load_checkpoint, shape_of
-        from positionbias.ranking.config import RankingConfig, pick_device
 
-        device, config = pick_device(self.device), RankingConfig(self.batch_tokens, self.precision)  # type: ignore[arg-type]
+        device, config = pick_device(self.device), RankingConfig(self.batch_tokens, self.precision)
         checkpoint = load_checkpoint(model_place(self.encoder or ENCODER), self.kind)
         checkpoint.model.to(device)
         read_as = {**shape_of(checkpoint.model), "checksum": checkpoint.manifest.content["checksum"]}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.cli.imports import SOURCES
+from positionbias.cli.groups import SOURCES
 from positionbias.cli.main import COMMANDS
 
 from .conftest import POSBIAS, RunPosbias
