@@ -1,4 +1,4 @@
-"""Writing a Collection: whole under its final name or not there at all."""
+"""Write a Collection atomically: complete under its final name, or not at all."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ class CollectionWriter:
         self._indexed = False
         self._map_shards: MapShards = map
         self._splits: dict[str, dict[str, Any]] = {}
-        self._judged: dict[str, Counter[str]] = {}  # by split: judgements of each passage
+        self._judged: dict[str, Counter[str]] = {}  # by split: number of judgements of each passage
         self._answering: set[str] = set()
         self._written: set[tuple[str, str]] = set()
         self._finished = False
-        (folder / "passages").mkdir(exist_ok=True)  # there already where an interrupted run goes on
+        (folder / "passages").mkdir(exist_ok=True)  # exists when an interrupted run is resumed
 
     def shard_path(self, index: int) -> Path:
-        """Where shard ``index`` stands."""
+        """Return the path of shard ``index``."""
         return self.folder / "passages" / f"{index:05d}.arrow"
 
     def add_passages(self, passages: Iterable[Passage]) -> None:
-        """Write passages, streamed, in shards of 65,536 or of 16 million characters, in this process."""
+        """Stream passages into shards of 65,536 passages or 16 million characters, in this process."""
         iterator = iter(passages)
         for first in iterator:
             self._add(write_shard(self.shard_path(self._shards), _one_shard(first, iterator)))
@@ -70,7 +70,7 @@ class CollectionWriter:
         collection created for a ``job``, shards that an interrupted run has finished are verified and kept.
         """
         first = self._shards
-        self._map_shards = map_shards  # ``finish`` indexes the shards where they were made
+        self._map_shards = map_shards  # ``finish`` indexes the shards in the same workers
         for facts in make_shards(make, items, lambda index: self.shard_path(first + index), map_shards):
             self._add(Shard(facts["count"], facts["checksum"]))
             yield facts
@@ -83,9 +83,9 @@ class CollectionWriter:
             pass
 
     def share_passages(self, collection: Collection) -> None:
-        """Take all passages of another collection, and nothing beside them: its shards, verified, and what its cache knows of them.
+        """Copy all passages of another collection and nothing else: its verified shards, and their index from its cache.
 
-        They are copies, not links: what damages one file must not damage two collections.
+        They are copies, not links: damage to one file must not damage two collections.
 
         Raises:
             InputError: a shard is damaged.
@@ -95,7 +95,7 @@ class CollectionWriter:
             self._shards += 1
         checksum = collection.manifest.content["passages_checksum"]
         self._passages = Shard(len(collection), int(checksum, 16))
-        with suppress(OSError):  # an index is built anew where it cannot be had
+        with suppress(OSError):  # otherwise the index is rebuilt
             _copy_files(collection.cache, self.folder / CACHE)
         with suppress(OSError, ValueError, InputError):
             PassageIndex(self.folder / INDEX, len(collection), checksum, sealed=True)
@@ -106,11 +106,10 @@ class CollectionWriter:
         self._passages = Shard(self._passages.count + shard.count, self._passages.checksum + shard.checksum)
 
     def add_split(self, split: str, queries: Sequence[Query], qrels: Sequence[Qrel], answers: Sequence[Answer] = ()) -> None:
-        """Write one split. Queries stand once; judgements and answers speak of this split's queries.
+        """Write one split. Query ids are unique; judgements and answers are of this split's queries.
 
         Raises:
-            InputError: a name that no file can have, a split or query id twice, or a judgement or answer of a query that is not
-                in the split.
+            InputError: an invalid file name, a repeated split or query id, or a judgement or answer of a query outside the split.
         """
         _check_name("split", split)
         known: set[str] = set()
@@ -135,10 +134,10 @@ class CollectionWriter:
         self._answering.update(answer.passage_id for answer in answers)
 
     def add_qrels(self, split: str, name: str, qrels: Sequence[Qrel]) -> None:
-        """Write a further judgement set of a split that has been added; its name counts into the split's checksum.
+        """Write a further judgement set of an added split; its name counts in the split's checksum.
 
         Raises:
-            InputError: a name that no file can have or that the split has already, or a judgement of a query that is not in the split.
+            InputError: an invalid file name, one that the split has already, or a judgement of a query outside the split.
         """
         _check_name("judgement set", name)
         queries = pq.read_table(self.folder / "queries" / f"{split}.parquet", columns=["query_id"])
@@ -150,7 +149,7 @@ class CollectionWriter:
         self._judged[split].update(qrel.passage_id for qrel in qrels)
 
     def _write(self, kind: str, name: str, schema: pa.Schema, rows: list) -> None:
-        if (kind, name) in self._written:  # "a" with a set "b", and a split "a.b", too: they would share a file
+        if (kind, name) in self._written:  # also split "a" with set "b" beside a split "a.b", which would share a file
             raise InputError(f"split {name!r}: wanted the {kind} of a split once; found them twice; give each its own name")
         self._written.add((kind, name))
         (self.folder / kind).mkdir(exist_ok=True)
@@ -215,7 +214,7 @@ class CollectionWriter:
         self._finished = True
 
     def _absent(self, index: PassageIndex, allow: bool) -> dict[str, dict[str, int]]:
-        """By split: the judgements of passages that are not in the collection, and how many passages that are."""
+        """Return, by split, the numbers of judgements of absent passages and of such passages."""
         self._refuse(index.absent(sorted(self._answering)), "answering")
         absent = {}
         for split, judged in self._judged.items():
@@ -235,12 +234,12 @@ class CollectionWriter:
 
     @property
     def finished(self) -> bool:
-        """Whether ``finish`` has been called; a folder without it is thrown away."""
+        """True once ``finish`` has been called; otherwise the folder is discarded."""
         return self._finished
 
 
 def _copy_files(source: Path, target: Path) -> None:
-    """Copy a folder's regular files: no links, which may lead anywhere, and nothing hidden, which is still in the making."""
+    """Copy a folder's regular files, without links, which may lead anywhere, and hidden files, which are unfinished."""
     for folder, names, files in os.walk(source):
         names[:] = [name for name in names if not name.startswith(".")]
         place = target / Path(folder).relative_to(source)
@@ -257,7 +256,7 @@ def split_checksum(
     answers: Sequence[Answer],
     qrels_sets: Mapping[str, Sequence[Qrel]] | None = None,
 ) -> str:
-    """A checksum of a split's records, whatever their order; a further judgement set counts with its name."""
+    """Return an order-independent checksum of a split's records; further judgement sets count with their names."""
     total = rows_checksum(_query_rows(queries)) + rows_checksum(qrels) + rows_checksum(answers)
     total += sum(_set_checksum(name, records) for name, records in (qrels_sets or {}).items())
     return f"{total % CHECKSUM_MODULUS:032x}"
@@ -288,7 +287,7 @@ def _check_queries(split: str, records: Iterable[Qrel | Answer], known: Containe
 
 
 def _one_shard(first: Passage, rest: Iterator[Passage]) -> Iterator[Passage]:
-    """``first``, and as many of the rest as belong into a shard with it."""
+    """Yield ``first`` and as many of the rest as fit in its shard."""
     held = 0
     for number, passage in enumerate(chain([first], rest), 1):
         yield passage

@@ -1,10 +1,10 @@
-"""Training groups on disk: which passages of a query a model is trained on, with labels and, where known, a teacher's scores.
+"""Training groups on disk: a query's passages for training, with labels and, where known, a teacher's scores.
 
     manifest.json
     groups/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, labels, teacher_scores (null where there is none)
 
-The first passage of a group is its positive; a triple is a group of two. A set may speak of queries of several splits. Groups are
-memory-mapped: a set of 400 million triples is read by its places without being held.
+The first passage of a group is its positive; a triple is a group of two. A set may have queries of several splits. Groups are
+memory-mapped: a set of 400 million triples is read by position without being held.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class TrainingGroup(NamedTuple):
 
 
 class Triples(NamedTuple):
-    """Many groups of two, labels 1 and 0, without an object each: ids by the place of a triple."""
+    """Many groups of two, labels 1 and 0, without an object each: ids by the position of a triple."""
 
     query_ids: pa.StringArray
     positives: Sequence[str]
@@ -76,7 +76,7 @@ class Triples(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What the manifest of every training set says of its content; some say more."""
+    """The content fields of every training set's manifest; some have more."""
 
     checksum: str
     groups: Count
@@ -88,7 +88,7 @@ class Groups:
     """A stored set of training groups, opened for reading.
 
     Raises:
-        InputError: no such set, or not as its manifest says.
+        InputError: no such set, or it does not match its manifest.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -106,15 +106,15 @@ class Groups:
             yield from _groups(batch)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All groups in order, as columns: query_id, passage_ids, labels, teacher_scores."""
+        """Yield all groups in order, as columns: query_id, passage_ids, labels, teacher_scores."""
         for file in self._files:
             yield from file
 
     def take(self, places: Sequence[int] | np.ndarray) -> list[TrainingGroup]:
-        """The groups at these places, in the order asked for.
+        """Return the groups at these positions, in the given order.
 
         Raises:
-            InputError: what holds one of them is damaged.
+            InputError: the file of one of them is damaged.
         """
         wanted = np.asarray(places, np.int64)
         taken: list[TrainingGroup | None] = [None] * len(wanted)
@@ -128,7 +128,7 @@ class Groups:
         return [group for group in taken if group is not None]
 
     def positives_among(self, passage_ids: Iterable[str]) -> set[str]:
-        """Those of the passages that are the positive of a group; of a large set a column is read through, and nothing held."""
+        """Return the passages that are the positive of a group; large sets are streamed by column."""
         wanted = pa.array(list(passage_ids), pa.string())
         found: set[str] = set()
         for batch in self.batches():
@@ -138,7 +138,7 @@ class Groups:
 
     @cached_property
     def _files(self) -> list[ArrowFile]:
-        # by number: the hundred-thousandth has a digit more
+        # by number: shard 100,000 has one more digit
         paths = sorted((self.path / "groups").glob("[0-9]*.arrow"), key=lambda path: (len(path.name), path.name))
         if len(paths) != self._facts.shards:
             raise bad_input(self.path, wanted=f"{self._facts.shards} shards of groups", found=str(len(paths)), do=_AGAIN)
@@ -153,13 +153,13 @@ class Groups:
 
     @cached_property
     def _starts(self) -> np.ndarray:
-        """The place at which each batch begins."""
+        """The first position of each batch."""
         sizes = [size for file in self._files for size in np.diff(file.starts).tolist()]
         return np.cumsum([0, *sizes], dtype=np.int64)
 
 
 class _QueryTexts(dict[str, str]):
-    """Texts by query id; a query that is not there is a training set of another collection."""
+    """Texts by query id; an unknown query means a training set of another collection."""
 
     def __init__(self, path: Path, splits: Sequence[str]) -> None:
         super().__init__()
@@ -171,10 +171,10 @@ class _QueryTexts(dict[str, str]):
 
 
 def group_queries(collection: Collection, splits: Sequence[str]) -> dict[str, str]:
-    """The texts of these splits' queries by id, as training groups name them. An id may stand in two splits with the same text.
+    """Return the query texts of these splits by id. An id may be in two splits with the same text.
 
     Raises:
-        InputError: no such split, or an id stands in two of them with different text; from the texts, when one of another query is asked for.
+        InputError: no such split, or an id with different texts in two of them; from the result, an unknown id.
     """
     texts = _QueryTexts(collection.path, splits)
     for split in splits:
@@ -259,7 +259,7 @@ def _make(groups_of: Callable[[Any], Iterable[TrainingGroup] | Triples], item: A
 
 
 def _of_groups(groups: Iterator[TrainingGroup]) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Groups as they are stored, and the checksum of each batch."""
+    """Yield groups as record batches with their checksums."""
     while rows := list(islice(groups, _BATCH)):
         for group in rows:
             _check(group)
@@ -268,7 +268,7 @@ def _of_groups(groups: Iterator[TrainingGroup]) -> Iterator[tuple[pa.RecordBatch
 
 
 def _of_triples(triples: Triples) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """As ``_of_groups`` of the groups that these triples are."""
+    """Yield triples as ``_of_groups`` does groups."""
     for start in range(0, len(triples.query_ids), _BATCH):
         part = slice(start, start + _BATCH)
         query_ids, pairs = triples.query_ids[part], list(zip(triples.positives[part], triples.negatives[part], strict=True))
@@ -286,12 +286,12 @@ def _check(group: TrainingGroup) -> None:
         if not math.isfinite(score):
             raise InputError(
                 f"training group of query {group.query_id!r}: wanted finite teacher's scores; found {score} of passage {passage_id!r}; "
-                "mend the teacher's scores"
+                "fix the teacher's scores"
             )
     size = len(group.passage_ids)
     given = (len(group.labels), size if group.teacher_scores is None else len(group.teacher_scores))
     if size < 2 or given != (size, size):
         raise InputError(
             f"training group of query {group.query_id!r}: wanted two passages or more, with as many labels and scores; "
-            f"found {size} passages, {given[0]} labels, {given[1]} scores; mend the training set"
+            f"found {size} passages, {given[0]} labels, {given[1]} scores; fix the training set"
         )

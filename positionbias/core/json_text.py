@@ -1,4 +1,4 @@
-"""JSON in which every object has each of its keys once: of two, a reader would take one and leave the other as it was."""
+"""Parse JSON and refuse repeated keys, of which other parsers silently keep one."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ DECODER = json.JSONDecoder(object_pairs_hook=_once_each)
 
 
 def parse_json(text: str) -> Any:
-    """The value that a text is.
+    """Parse a JSON text.
 
     Raises:
-        ValueError: not JSON (``JSONDecodeError``), an object with a key twice, or a number of thousands of digits.
+        ValueError: not JSON (``JSONDecodeError``), a repeated key in an object, or a number of thousands of digits.
         RecursionError: nested beyond Python's stack.
     """
     return DECODER.decode(text)

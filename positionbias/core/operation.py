@@ -1,7 +1,7 @@
-"""Public operations: one function each, which Python calls as it stands and the command line through options made of its parameters.
+"""Public operations: one function each, called from Python directly and from the command line through options made of its parameters.
 
-A parameter says of itself what a field of settings does: ``Annotated[int, Setting(…)]``, or it is a settings dataclass, whose fields then are
-options. Parameters before the ``*`` are the command's arguments. ``operation`` checks what is given, in Python as on the command line.
+A parameter is declared like a field of settings, ``Annotated[int, Setting(…)]``, or is a settings dataclass, whose fields become
+options. Parameters before the ``*`` are the command's arguments. ``operation`` checks all values, from Python and the command line alike.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ Overwrite = Annotated[bool, Setting("Replace what stands at --out.")]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument or option: of the operation itself (``owner`` is empty), or of the settings that its parameter ``owner`` holds.
+    """One argument or option: of the operation itself (``owner`` is empty), or of the settings in its parameter ``owner``.
 
-    ``type`` is that of a single value, without None; ``many`` says that several may be given.
+    ``type`` is that of one value, without None; ``many`` allows several.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Parameter:
 
     @property
     def flag(self) -> str:
-        """What errors call it: its last flag, or for an argument its metavar."""
+        """Its name in errors: its last flag, or for an argument its metavar."""
         if self.argument:
             return self.of.metavar.strip("[]….") or self.name.upper()
         return self.of.flags[-1] if self.of.flags else flag_of(self.name)
@@ -75,7 +75,7 @@ def parameters_of(function: Callable[..., Any]) -> Sequence[Parameter]:
     """Return the arguments and options of an operation, in the order of its signature.
 
     Raises:
-        TypeError: a parameter that says nothing of itself.
+        TypeError: a parameter without a declaration.
     """
     return tuple(_parameters(inspect.unwrap(function)))
 
@@ -100,7 +100,7 @@ def _hints(function: Any, *, include_extras: bool = False) -> dict[str, Any]:
 
 
 def settings_parameters(kind: Any, owner: str) -> Iterator[Parameter]:
-    """Give a parameter for each field of a settings dataclass that says something of itself, and of the settings in it."""
+    """Yield a parameter for each declared field of a settings dataclass, and of the settings in it."""
     declared, hints = settings_of(kind), get_type_hints(kind)
     for field in fields(kind):
         if _holds_settings(inner := _plain(hints[field.name])):
@@ -110,7 +110,7 @@ def settings_parameters(kind: Any, owner: str) -> Iterator[Parameter]:
 
 
 def _holds_settings(kind: Any) -> bool:
-    """Whether a type is a dataclass of settings, and none that is read from one text."""
+    """Check that a type is a settings dataclass that is not parsed from one text."""
     return is_dataclass(kind) and not hasattr(kind, "parse")
 
 
@@ -121,7 +121,7 @@ def _default(field: Field[Any]) -> Any:
 
 
 def _plain(hint: Any) -> Any:
-    """A type without None."""
+    """Return a type without None."""
     if get_origin(hint) in (Union, UnionType):
         left = [part for part in get_args(hint) if part is not NoneType]
         return left[0] if len(left) == 1 else str
@@ -129,7 +129,7 @@ def _plain(hint: Any) -> Any:
 
 
 def _single(hint: Any) -> tuple[Any, bool]:
-    """The type of one value, and whether several may be given."""
+    """Return the type of one value, and whether several may be given."""
     plain = _plain(hint)
     if get_origin(plain) is Sequence or (get_origin(plain) is tuple and get_args(plain)[-1] is ...):
         return _plain(get_args(plain)[0]), True
@@ -162,7 +162,7 @@ def _read(kind: Any, value: Any) -> Any:
 
 
 def operation(function: Callable[P, R]) -> Callable[P, R]:
-    """Check what a public function is given before it begins: each value against its setting, and that no output is an input.
+    """Check a public function's arguments before it runs: each value against its setting, and that no output is an input.
 
     The parameters are described in its docstring.
     """
@@ -191,7 +191,7 @@ def _place(parameter: Parameter, arguments: Mapping[str, Any]) -> Any:
 
 
 def _described(function: Callable[..., Any]) -> str:
-    """The docstring with a section on the arguments before those on results and errors."""
+    """Return the docstring with a section on arguments inserted before those on results and errors."""
     text = inspect.getdoc(function) or ""
     lines = []
     for name in inspect.signature(function).parameters:

@@ -1,8 +1,8 @@
-"""A file that grows in order, piece by piece, from pieces made wherever there is room; an interrupted run goes on after the last one.
+"""A file that grows in order from pieces that any worker makes; an interrupted run resumes after the last piece.
 
-The pieces come back to this process, so a file is written once and its SHA-256 computed in passing. Shards of their own, joined at
-the end, would be written twice and read once more. After each piece a line in a log says how long it is, what the SHA-256 of
-everything so far is, what its maker said, and a digest of all that; a later run of the same job reads the file up to the first place that does not agree.
+The pieces come back to this process, so a file is written once and its SHA-256 computed on the way. Separate shards, joined at
+the end, would be written twice and read once more. A log has a line for each piece: its length, the SHA-256 of everything
+so far, its maker's facts, and a digest of the line. A later run of the same job keeps the file up to the first disagreement.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _SETTLED = 32 << 20
 
 
 def packing_of(path: Path | str) -> Packing | None:
-    """How a file is compressed, by the end of its name."""
+    """Return a file's compression by its suffix."""
     return _ENDINGS.get(Path(path).suffix)
 
 
 def pack(data: bytes, packing: Packing | None) -> bytes:
-    """One gzip member or zstd frame, without name and time; such pieces one after another are a whole file."""
+    """Compress to one gzip member or zstd frame, without name and time; concatenated, they are a whole file."""
     if packing == "gzip":
         packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, 31)
         return packer.compress(data) + packer.flush()
@@ -49,10 +49,10 @@ def pack(data: bytes, packing: Packing | None) -> bytes:
 
 
 def unpack(data: bytes, packing: Packing | None) -> bytes:
-    """What ``pack`` was given.
+    """Invert ``pack``.
 
     Raises:
-        ValueError: it does not give this.
+        ValueError: the data cannot be unpacked.
     """
     try:
         if packing == "gzip":
@@ -70,27 +70,27 @@ def unpack(data: bytes, packing: Packing | None) -> bytes:
 
 
 class OrderedFile:
-    """Pieces appended in order to an open file or pipe; knows the SHA-256 and the size of the uncompressed content."""
+    """Pieces appended in order to an open file or pipe, with the SHA-256 and the size of the uncompressed content."""
 
     def __init__(self, handle: IO[bytes], packing: Packing | None = None, log: IO[bytes] | None = None) -> None:
         self.packing = packing
         self.size = 0
-        self.facts: list[Mapping[str, Any]] = []  # what the makers of the pieces said
+        self.facts: list[Mapping[str, Any]] = []  # from the makers of the pieces
         self._handle, self._log = handle, log
         self._hash = hashlib.sha256()
-        self._unsettled = 0  # bytes written since the system was last told to write them out
+        self._unsettled = 0  # bytes written since the last flush to disk
         if log is not None:
             self._verify(log)
 
     @property
     def checksum(self) -> str:
-        """The SHA-256 of the uncompressed content so far, in hexadecimal."""
+        """Return the SHA-256 of the uncompressed content so far, in hexadecimal."""
         return self._hash.hexdigest()
 
     def append(self, piece: bytes, facts: Mapping[str, Any]) -> None:
         """Write one piece, as ``pack`` gave it, and what its maker said of it."""
         left = memoryview(piece)
-        while left:  # an unbuffered pipe may take less than all
+        while left:  # an unbuffered pipe may take only a part
             written = self._handle.write(left)
             if written is None:
                 raise BlockingIOError(errno.EAGAIN, "a pipe that does not wait for its reader")
@@ -104,9 +104,9 @@ class OrderedFile:
             self._log.flush()
 
     def _settle(self, written: int) -> None:
-        """Now and then, have the system write out what it holds of the file, and use that memory again.
+        """Now and then, have the system write the file's cached pages to disk and free them.
 
-        Without this a file of gigabytes takes as much memory that nobody will read, and taking it fresh costs most of the writing.
+        Otherwise a file of gigabytes fills as much page cache that nobody reads, and allocating it takes most of the time of writing.
         """
         self._unsettled += written
         if self._log is not None and self._unsettled >= _SETTLED and hasattr(os, "posix_fadvise"):
@@ -119,7 +119,7 @@ class OrderedFile:
         self.facts.append(dict(facts))
 
     def _verify(self, log: IO[bytes]) -> None:
-        """Take over what stands there as far as the log agrees with it; cut off the rest."""
+        """Keep the file as far as the log agrees with it, and cut off the rest."""
         whole, logged = 0, 0
         for line in log:
             try:
@@ -158,7 +158,7 @@ def resumable_file(final: Path | str, job: Mapping[str, Any], *, overwrite: bool
 
 @contextmanager
 def resumed_file(folder: Path, name: str, packing: Packing | None = None) -> Iterator[OrderedFile]:
-    """The file ``name`` in the folder of ``resumable_file``, with the pieces that an earlier run has left there."""
+    """Open the file ``name`` in the folder of ``resumable_file``, with the pieces of an earlier run."""
     path, log = folder / name, folder / _LOG
     path.touch()
     log.touch()

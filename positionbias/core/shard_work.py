@@ -1,16 +1,16 @@
-"""Work that is done shard by shard and goes on where it was interrupted.
+"""Resumable work, done shard by shard.
 
-An artefact in the making stands in a hidden work folder beside its final place:
+An unfinished artefact is kept in a hidden work folder beside its final place:
 
-    .NAME.work/job.json     what is being made, and the number by which the file system knows ``content``
-    .NAME.work/content/     the artefact as far as it has come
-    .NAME.work/receipts/    for each finished shard: what it was made of, its checksum, what its maker said
-    .NAME.work.lock         held by the run at work
+    .NAME.work/job.json     the job, and the inode number of ``content``
+        .NAME.work/content/     the artefact so far
+        .NAME.work/receipts/    for each finished shard: its inputs, its checksum, its maker's facts
+        .NAME.work.lock         held by the working run
 
-A shard gets its name when it is whole, and its receipt after that; so at whatever step a run ends, a later run of the same job
-keeps the shards that their receipts vouch for, byte by byte, and makes the others. A receipt has a digest of itself. A run of another job starts afresh.
-When all is there the content gets its final name, and the rest of the work folder goes. Where it replaces an older artefact, that one then
-stands at ``content`` for a moment: it has another number, so that nobody goes on with it.
+A complete shard gets its name, and then its receipt. So wherever a run ends, a later run of the same job keeps the shards whose
+bytes match their receipts, and makes the others. A receipt has a digest of itself. A run of another job starts afresh.
+When all shards are done, the content gets its final name and the work folder is removed. An older artefact that it replaces is then
+at ``content`` for a moment; its inode number differs, so nobody resumes it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ GO_ON = "run the same command again to go on"
 
 
 def work_folder(final: Path | str) -> Path:
-    """Where ``final`` is made; ``content`` in it becomes ``final``."""
+    """Return the work folder of ``final``, in which ``content`` becomes ``final``."""
     final = Path(final)
     return final.with_name(f".{final.name}.work")
 
@@ -71,7 +71,7 @@ def resumable_folder(
     with storage_errors(final):
         make_folders(root.parent)
         with _only_one(root, final):
-            refuse_existing(final, overwrite=overwrite, folder=folder, owned=owned)  # the other one may just have finished
+            refuse_existing(final, overwrite=overwrite, folder=folder, owned=owned)  # another run may just have finished
             sweep(final)
             with _fate_of(root, final), storage_errors(final):
                 _take_over(root, {**job, "version": __version__})
@@ -84,7 +84,7 @@ def resumable_folder(
 
 @contextmanager
 def _fate_of(root: Path, final: Path) -> Iterator[None]:
-    """Throw the work away or keep it, by what ended it; messages name ``final``, as the hidden name tells a reader nothing."""
+    """Discard or keep the work, depending on what ended it; messages name ``final`` instead of the hidden folder."""
     try:
         yield
     except PositionBiasError as error:
@@ -101,13 +101,13 @@ def _fate_of(root: Path, final: Path) -> Iterator[None]:
 
 @contextmanager
 def _only_one(root: Path, final: Path) -> Iterator[None]:
-    """Hold the lock beside ``root``: not in it, as whoever waits for the lock would find itself in a folder that has moved."""
+    """Hold the lock beside ``root``, not in it, as the folder may move while another run waits for the lock."""
     place = root.with_name(f"{root.name}.lock")
     while True:
         if _foreign(place):
             remove(place)
         handle = open(place, "w", opener=_unlinked)  # noqa: SIM115 (open for as long as it is held)
-        if lock(handle.fileno()) is False:  # None: without locks, as on some clusters, names that no two runs share must do
+        if lock(handle.fileno()) is False:  # None: no locks, as on some clusters; unique names must do
             handle.close()
             raise StorageError(
                 f"{final}: wanted to be the only one writing here; found another run at work; "
@@ -116,7 +116,7 @@ def _only_one(root: Path, final: Path) -> Iterator[None]:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(handle.fileno()), os.stat(place)):
                 break
-        handle.close()  # the run before took its lock away between our two steps
+        handle.close()  # the earlier run removed its lock between our two steps
     try:
         yield
     finally:
@@ -150,19 +150,19 @@ def _take_over(root: Path, job: Mapping[str, Any]) -> None:
 
 
 def _remove_foreign(folder: Path) -> None:
-    """Clear away what is foreign in a work folder."""
+    """Remove foreign entries from a work folder."""
     for path in folder.rglob("*"):
         if _foreign(path):
             remove(path)
 
 
 def _foreign(path: Path) -> bool:
-    """Whether this is a link, through which something elsewhere would be written, or a pipe, which would be waited for."""
+    """Return True for a link, which could lead a write elsewhere, or a pipe, which could block."""
     return path.is_symlink() or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 def _remove_partial(folder: Path) -> None:
-    """Clear away what runs that were killed have half written."""
+    """Remove the unfinished files of killed runs."""
     for partial in folder.rglob(PARTIAL):
         remove(partial)
 
@@ -195,7 +195,7 @@ def _tasks(make: Make, items: Iterable[Item], targets: Callable[[int], Path]) ->
 
 
 def _receipt(target: Path) -> Path | None:
-    """Where the receipt of a shard belongs; None outside of a work folder."""
+    """Return the path of a shard's receipt; None outside a work folder."""
     for folder in target.parents:
         if folder.name == CONTENT and (folder.parent / JOB).exists():
             return folder.parent / RECEIPTS / f"{target.relative_to(folder).as_posix().replace('/', ',')}.json"
@@ -215,7 +215,7 @@ def _run(task: _Task) -> Mapping[str, Any]:
 
 def _make(task: _Task, item: str = "") -> Mapping[str, Any]:
     with _put(task.target) as partial:
-        # through JSON, so that a shard says the same whether it was made now or before
+        # through JSON, so that new and resumed shards give equal facts
         facts: Mapping[str, Any] = json.loads(json.dumps(task.make(task.item, partial)))
         receipt = {"item": item, "checksum": sha256_file(partial), "facts": facts}
     if task.receipt:
@@ -226,7 +226,7 @@ def _make(task: _Task, item: str = "") -> Mapping[str, Any]:
 
 @contextmanager
 def _put(target: Path) -> Iterator[Path]:
-    """As ``atomic_file`` in a folder that no other run writes to: what is half made there goes when the job is taken over."""
+    """``atomic_file`` for a folder that no other run writes to; resuming the job removes unfinished files."""
     partial = target.with_name(f".{target.name}.partial-{uuid4().hex[:8]}")
     try:
         yield partial

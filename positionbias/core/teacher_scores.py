@@ -3,8 +3,8 @@
     manifest.json
     scores/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, scores; a row a query, its passages best first
 
-An outside teacher's file (``core.teacher_files``) is opened in the same way. What is stored is memory-mapped: rows are read as they are
-asked for, and only the ids of the queries are held. The checksum does not depend on how the rows are cut into shards.
+An outside teacher's file (``core.teacher_files``) is opened in the same way. Stored scores are memory-mapped: rows are read on demand,
+and only the query ids are held. The checksum does not depend on the cuts into shards.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SCORES = pa.schema([("query_id", pa.string()), ("passage_ids", pa.list_(pa.stri
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What the manifest of all teacher scores says of their content; some say more."""
+    """The content fields of the manifest of all teacher scores; some have more."""
 
     checksum: str
     queries: Count
@@ -63,13 +63,13 @@ class _Content:
 
 
 class TeacherScores:
-    """A teacher's scores, opened for reading; an outside teacher's file is held in memory once it is asked for scores.
+    """A teacher's scores, opened for reading; an outside teacher's file is loaded into memory on first use.
 
-    ``splits`` are those whose queries were scored, empty where only the file's own ids say so. With ``order_only`` the scores mean
-    nothing but their order.
+    ``splits`` are those whose queries were scored, empty where only the file's ids tell. With ``order_only`` only the order of the
+    scores has a meaning.
 
     Raises:
-        InputError: no such folder or file, or not as its manifest says; of a file, when it is read.
+        InputError: no such folder or file, or it does not match its manifest; for a file, when it is read.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -90,31 +90,31 @@ class TeacherScores:
 
     @property
     def split(self) -> str | None:
-        """The split whose queries were scored; None where it is not known, or they are of several."""
+        """The split whose queries were scored; None if unknown or several."""
         return self.splits[0] if len(self.splits) == 1 else None
 
     @cached_property
     def checksum(self) -> str:
-        """Of the content; of an outside teacher's file, its SHA-256."""
+        """The checksum of the content; for an outside teacher's file, its SHA-256."""
         return sha256_file(self.path) if self.manifest is None else str(self.manifest.content["checksum"])
 
     @property
     def query_ids(self) -> Sequence[str]:
-        """The queries that have scores, in stored order."""
+        """The ids of the scored queries, in stored order."""
         return list(self._rankings)
 
     def __contains__(self, query_id: object) -> bool:
         return query_id in self._rankings
 
     def rankings(self) -> Iterator[Ranking]:
-        """Every query's passages and scores, best first, in stored order."""
+        """Yield every query's passages and scores, best first, in stored order."""
         return (self._rankings[query_id] for query_id in self._rankings)
 
     def scores(self, query_id: str, passage_ids: Sequence[str]) -> tuple[float, ...]:
-        """The scores of these passages for the query, in the order asked for.
+        """Return the scores of these passages for the query, in the given order.
 
         Raises:
-            InputError: a pair has none; the first one is named. Nothing stands in for a missing score.
+            InputError: a pair has no score (the first is named); missing scores are never filled in.
         """
         if query_id not in self._rankings:
             raise self._missing(query_id, passage_ids[0] if passage_ids else "", found="none of any passage for this query")
@@ -126,7 +126,7 @@ class TeacherScores:
         return tuple(known[passage_id] for passage_id in passage_ids)
 
     def ranked(self, query_id: str, depth: int) -> Sequence[str]:
-        """The teacher's first ``depth`` passages for the query, by score, then by passage id, both falling; none for an unknown query."""
+        """Return the teacher's first ``depth`` passages for the query, by score and then id, both descending; none for an unknown query."""
         return self._rankings[query_id].passage_ids[:depth] if query_id in self._rankings else []
 
     def _missing(self, query_id: str, passage_id: str, *, found: str) -> Exception:
@@ -145,7 +145,7 @@ class TeacherScores:
 
 
 def open_teacher_scores(path: Path | str) -> TeacherScores:
-    """The scores that ``posbias teach`` has written, or those in an outside teacher's file, as ``TeacherScores``."""
+    """Open the scores that ``posbias teach`` has written, or an outside teacher's file."""
     return TeacherScores(path)
 
 
@@ -153,11 +153,11 @@ class _Stored(Mapping[str, Ranking]):
     """Rankings by query id, straight from mapped shards.
 
     Raises:
-        InputError: a shard is not there or not whole.
+        InputError: a shard is missing or damaged.
     """
 
     def __init__(self, path: Path, shards: int, queries: int) -> None:
-        # by number: the hundred-thousandth has a digit more
+        # by number: shard 100,000 has one more digit
         paths = sorted((path / "scores").glob("[0-9]*.arrow"), key=lambda shard: (len(shard.name), shard.name))
         if len(paths) != shards:
             raise bad_input(path, wanted=f"{shards} shards of scores", found=str(len(paths)), do=_AGAIN)
