@@ -1,9 +1,9 @@
 """BEIR (Thakur et al. 2021): ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv`` in, a Collection out, and back.
 
-A passage is its title, a space and its text, where a title stands; ``titles=False`` leaves the titles out: a title in front is a
-position bias of its own [decision]. Split dev is called validation here. A split holds the queries that its qrels name, in the
-order of the queries' file; a query that no file of qrels names is kept in a split "unjudged" [decision]. A query's ``metadata``
-become its fields, as JSON where they are no texts. A passage's ``metadata`` have no place in a collection.
+A passage is its title, if any, a space and its text; ``titles=False`` leaves titles out, as a title in front is a position
+bias of its own [decision]. Split dev is called validation here. A split has the queries that its qrels name, in the
+order of the queries' file; queries in no qrels are kept in a split "unjudged" [decision]. A query's ``metadata``
+become its fields, as JSON unless they are texts. A collection has no place for a passage's ``metadata``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from positionbias.core.progress import track
 from positionbias.core.records import HIGHEST_GRADE, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import write_shard
-from positionbias.formats.json_lines import MEND, Bad, json_lines, named, text_of
+from positionbias.formats.json_lines import FIX, Bad, json_lines, named, text_of
 
 __all__ = ["HEADER", "UNJUDGED", "file_of_split", "import_beir"]
 
@@ -49,7 +49,7 @@ _NOTES = (
 
 
 def file_of_split(split: str) -> str:
-    """The bare name of a split's qrels: validation is dev.
+    """Return the file name of a split's qrels: validation is dev.
 
     >>> file_of_split("validation"), file_of_split("test")
     ('dev.tsv', 'test.tsv')
@@ -131,7 +131,7 @@ class _Release:
 
 
 def _packed(path: Path) -> Path | None:
-    """The file as it is or compressed, or None."""
+    """Return the file, plain or compressed, or None."""
     found = (path.with_name(path.name + ending) for ending in _PACKED)
     return next((path for path in found if path.is_file()), None)
 
@@ -154,7 +154,7 @@ def _write_passages(titles: bool, block: Block, target: Path) -> dict[str, Any]:
 
 
 def _passages(block: Block, titles: bool, counts: Counter[str]) -> Iterator[Passage]:
-    """The passages of a block of the corpus; counts those with a title, and those without a text."""
+    """Yield the passages of a block of the corpus, and count those with a title and those without text."""
     for number, record in json_lines(block):
         bad = partial(block.bad_line, number)
         passage_id, text = _id_and_text(record, bad)
@@ -166,16 +166,16 @@ def _passages(block: Block, titles: bool, counts: Counter[str]) -> Iterator[Pass
 
 def _id_and_text(record: Any, bad: Bad) -> tuple[str, str]:
     if not isinstance(record, dict):
-        raise bad(wanted="an object with _id and text", found=named(record), do=MEND)
+        raise bad(wanted="an object with _id and text", found=named(record), do=FIX)
     key = record.get("_id")
     key = str(key) if type(key) is int else text_of(key, "_id", bad)
     if not key or any(character in key for character in "\t\n\r"):
-        raise bad(wanted="'_id' without tabs and line breaks", found=repr(key), do=MEND)
+        raise bad(wanted="'_id' without tabs and line breaks", found=repr(key), do=FIX)
     return key, text_of(record.get("text"), "text", bad)
 
 
 def _add_splits(writer: CollectionWriter, release: _Release) -> int:
-    """Each split with the queries that its qrels name, and the rest; how many judgements stood there again."""
+    """Write each split with the queries in its qrels, then the unjudged ones; return the number of repeated judgements."""
     queries = _queries(release.queries) if release.queries else {}
     unjudged, repeated = dict.fromkeys(queries), 0
     for split, path in release.qrels.items():
@@ -207,7 +207,7 @@ def _fields(metadata: Any, bad: Bad) -> dict[str, str]:
     if metadata is None:
         return {}
     if not isinstance(metadata, dict):
-        raise bad(wanted="'metadata' as an object", found=named(metadata), do=MEND)
+        raise bad(wanted="'metadata' as an object", found=named(metadata), do=FIX)
     texts = {key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in metadata.items()}
     return {text_of(key, "metadata", bad): text_of(text, "metadata", bad) for key, text in texts.items()}
 
@@ -231,11 +231,11 @@ class _Judgements:
 
     def add(self, columns: Sequence[str], bad: Bad) -> None:
         if len(columns) != 3:
-            raise bad(wanted="three columns: query-id, corpus-id, score", found=f"{len(columns)}", do="mend or drop the line")
+            raise bad(wanted="three columns: query-id, corpus-id, score", found=f"{len(columns)}", do="fix or drop the line")
         query_id, passage_id, score = columns
         grade = _grade(score)
         if grade is None or abs(grade) > HIGHEST_GRADE:
-            raise bad(wanted=f"a whole number up to {HIGHEST_GRADE:,} as score", found=repr(score), do="mend or drop the line")
+            raise bad(wanted=f"a whole number up to {HIGHEST_GRADE:,} as score", found=repr(score), do="fix or drop the line")
         if query_id not in self.queries:
             raise bad(wanted="a query of queries.jsonl", found=repr(query_id), do="check that the files belong together")
         earlier = self.grades.setdefault((query_id, passage_id), grade)
@@ -246,11 +246,11 @@ class _Judgements:
 
     @property
     def repeated(self) -> int:
-        """Lines that say again what an earlier one has said."""
+        """The number of lines that repeat an earlier one."""
         return self.lines - len(self.grades)
 
 
 def _grade(score: str) -> int | None:
-    """A whole number of at most 9 digits; "1.0" is one, as tables with decimal scores write it."""
+    """Parse a whole number of at most 9 digits; "1.0" counts, as tables with decimal scores write it."""
     found = re.fullmatch(r"(-?[0-9]{1,9})(?:\.0*)?", score)
     return int(found[1]) if found else None

@@ -1,4 +1,4 @@
-"""Data sets through ir_datasets, which knows where they are, downloads and checks them (``$IR_DATASETS_HOME``, ``~/.ir_datasets``).
+"""Data sets through ir_datasets, which locates, downloads and checks them (``$IR_DATASETS_HOME``, ``~/.ir_datasets``).
 
 Ids are ir_datasets' own: ``beir/scifact/test``, ``msmarco-passage/dev/small``, ``msmarco-qna/train``. A passage's text is
 ``doc.default_text()``, and a query's ``query.default_text()``, which each data set defines; a query's other text fields are kept
@@ -42,7 +42,7 @@ _SPLITS = {
 
 
 def split_of(name: str) -> str:
-    """The split that a data set's id speaks of by its last telling part; "test" where none does.
+    """Infer the split from the last part of a data set's id that names one; "test" if none does.
 
     >>> split_of("msmarco-passage/dev/small"), split_of("beir/scifact/train"), split_of("vaswani")
     ('validation', 'train', 'test')
@@ -52,7 +52,7 @@ def split_of(name: str) -> str:
 
 @dataclass(slots=True)
 class _Split:
-    """One data set's records, and what had to be left out of them."""
+    """One data set's records, and counts of what was left out."""
 
     queries: list[Query] = field(default_factory=list)
     qrels: list[Qrel] = field(default_factory=list)
@@ -120,17 +120,17 @@ def import_irds(
 
 
 def _set_of(name: str, read: Mapping[str, _Split]) -> tuple[str, str] | None:
-    """(split, judgement set) that a name stands for, where its split has queries; None for a split of its own."""
+    """Return (split, judgement set) for a name whose split has queries; None for a separate split."""
     split, dot, further = name.partition(".")
     return (split, further) if dot and split in read and read[split].queries else None
 
 
 def _guarded(work: Callable[[], Item], name: str) -> Item:
-    """What ir_datasets does, with whatever it raises as one line: it downloads, unpacks and parses by many libraries."""
+    """Run a call of ir_datasets, and turn any error of its many libraries into one line."""
     try:
         return work()
     except ImportError as error:
-        raise DependencyError(f"{name}: wanted what this data set is read with; found: {_one_line(error)}") from error
+        raise DependencyError(f"{name}: wanted the packages that read this data set; found: {_one_line(error)}") from error
     except (KeyboardInterrupt, MemoryError, InputError):
         raise
     except Exception as error:
@@ -182,7 +182,7 @@ def _documents_of(datasets: Mapping[str, Any]) -> Any:
 
 
 def _passages(dataset: Any, name: str, wanted: set[str]) -> Iterator[Passage]:
-    """The documents, streamed; those that were ``wanted`` are taken out of it as they come by."""
+    """Stream the documents, and remove their ids from ``wanted``."""
     total = _guarded(dataset.docs_count, name)
     for document in track(_iterate(dataset.docs_iter, name), name, total, unit="documents"):
         wanted.discard(document.doc_id)
@@ -219,7 +219,7 @@ def _read_split(dataset: Any, name: str) -> _Split:
 
 
 def _query(query: Any) -> Query:
-    """The query with its text fields; a field of several texts is numbered, as variants are."""
+    """Convert a query and its text fields; the texts of a multi-valued field are numbered, as variants are."""
     text = query.default_text()
     fields: dict[str, str] = {}
     for name in query._fields:
@@ -244,7 +244,7 @@ def _drop_absent(records: _Split, absent: set[str]) -> None:
     kept = [answer for answer in records.answers if answer.passage_id not in absent]
     records.counts["answers_in_absent_passages"] = len(records.answers) - len(kept)
     records.answers = kept
-    records.counts += Counter()  # without what is zero
+    records.counts += Counter()  # drops zeros
 
 
 def _licence(datasets: Mapping[str, Any]) -> str:

@@ -51,9 +51,9 @@ def _documents(fields: tuple[str, ...], block: Block) -> Iterator[Passage]:
         if len(columns) < 4 or not columns[0]:
             raise block.bad_line(
                 number,
-                wanted="a document: id, URL, title, body, parted by tabs",
+                wanted="a document: id, URL, title, body, separated by tabs",
                 found="an empty id" if len(columns) == 4 else f"{len(columns)} columns",
-                do="mend or drop the line",
+                do="fix or drop the line",
             )
         yield Passage(columns[0], " ".join([columns[place] for place in places if columns[place]]))
 

@@ -1,17 +1,17 @@
-"""MS MARCO QA releases v1.1 and v2.1 (Bajaj et al. 2016): questions with answers, and the passages that annotators saw.
+"""MS MARCO QA releases v1.1 and v2.1 (Bajaj et al. 2016): questions, answers, and the passages that annotators saw.
 
-Passages with identical text are one passage, as in Microsoft's own passage collection. An id is a hash of the text: it says
-nothing about relevance [decision]. ``is_selected`` 1 becomes a judgement of grade 1, 0 one of grade 0 (seen and not used, which is
-all it says [decision]); -1 or nothing becomes no judgement. Every distinct answer stands at every selected passage of its row,
-without offsets: where it is, ``positions.locate`` finds out. "" and "No Answer Present." are counted and left out.
-``wellFormedAnswers`` are rewritten sentences, no spans: they become the query's field "well_formed" (a JSON list), ``query_type`` its
-field "type" [decision]. Rows of one query in one split are one query. URLs are not kept.
+Passages with identical text are one passage, as in Microsoft's own passage collection. An id is a hash of the text and
+independent of relevance [decision]. ``is_selected`` 1 becomes a judgement of grade 1, and 0 one of grade 0 (seen and not used,
+no more [decision]); -1 or nothing becomes no judgement. Every selected passage of a row gets every distinct answer of it,
+without offsets, which ``positions.locate`` finds. "" and "No Answer Present." are counted and left out.
+``wellFormedAnswers`` are rewritten sentences, not spans: they become the query's field "well_formed" (a JSON list), ``query_type`` its
+field "type" [decision]. Rows of one query in a split are one query. URLs are not kept.
 
 Blocks of rows are read twice, in parallel: first everything but the texts goes to the work folder, with two 64-bit hashes of each
 passage; then each block writes the passages that no earlier row has. Memory: one block a worker (about 100 MB), 48 bytes a (query,
 passage) pair while duplicates are found, and the records of one split, 0.4 kB a judgement. Measured with one worker on a generated
 v2.1 file of 300 MB (65,000 queries, 650,000 pairs): 470 MB in all, 220 MB with ``selected_only``; so v2.1's whole training file, with
-thirteen times as many pairs, wants some 4 GB, or 1 GB. A compressed v2.1 file takes its unpacked size on the disk of the work folder.
+thirteen times as many pairs, needs some 4 GB, or 1 GB. A compressed v2.1 file takes its unpacked size on the work folder's disk.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def import_msmarco_qa(
 
 @dataclass(slots=True)
 class _Source:
-    """One file and its split; blocks that are places in a file are kept, those that carry bytes are read again."""
+    """One file and its split; blocks that are ranges of a file are kept, those with bytes are read again."""
 
     split: str
     path: Path
@@ -119,10 +119,10 @@ class _Source:
 
 
 def _record(sources: Sequence[_Source], work: Path, map_shards: MapShards) -> list[tuple[_Source, Path]]:
-    """Everything but the texts, block by block, in the work folder: each file with its source."""
+    """Store everything but the texts in the work folder, block by block; return each file with its source."""
     work.mkdir(exist_ok=True)
-    remove(work / "unpacked")  # of a run that was interrupted
-    origin: list[_Source] = []  # of each block, noted as it is handed out
+    remove(work / "unpacked")  # from an interrupted run
+    origin: list[_Source] = []  # of each block, recorded when it is handed out
 
     def blocks() -> Iterator[RowBlock]:
         for source in sources:
@@ -152,7 +152,7 @@ def _add_passages(
     work: Path,
     map_shards: MapShards,
 ) -> dict[str, int]:
-    """Write each distinct text once, where it first stands; a shard a block."""
+    """Write each distinct text once, at its first occurrence; a shard a block."""
     hashes = [pair_hashes(path) for _, path in recorded]
     ends = np.cumsum([len(found) for found in hashes], dtype=np.int64)
     first = first_places(np.concatenate(hashes) if hashes else np.empty((0, 2), np.uint64))
@@ -165,10 +165,10 @@ def _add_passages(
 
 
 def first_places(hashes: np.ndarray) -> np.ndarray:
-    """Where each row of ``(n, 2)`` stands for the first time: ``(n,)`` bool.
+    """Mark the first occurrence of each row of ``(n, 2)``: ``(n,)`` bool.
 
-    All 128 bits count. Two texts that share the 64 bits of their id would both be kept, and refused by the collection's index
-    (one chance in 400,000 for ten million passages) rather than one of them lost.
+    All 128 bits count. Two texts that share the 64 bits of their id would both be kept and refused by the collection's index
+    (one chance in 400,000 for ten million passages), so that neither is lost.
     """
     order = np.lexsort((hashes[:, 1], hashes[:, 0]))  # stable
     ordered = hashes[order]
@@ -181,7 +181,7 @@ def first_places(hashes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A block, and which of its passages stand there for the first time: ``(passages,)`` bool."""
+    """A block, and a mask of its passages that occur for the first time: ``(passages,)`` bool."""
 
     block: RowBlock
     first: np.ndarray

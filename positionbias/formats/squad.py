@@ -1,11 +1,11 @@
 """SQuAD v1.1 and v2.0 (Rajpurkar et al. 2016, 2018): JSON files in, a Collection out, and back.
 
 Each paragraph of every file is a passage: no de-duplication, and paragraphs without an answerable question stay.
-Unanswerable questions are dropped and counted. Several annotators' spans for one question stand once per distinct span.
-An id is a hash of the article's number, the paragraph's number and the text: it says nothing about relevance [decision].
+Unanswerable questions are dropped and counted. Repeated spans of several annotators are kept once.
+An id is a hash of the article's number, the paragraph's number and the text, independent of relevance [decision].
 
-``manifest.content["source"]`` lists every file's articles with their numbers of paragraphs, in the order in which passages
-are stored. Whatever rewrites the passages one for one, in order, copies it, and ``write_squad`` finds each title there.
+``manifest.content["source"]`` lists every file's articles with their numbers of paragraphs, in the stored order of passages.
+Steps that rewrite the passages one for one, in order, copy it, so that ``write_squad`` finds each title.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FILE_OF_ROLE = {"train": "train", "test": "dev"}
 
 @dataclass(slots=True)
 class _Import:
-    """What gathers while passages stream to disk: records by split, where each id stood, the source's articles."""
+    """Records by split, the file of each id, and the source's articles, gathered while passages stream to disk."""
 
     queries: dict[str, list[Query]] = field(default_factory=lambda: {"train": [], "test": []})
     qrels: dict[str, list[Qrel]] = field(default_factory=lambda: {"train": [], "test": []})
@@ -49,7 +49,7 @@ class _Import:
     article_of: dict[str, str] = field(default_factory=dict)  # the number of each training question's article
 
     def file(self, role: str, path: Path) -> Iterator[Passage]:
-        """The passages of one file; its questions are kept in passing."""
+        """Yield the passages of one file, and keep its questions."""
         squad = read_squad(path)
         counts = {"paragraphs": 0, "questions": 0, "unanswerable": 0, "repeated_spans": squad.repeated_spans}
         for article in squad.articles:
@@ -88,7 +88,7 @@ class _Import:
             self.answers[role].extend(found)
 
     def draw_validation(self, count: int, seed: int, by: HoldOut) -> HeldOut:
-        """Take about ``count`` questions out of training, in whole articles or whole passages where it is not by query."""
+        """Move about ``count`` questions out of training, in whole articles or passages unless drawn by query."""
         groupings: dict[HoldOut, Mapping[str, str]] = {HoldOut.QUERY: {}}
         if by != HoldOut.QUERY:
             groupings = {HoldOut.ARTICLE: self.article_of, HoldOut.PASSAGE: sharing_passages(self.qrels["train"])}
@@ -110,13 +110,13 @@ def import_squad(
     seed: int = 1,
     overwrite: bool = False,
 ) -> Collection:
-    """Make a collection of SQuAD files; ``validation`` questions are drawn from training and taken out of it.
+    """Make a collection from SQuAD files, moving ``validation`` questions out of training.
 
-    They are those of whole articles where these come within a tenth of ``validation``, else of whole passages; with
+    They are drawn by whole articles if these come within a tenth of ``validation``, else by whole passages; with
     ``validation_by`` "query" they are drawn one by one, and other questions of their passages stay in training.
 
     Raises:
-        InputError: as ``read_squad``, and a question id that stands in two files.
+        InputError: as ``read_squad``; also a question id in two files.
         SettingError: ``validation`` is negative, or leaves no training question.
     """
     check_validation(validation)
@@ -154,7 +154,7 @@ def import_squad(
 
 
 class Written(NamedTuple):
-    """What ``write_squad`` wrote; ``left_out`` counts questions none of whose answers has a place in its passage."""
+    """Counts of what ``write_squad`` wrote; ``left_out`` counts questions without an answer located in its passage."""
 
     articles: int
     paragraphs: int
@@ -165,13 +165,13 @@ class Written(NamedTuple):
 def write_squad(
     collection: Collection, path: Path | str, splits: Sequence[str], *, version: str = "1.1", overwrite: bool = False
 ) -> Written:
-    """Write a collection that came from SQuAD as one SQuAD file: every paragraph of the splits' source files.
+    """Write a collection made from SQuAD as one SQuAD file: every paragraph of the splits' source files.
 
-    ``train`` and ``validation`` came from the training files, ``test`` from the test file. After a rotation the moved offsets
-    stand; a question whose every span was cut has no answer left, is left out and counted (SQuAD has no form for it).
+    ``train`` and ``validation`` came from the training files, ``test`` from the test file. After a rotation the offsets are the
+    moved ones; a question whose spans were all cut is left out and counted (SQuAD has no form for it).
 
     Raises:
-        InputError: the collection did not come from SQuAD, or has no such split.
+        InputError: the collection was not made from SQuAD, or has no such split.
         SettingError: another version than 1.1 or 2.0.
     """
     if version not in VERSIONS:
@@ -196,10 +196,10 @@ def write_squad(
 def write_squad_release(
     collection: Collection, folder: Path | str, splits: Sequence[str], *, version: str = "1.1", overwrite: bool = False
 ) -> Written:
-    """Write ``train-vVERSION.json`` (train and validation) and ``dev-vVERSION.json`` (test), as the splits need them; counts of both together.
+    """Write ``train-vVERSION.json`` (train and validation) and ``dev-vVERSION.json`` (test) as needed; return their total counts.
 
     Raises:
-        InputError: as ``write_squad``, and a split that came from neither file.
+        InputError: as ``write_squad``; also a split from neither file.
         SettingError: as ``write_squad``.
     """
     by_role: dict[str, list[str]] = {}
@@ -225,7 +225,7 @@ def write_squad_release(
 def _articles(
     collection: Collection, roles: set[str], questions: Mapping[str, list[Question]], counts: dict[str, int]
 ) -> Iterator[Article]:
-    """The articles of these roles, one at a time, from the passages in stored order; ``counts`` grows in passing."""
+    """Stream the articles of these roles from the passages in stored order, adding to ``counts``."""
     stored = collection.passages()
     for item in collection.manifest.content["source"]["files"]:
         for title, count in item["articles"]:
@@ -239,7 +239,7 @@ def _articles(
 
 
 def _questions_by_passage(collection: Collection, splits: Sequence[str]) -> tuple[dict[str, list[Question]], int]:
-    """Questions under the passage that answers them, and how many have no place in one."""
+    """Return questions by the passage that answers them, and the number without a located answer."""
     by_passage: dict[str, list[Question]] = {}
     left_out = 0
     for split in splits:

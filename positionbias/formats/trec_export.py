@@ -1,4 +1,4 @@
-"""A collection as TREC files: documents in SGML, topics in the title / desc / narr form, qrels."""
+"""Export a collection as TREC files: documents in SGML, topics in the title / desc / narr form, qrels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PRINTED = {"description": "Description:", "narrative": "Narrative:"}
 
 
 class Written(NamedTuple):
-    """What ``write_trec`` wrote; ``answers_left_out`` counts what the form has no place for."""
+    """Counts of what ``write_trec`` wrote; ``answers_left_out`` counts answers, which the format cannot express."""
 
     documents: int
     queries: int
@@ -42,12 +42,12 @@ def write_trec(
     overwrite: bool = False,
     map_shards: MapShards = map,
 ) -> Written:
-    """Write ``docs/NNNNN.sgml`` (one file a shard), ``topics.SPLIT.txt`` and ``qrels.SPLIT.txt``; ``import trec`` gives the same back.
+    """Write ``docs/NNNNN.sgml`` (one file a shard), ``topics.SPLIT.txt`` and ``qrels.SPLIT.txt``; ``import trec`` reads them back.
 
-    Fields beyond description and narrative stand in elements of their own names, each on one line, which other readers pass over.
+    Fields beyond description and narrative become elements of their own names, each on one line, which other readers skip.
 
     Raises:
-        InputError: no such split; an id with white space (the passage or query is named), or a field whose name is no element's.
+        InputError: no such split; an id with white space (the passage or query is named), or a field whose name is not an element's.
     """
     counts = {"documents": 0, "queries": 0, "qrels": 0, "answers_left_out": 0}
     with atomic_folder(folder, overwrite=overwrite) as partial_folder:
@@ -118,7 +118,7 @@ def _topic(query: Query, place: Path) -> str:
 
 
 def _element(name: str, value: str) -> list[str]:
-    """The lines of one element; a value that starts like a label has its first letter written as a reference."""
+    """Return the lines of one element; the first character of a value that starts like a label is written as a reference."""
     text = escape(value)
     tag, label = _TAGS.get(name, name), _PRINTED.get(name)
     if label is None and name in LABEL and LABEL[name].match(value):

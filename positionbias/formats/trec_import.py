@@ -1,4 +1,4 @@
-"""TREC documents, topics and qrels as a collection."""
+"""Import TREC documents, topics and qrels as a collection."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NOTES = {
 
 
 def split_and_name(given: str, *, default: str = "test") -> tuple[str, str]:
-    """``SPLIT=NAME`` in its two parts; without a split, and for a file whose own name holds the "=", the default.
+    """Split ``SPLIT=NAME``; the default applies without a split, or if the "=" belongs to an existing file's name.
 
     >>> split_and_name("train=topics.txt"), split_and_name("topics.txt")
     (('train', 'topics.txt'), ('test', 'topics.txt'))
@@ -115,7 +115,7 @@ def _make_shard(reading: Reading, bundle: Bundle, path: Path) -> Mapping[str, An
 
 
 def _splits(topics: SplitFiles, qrels: SplitFiles) -> dict[str, tuple[list[Query], list[Qrel]]]:
-    """Queries and judgements by split, in the order in which the splits were named."""
+    """Return queries and judgements by split, in the order in which the splits were named."""
     files: dict[str, tuple[list[Path | str], list[Path | str]]] = {}
     for position, given in enumerate((topics, qrels)):
         for split, path in given:

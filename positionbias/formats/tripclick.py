@@ -10,7 +10,7 @@
     logs/YYYY-MM-DD.json                                              the click log
 
 Names are those of the release's page (https://tripdatabase.github.io/tripclick) and of ir_datasets' reader. Any subset is enough, packed or not, in
-any folders. The judgements of the test queries are not published; where there are files of that name, they are read.
+any folders. The judgements of the test queries are not published; files of that name are read if present.
 
 [decision] Splits: ``train`` is the training queries of head, torso and tail together, as the paper trains on them; ``head_validation``,
 ``torso_validation``, ``tail_validation`` and ``head_test``, ``torso_test``, ``tail_test`` stay apart, as they are measured apart. All are judged by
@@ -50,7 +50,7 @@ __all__ = ["ABSENT", "DCTR", "GROUPS", "import_tripclick", "kind_of", "role_of"]
 
 GROUPS = ("head", "torso", "tail")
 DCTR = "dctr"
-ABSENT = "absent_judgements.tsv"  # split, judgement set, query id, passage id, grade
+ABSENT = "absent_judgements.tsv"  # columns: split, judgement set, query id, passage id, grade
 _PARTS = {"train": "train", "val": "validation", "test": "test"}
 _TSV, _TAGGED = "docs", "docs_grp"
 _THE_SAME = {_TAGGED: "docs_grp_*.txt hold the same", _TSV: "docs.tsv holds the same"}
@@ -71,7 +71,7 @@ LICENCE = (
 
 
 def role_of(name: str) -> str | None:
-    """The role of a file: its name without its ending, or None for a name that the release does not have.
+    """Return a file's role: its name without suffix, or None if the release has no such file.
 
     >>> role_of("topics.head.val.txt"), role_of("allarticles.txt")
     ('topics.head.val', None)
@@ -80,7 +80,7 @@ def role_of(name: str) -> str | None:
 
 
 def kind_of(role: str) -> str | None:
-    """collection, queries, qrels, runs, triples or logs; None for what is none of these."""
+    """Return collection, queries, qrels, runs, triples or logs; else None."""
     return next(
         (kind for kind, form in _ROLES for end in ("txt", "tsv", "json") if (m := form.fullmatch(f"{role}.{end}")) and m[1] == role),
         None,
@@ -88,12 +88,12 @@ def kind_of(role: str) -> str | None:
 
 
 def _form(role: str) -> str:
-    """Which of the two forms documents of this role have."""
+    """Return the form of documents of this role."""
     return _TSV if role == _TSV else _TAGGED
 
 
 def _query_texts(lines: Iterable[tuple[int, str]], place: str) -> dict[str, str]:
-    """Query texts by id, of a file in either form."""
+    """Read query texts by id from a file in either form."""
     stream = iter(lines)
     first = next(stream, (1, ""))
     if first[1].removeprefix("\ufeff").startswith("<"):
@@ -128,12 +128,12 @@ class _Import(ReleaseImport):
     def __init__(self, places: Sequence[Path | str], **more: Any) -> None:
         super().__init__(
             sorted(places, key=lambda place: (Path(place).name, str(place))), **more
-        )  # their order decides nothing
+        )  # their order does not matter
         self.held = Held(_query_texts)
         self.clicked = ClickedRanks()
         self.counts = {"documents": 0, "empty": 0}
         forms = {_form(role) for role in self.release.files if kind_of(role) == "collection"}
-        self.documents = _TAGGED if _TAGGED in forms else _TSV if forms else ""  # the form that is read; "": none was met yet
+        self.documents = _TAGGED if _TAGGED in forms else _TSV if forms else ""  # the form read; "" until one is found
         if _TAGGED in forms:
             self.release.leave_out(_TSV, _THE_SAME[_TAGGED])
 
@@ -216,7 +216,7 @@ def _make_shard(documents_of: Callable[[Block], Iterable[Passage]], block: Block
 
 
 def _absent_lines(collection: Collection) -> Iterator[str]:
-    """A line for each judgement of a document that is not there."""
+    """Yield a line for each judgement of an absent document."""
     for split in collection.manifest.content.get("absent", ()):
         for name in (None, *collection.qrels_names(split)):
             qrels = collection.qrels(split, name)
