@@ -1,6 +1,6 @@
-"""The kinds of model there are, a record each: whoever adds one adds its shape, its module and its record here.
+"""The kinds of model, one record each; a new kind needs a shape, a module and a record here.
 
-A kind's module, which imports torch, is imported when its class is asked for.
+A kind's module, which imports torch, is imported on demand.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ Beginning = Literal["words", "n-graphs", "encoder"]
 class Kind(NamedTuple):
     """A kind of model.
 
-    ``module`` and ``model`` say where its class is. ``beginning`` is what a new model is made from: a
-    collection's words and vectors of theirs, its words' n-graphs, or an encoder, by default ``encoder``, of the ``sources`` that its option names. ``learning_rate`` is that of its body. ``about`` is the
-    help of its training command.
+    ``module`` and ``model`` locate its class. ``beginning`` is what a new model is made from: a collection's words and
+    their vectors, its words' n-graphs, or an encoder, by default ``encoder``, of the ``sources`` that its option names.
+    ``learning_rate`` is that of its body. ``about`` is the help of its training command.
     """
 
     module: str
@@ -62,8 +62,8 @@ class Kind(NamedTuple):
 
 
 _BERT = "distilbert-base-uncased"  # the papers'
-# rates: TK's and those over BERT are of the position-bias paper (§3); monoT5's paper has 1e-3, with Adafactor: that is much for Adam [decision];
-# KNRM's, ConvKNRM's and PACRR's are of their authors (Adam); Duet's paper has plain gradient descent, so its rate is theirs [decision]
+# rates: TK's and those over BERT are from the position-bias paper (§3); monoT5's paper has 1e-3 with Adafactor, too high for Adam [decision];
+# KNRM's, ConvKNRM's and PACRR's are their authors' (Adam); Duet's paper has plain gradient descent, so its rate is theirs [decision]
 KINDS = {
     "tk": Kind(
         "tk",
@@ -169,7 +169,7 @@ def kind_named(name: str) -> Kind:
 
 
 def learning_rates() -> dict[float, list[str]]:
-    """Return the kinds by their learning rate."""
+    """Return the kinds by learning rate."""
     rates: dict[float, list[str]] = {}
     for name, kind in KINDS.items():
         rates.setdefault(kind.learning_rate, []).append(name)
@@ -197,25 +197,25 @@ def config_class(kind: str) -> Any:
 
 
 def model_over(kind: str, shape: Any, name: str) -> Ranker:
-    """A new model of a kind that begins with pretrained weights: those of an encoder or T5 (a folder, a hub id, ``minilm``).
+    """Make a new model of a kind over pretrained weights of an encoder or T5 (a folder, a hub id, ``minilm``).
 
     Raises:
-        InputError: these cannot be used.
-        SettingError: the shape asks for more than they have.
+        InputError: the weights cannot be used.
+        SettingError: the shape needs more than they have.
     """
     return model_class(kind).over(shape, name)  # type: ignore[attr-defined,no-any-return]
 
 
 def begins_with(kind: str) -> Beginning:
-    """Return what a new model of a kind is made from; an unknown kind's is an encoder."""
+    """Return what a new model of a kind is made from; an encoder for unknown kinds."""
     return KINDS[kind].beginning if kind in KINDS else "encoder"
 
 
 def has_term_vectors(kind: str) -> bool:
-    """Whether models of a kind are a ``TermEncoder``."""
+    """Return True if models of a kind are a ``TermEncoder``."""
     return kind in KINDS and hasattr(model_class(kind), "term_vectors")
 
 
 def scores_log_probabilities(kind: str, shape: Any = None) -> bool:
-    """Whether a model scores by the log-probability of "relevant"; ``shape`` None is the kind's own."""
+    """Return True if a model scores by the log-probability of "relevant"; ``shape`` None is the kind's default."""
     return bool(getattr(config_class(kind)() if shape is None else shape, "log_probabilities", False))

@@ -1,4 +1,4 @@
-"""The shapes of our models: what a checkpoint is made with, beside its weights. No torch is needed to read, check or ask for one."""
+"""The shapes of our models, stored in checkpoints beside the weights. Reading and checking them needs no torch."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ Similarity = Literal["dot", "cosine"]
 
 
 class _Shape:
-    """Every field is checked when a shape is made.
+    """A shape whose fields are checked when it is made.
 
     Raises:
-        SettingError: a field is outside its range, by its flag.
+        SettingError: a field is outside its range; the message names its flag.
     """
 
     __slots__ = ()
@@ -54,7 +54,7 @@ def _size(default: int, help: str) -> Any:
 
 
 def _sigma(default: float, help: str) -> Any:
-    # the square of a narrower one divides to more than float32 holds
+    # dividing by the square of a narrower one overflows float32
     return setting(default, help, least=1e-6, wanted="a number from 1e-6", do="the paper's are 0.1 and 0.001")
 
 
@@ -69,8 +69,8 @@ class TKConfig(_Shape):
     """TK's shape.
 
     ``positions``: ``sinusoid`` (the paper), ``none``, or ``relative`` (Shaw et al. 2018, up to ``relative_distance`` words apart;
-    16 as there). ``passage_start``, where a passage's positions begin, is the sinusoid's. ``embedding_deviation`` is used where no
-    word vectors are given [decision].
+    16 as there). ``passage_start``, the first position of a passage, is for ``sinusoid``. ``embedding_deviation`` is used without
+    given word vectors [decision].
     """
 
     dimension: int = _size(300, _WIDTH)
@@ -102,7 +102,7 @@ class TKConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class KNRMConfig(_Shape):
-    """KNRM's shape (the paper's §4.4): 11 kernels, the first at a cosine of 1 and so narrow that only the same word meets it."""
+    """KNRM's shape (the paper's §4.4): 11 kernels, the first at a cosine of 1 and so narrow that only the same word matches."""
 
     dimension: int = _size(300, _WIDTH)
     kernels: int = setting(11, _KERNELS, least=3)
@@ -130,9 +130,9 @@ class ConvKNRMConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class DuetConfig(_Shape):
-    """Duet's shape; the paper's (§2.3, Figure 4), but for passages of 200 words where it has documents of 1,000.
+    """Duet's shape: the paper's (§2.3, Figure 4), except for passages of 200 words instead of documents of 1,000.
 
-    ``window``: words that a filter of the distributed model sees; ``pooling_window``: places over which a passage's are pooled.
+    ``window``: words that a filter of the distributed model reads; ``pooling_window``: places that are pooled together in a passage.
     """
 
     filters: int = _size(300, "Filters, and width of every layer.")
@@ -156,16 +156,16 @@ class DuetConfig(_Shape):
 
     @property
     def windows(self) -> int:
-        """Windows over which a passage is pooled."""
+        """The number of pooling windows of a passage."""
         return self.passage_length - self.window + 1 - self.pooling_window + 1
 
 
 @dataclass(frozen=True, slots=True)
 class PACRRConfig(_Shape):
-    """PACRR's shape, with the names of the paper's symbols: ``query_length`` l_q, ``passage_length`` l_d (its "firstk": what stands
-    behind it is not read; the paper's documents have 800), ``longest_window`` l_g, ``filters`` n_f, ``strongest`` n_s.
+    """PACRR's shape, with the paper's symbols: ``query_length`` l_q, ``passage_length`` l_d (its "firstk": later words are not
+    read; the paper's documents have 800), ``longest_window`` l_g, ``filters`` n_f, ``strongest`` n_s.
 
-    ``learn_words``: the paper's word vectors stay as they are given.
+    ``learn_words``: the paper's word vectors are not learned.
     """
 
     dimension: int = _size(300, _WIDTH)
@@ -180,7 +180,7 @@ class PACRRConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class BertCatConfig(_Shape):
-    """BERT_CAT's shape. ``pair_length`` counts special tokens; a longer pair loses from its longer text first.
+    """BERT_CAT's shape. ``pair_length`` counts special tokens; the longer text of a pair is cut first.
 
     ``head`` is ``linear`` (the paper's); ``relevance``, two logits, not relevant and relevant, whose score is the log-probability of
     relevant (monoBERT, Nogueira et al. 2019); or ``transformers``: the head of a loaded sequence classifier with one label.
@@ -191,7 +191,7 @@ class BertCatConfig(_Shape):
 
     @property
     def log_probabilities(self) -> bool:
-        """Whether scores are log-probabilities of "relevant"."""
+        """True if scores are log-probabilities of "relevant"."""
         return self.head == "relevance"
 
 
@@ -199,7 +199,7 @@ class BertCatConfig(_Shape):
 class BertDotConfig(_Shape):
     """BERT_DOT's shape. Lengths count special tokens. The paper's vector is the raw [CLS], not normalised.
 
-    Prompts stand before each text, as some published bi-encoders were trained to read it.
+    Prompts precede each text, as some published bi-encoders expect.
     """
 
     query_length: int = _size(30, "Word pieces read of a query.")
@@ -215,8 +215,8 @@ class ColBERTConfig(_Shape):
     """ColBERT's shape. Lengths count special tokens, which are terms like any other.
 
     ``dimension`` 768 is the reference's; the original ColBERT has 128. ``similarity`` ``dot`` compares the vectors as they are, from a
-    linear layer with a bias [reference]; ``cosine`` compares unit vectors, from a layer without one (the original's). The original's
-    markers, its [MASK] tokens behind a query and its leaving out of punctuation are not here, as they are not in the reference.
+    linear layer with a bias [reference]; ``cosine`` compares unit vectors, from a layer without one (the original's). As in the
+    reference, there are none of the original's markers, [MASK] tokens after a query and removal of punctuation.
     """
 
     dimension: int = _size(768, "Width of a term's vector; the original has 128.")
@@ -231,7 +231,7 @@ class ColBERTConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class MonoT5Config(_Shape):
-    """monoT5's shape. ``pair_length`` counts all tokens; of a longer pair the passage is cut."""
+    """monoT5's shape. ``pair_length`` counts all tokens; the passage of a longer pair is cut."""
 
     pair_length: int = _size(512, "Word pieces read of a query and a passage.")
 
