@@ -1,4 +1,4 @@
-"""The engine that a command was asked for, as one function that maps over shards."""
+"""Choose a command's engine, as one function that maps over shards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Where shards are worked on; what is made is the same everywhere.
+    """The place where shards are processed; the output does not depend on it.
 
     Raises:
         SettingError: an unknown engine, or fewer than one worker.
@@ -42,11 +42,11 @@ class Engine:
         check_settings(self)
 
     def open(self) -> AbstractContextManager[MapShards]:
-        """Give the engine's ``map_shards``, as ``open_engine``."""
+        """Yield the engine's ``map_shards``, as ``open_engine``."""
         return open_engine(self.engine, self.workers, self.address)
 
     def write(self, work: Callable[..., Made], *, overwrite: bool) -> Made:
-        """Call a function that writes an artefact shard by shard with this engine, and return what it made."""
+        """Call a function that writes an artefact by shards with this engine, and return its result."""
         with self.open() as map_shards:
             return work(map_shards=map_shards, overwrite=overwrite, provenance=self.host)
 
@@ -61,11 +61,11 @@ Workers = Annotated[int, settings_of(Engine)["workers"]]
 
 @contextmanager
 def open_engine(engine: str = "local", workers: int = 1, address: str | None = None) -> Iterator[MapShards]:
-    """Give the ``map_shards`` of an engine; its output is the same for every engine and any number of workers.
+    """Yield the ``map_shards`` of an engine, whose output is the same for every engine and number of workers.
 
     Raises:
         SettingError: an unknown engine, fewer than one worker, an address without Ray, or one where no cluster answers.
-        DependencyError: Ray is wanted and not installed.
+        DependencyError: Ray is requested but not installed.
     """
     if engine not in ENGINES:
         raise SettingError(f"--engine: wanted one of {', '.join(ENGINES)}; found {engine!r}")
