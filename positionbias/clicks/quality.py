@@ -1,4 +1,4 @@
-"""What a training set of clicks is like, as Results: which queries got how many negatives, what is double, what was judged, lengths, clicked ranks."""
+"""A description of a training set of clicks, as Results: negatives by query, duplicates, judged negatives, lengths, clicked ranks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SAMPLE = 10_000  # the first triples of a shuffled set are a sample of it
 
 
 def look(groups: Groups, collection: Collection, split: str, sample: int = SAMPLE) -> SampledTriples:
-    """Of the first triples of a set: lengths in white-space words, equal texts, and negatives that any judgement set of the split calls relevant."""
+    """Describe the first triples of a set: lengths in white-space words, equal texts, and negatives that any judgement set of the split calls relevant."""
     first = list(islice(groups, sample))
     texts = iter(collection.texts([passage_id for group in first for passage_id in group.passage_ids[:2]]))
     pairs = [(next(texts), next(texts)) for _ in first]
@@ -57,7 +57,7 @@ def _words(texts: Sequence[str]) -> Words:
 
 
 def triple_figures(counts: ClickCounts, asked: int) -> TripleFigures:
-    """The counts of a draw of ``asked`` negatives a positive, with shares of the split's queries with a positive."""
+    """Return the counts of a draw of ``asked`` negatives a positive, with shares of the split's queries with a positive."""
     return TripleFigures(
         **msgspec.structs.asdict(counts),
         asked=asked,
@@ -72,7 +72,7 @@ def triple_figures(counts: ClickCounts, asked: int) -> TripleFigures:
 def quality_results(
     collection: Collection, split: str, system: str, seed: int, figures: TripleFigures, looked: SampledTriples
 ) -> list[Result]:
-    """The counts, the lengths and, where the collection's source has a click log, the ranks that were clicked."""
+    """Return the counts, the lengths and, where the collection's source has a click log, the clicked ranks."""
     made = collection.name, split, system, seed
     results = [
         Result(TRIPLES, *made, figures.share_all, None, figures.triples, figures),

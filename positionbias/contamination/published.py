@@ -1,7 +1,7 @@
-"""Every figure that the paper on contaminated distillation prints, Tables 1 and 2, each with its place, to stand beside ours.
+"""Every figure of the paper on contaminated distillation, Tables 1 and 2, with its place, for comparison with ours.
 
-A target is the paper's where its split has one of three names, in a merged collection behind a prefix; no other is given a figure.
-The marks of significance are not among the figures.
+Only a target whose split has one of three names, in a merged collection after a prefix, has figures.
+Marks of significance are left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TARGETS = {
     "dl19": "Deep Learning 2019",
     "dl20": "Deep Learning 2020",
     "covid": "TREC COVID",
-}  # a split's name → as Table 1 writes it
+}  # a split's name → its name in Table 1
 PRETRAINED = {"bert_cat": "ELECTRA", "bert_dot": "BERT"}
 
 _MEASURES = {"nDCG@10": "nDCG@10", "MAP": "AP(rel=2)", "R@100": "R(rel=2)@100"}
@@ -56,7 +56,7 @@ _COLUMNS_2 = dict(zip(TARGETS.values(), ("DL2019", "DL2020", "COVID"), strict=Tr
 
 
 def target_of(split: str) -> str | None:
-    """Which of the paper's test collections a split is by its name, in a merged collection behind a prefix; None for any other.
+    """Return the paper's test collection by a split's name, in a merged collection after a prefix; None for any other.
 
     >>> target_of("msm.dl19"), target_of("validation")
     ('Deep Learning 2019', None)
@@ -65,7 +65,7 @@ def target_of(split: str) -> str | None:
 
 
 def _facts(role: str, model: str, loss: str, source: str) -> Facts:
-    """Of a whole test collection where there is a source."""
+    """The facts of a cell; with a source, of a whole test collection."""
     return Facts(model=model, role=role, loss=loss, source=source, share=1.0 if source else None)
 
 

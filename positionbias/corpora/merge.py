@@ -1,8 +1,8 @@
-"""Several collections as one, with every id under its collection's prefix: ``A:17`` is what collection A calls ``17``.
+"""Several collections merged into one, with every id under its collection's prefix: ``A:17`` is ``17`` of collection A.
 
-Splits of one name become one split, and so do their judgement sets of one name [decision]: training across corpora wants one train
-split, and the prefix tells the parts apart. Or splits stay ``apart``, A's split train as A.train: training on one corpus and testing on
-another wants these. Nothing is de-duplicated. Runs and training groups that lie beside a collection are not carried.
+Splits of one name become one split, as do their judgement sets of one name [decision]: training across corpora needs one train
+split, and the prefix identifies the parts. Or splits stay ``apart``, A's split train as A.train, for training on one corpus and testing on
+another. Nothing is de-duplicated. Runs and training groups beside a collection are not copied.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def merge(
                 *dict.fromkeys(note for collection in collections.values() for note in collection.manifest.notes),
             ),
             content={"merged": merged},
-            allow_absent=True,  # what a collection judges without holding it, this one does too
+            allow_absent=True,  # judged passages missing in a collection are missing here too
             **(provenance or {}),
         )
     return Collection(out)
@@ -107,7 +107,7 @@ def _copy(source: _Source, target: Path) -> Mapping[str, Any]:
 
 
 def under(prefix: str, item: str) -> str:
-    """An id as the merged collection has it.
+    """Return the id in the merged collection.
 
     >>> under("A", "17")
     'A:17'
@@ -116,7 +116,7 @@ def under(prefix: str, item: str) -> str:
 
 
 def _splits(collections: Mapping[str, Collection], apart: bool) -> dict[str, tuple[str, dict[str, Collection]]]:
-    """The splits to write by name: each the split of that name of some collections."""
+    """The splits to write, by name: each merges that split of some collections."""
     if apart:
         return {f"{prefix}.{split}": (split, {prefix: c}) for prefix, c in collections.items() for split in c.splits}
     names = dict.fromkeys(split for collection in collections.values() for split in collection.splits)
@@ -149,7 +149,7 @@ def _joined_qrels(split: str, name: str | None, collections: Mapping[str, Collec
 
 
 def _licences(collections: Mapping[str, Collection]) -> str:
-    """Each licence notice once, with the prefixes that it holds for."""
+    """Each licence notice once, with the prefixes of its collections."""
     holders: dict[str, list[str]] = {}
     for prefix, collection in collections.items():
         holders.setdefault(collection.manifest.licence or "not stated", []).append(prefix)

@@ -1,7 +1,7 @@
-"""Whether a model remembers what leaked into its training: ranks and scores of leaked passages, with and without (leakage paper, Tables 6–8).
+"""Memorisation of leaked passages: their ranks and scores by models trained with and without them (leakage paper, Tables 6–8).
 
-A leaked passage stands in the ranking of the test query that it leaked for, among the candidates that the model re-ranks. One that was not
-retrieved is put where its score belongs, so that its rank is at most the candidates' number + 1.
+A leaked passage is ranked for the test query that it leaked for, among the candidates that the model re-ranks. One that was not
+retrieved is inserted by its score, so its rank is at most the number of candidates + 1.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class LeakedPair(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Of leaked passages the ranks and the scores, ``(passages,)`` each."""
+    """Ranks and scores of leaked passages, ``(passages,)`` each."""
 
     ranks: np.ndarray
     scores: np.ndarray
 
 
 def with_leaked(candidates: Run, passages: Sequence[tuple[str, str]], *, name: str) -> Run:
-    """The candidates and, below them, those of the (query, passage) pairs that were not retrieved: what a model has to score.
+    """Append the (query, passage) pairs that were not retrieved to the candidates, for a model to score.
 
     Raises:
         InputError: a query without candidates.
@@ -52,7 +52,7 @@ def with_leaked(candidates: Run, passages: Sequence[tuple[str, str]], *, name: s
     for query_id, passage_id in passages:
         if query_id not in candidates:
             raise InputError(
-                f"run {candidates.name!r}: wanted candidates of each query that something leaked for; found none of {query_id!r}; "
+                f"run {candidates.name!r}: wanted candidates of each query with leaked passages; found none for {query_id!r}; "
                 "retrieve them for the whole split"
             )
         more.setdefault(query_id, {})[passage_id] = None
@@ -70,8 +70,8 @@ def _extended(ranking: Ranking, more: dict[str, None]) -> tuple[str, list[str], 
 def leaked_places(scored: Run, candidates: Run, passages: Sequence[tuple[str, str]]) -> Places:
     """Rank and score of each (query, passage) pair; ``scored`` holds a model's scores of ``with_leaked``.
 
-    The rank is 1 + the number of other candidates that stand above the passage in ``scored``: by float32 score, equal ones by id
-    descending (``core.run``). Leaked passages that were not retrieved do not count among each other.
+    The rank is 1 + the number of other candidates above the passage in ``scored``: by float32 score, equal ones by id
+    descending (``core.run``). Leaked passages that were not retrieved do not count in each other's ranks.
 
     Raises:
         InputError: a passage that was not scored.
@@ -91,7 +91,7 @@ def leaked_places(scored: Run, candidates: Run, passages: Sequence[tuple[str, st
 
 
 def _ranked(scored: Run, candidates: Run, query_id: str) -> dict[str, tuple[int, float]]:
-    """By passage its rank among the candidates, and its score."""
+    """Rank among the candidates, and score, by passage."""
     if query_id not in scored or query_id not in candidates:
         return {}
     retrieved = set(candidates[query_id].passage_ids)
@@ -111,8 +111,9 @@ def memorised(
     *,
     seed: int,
 ) -> tuple[Memory, Interval | None]:
-    """Tables 6 and 7: ranks, or scores, of leaked passages ``(repeats, passages)``, and the interval of the mean difference; each repeat is a
-    pair of models, trained alike but for the leakage.
+    """Compare ranks, or scores, of leaked passages ``(repeats, passages)``: their means, and the difference with its interval (Tables 6 and 7).
+
+    Each repeat is a pair of models trained alike but for the leakage.
 
     Deviations (n − 1) are over all values, as the size of the printed ones suggests [decision]; the interval is over
     ``clusters`` of queries, each query with all its passages, of the differences averaged over repeats.
@@ -133,8 +134,7 @@ def rank_offset(
     *,
     seed: int,
 ) -> tuple[Memory, Interval | None]:
-    """Table 8: by query the mean of (negative rank − positive rank) over its leaked pairs; with leakage, without, and the increase
-    with its interval.
+    """Compare rank offsets with and without leakage (Table 8): a query's mean of (negative rank − positive rank) over its leaked pairs.
 
     Each side is (ranks of the positives, ranks of the negatives), ``(repeats, pairs)``. Means are over queries ("macro-averaged"),
     deviations over queries and repeats [decision], the interval over clusters of queries.

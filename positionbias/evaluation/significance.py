@@ -1,8 +1,8 @@
-"""How sure a difference is: paired tests, effect size, clustered intervals, corrections for many tests.
+"""Significance of differences: paired tests, effect size, clustered intervals, corrections for many tests.
 
-The p of a comparison flips the signs of whole clusters of queries, two-sided: it knows what the interval beside it knows. Wilcoxon's and
-Student's p take queries one by one; with five questions a passage they reject too often (``benchmarks/clustered_tests.py``), so they stand
-beside it under their names, as papers print them, and nothing is concluded from them [decision].
+The p of a comparison flips the signs of whole clusters of queries, two-sided, as its interval is clustered. Wilcoxon's and
+Student's p ignore clusters; with five questions a passage they reject too often (``benchmarks/clustered_tests.py``). They are reported
+under their names, as papers print them, and no conclusion rests on them [decision].
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from positionbias.results.payloads import Comparison
 __all__ = ["BONFERRONI", "CORRECTIONS", "HOLM", "adjust", "clustered_p", "clusters_by_passage", "compare", "corrected"]
 
 HOLM, BONFERRONI = CORRECTIONS = ("holm", "bonferroni")
-# Values that differ by rounding alone must tie in the Wilcoxon ranks, and a difference of 1e-17 is none.
+# Values that differ by rounding alone must tie in the Wilcoxon ranks, and a difference of 1e-17 counts as 0.
 _DECIMALS = 12
 
 
@@ -31,7 +31,7 @@ def clusters_by_passage(qrels: Iterable[Qrel], *, level: int = 1) -> dict[str, s
     """Query id → its relevant passage, for queries that have exactly one; the others are clusters of their own.
 
     Questions about one passage succeed or fail together, so resampling them one by one makes intervals too narrow.
-    Queries with several relevant passages (TREC topics) are the unit that was drawn, and stay so (a decision of ours).
+    Queries with several relevant passages (TREC topics) remain the unit [decision].
     """
     relevant: dict[str, list[str]] = {}
     for qrel in qrels:

@@ -1,6 +1,6 @@
-"""Every figure that the leakage paper prints in Tables 1 to 8, each with its place, to stand beside ours.
+"""Every figure of the leakage paper's Tables 1 to 8, with its place, for comparison with ours.
 
-A target is the paper's where it has the topics of one of its three collections; no other is given a figure.
+Only a target with the topics of one of the paper's three collections has figures.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from positionbias.results.result import Facts
 
 __all__ = ["CELLS", "CONDITIONS", "PAPER", "TARGETS", "published_candidates", "published_review", "target_of"]
 
-TARGETS = ("Robust04", "Core 2017", "Core 2018")  # as Table 1 writes them
-CONDITIONS = {"no": "no leakage", "msm": "MSM leakage", "test": "test leakage"}  # kind of training set → what results say of it
+TARGETS = ("Robust04", "Core 2017", "Core 2018")  # the spelling of Table 1
+CONDITIONS = {"no": "no leakage", "msm": "MSM leakage", "test": "test leakage"}  # kind of training set → its name in results
 
 _MODELS = {"Duet": "duet", "KNRM": "knrm", "monoBERT": "bert_cat", "monoT5": "mono_t5", "PACRR": "pacrr"}
 _MEASURES = {"nDCG@10": "nDCG@10", "MFR": "MFR", "Prec@1": "P@1"}
@@ -115,7 +115,7 @@ PACRR    | 0.043 19.30 0.764 10.93 0.452 12.38 | 1.952 17.71 0.271 16.96 0.753 1
 
 
 def target_of(query_ids: Collection[str]) -> str | None:
-    """Which of the paper's collections has just these topics, in a merged collection behind a prefix; None for any other.
+    """Return the paper's collection with exactly these topics, which a merged collection may prefix; None for any other.
 
     >>> target_of(["301", "302"]) is None
     True
@@ -186,7 +186,7 @@ def _table_8() -> Iterator[PublishedCell]:
 def _with_deviation(
     table: int, target: str, measure: str, figures: list[float], place: str, facts: Facts
 ) -> Iterator[PublishedCell]:
-    """A mean, and the deviation that the paper sets beside it in small print."""
+    """Yield a mean, and the deviation that the paper prints beside it."""
     for name, where, figure in zip((measure, f"{measure} {DEVIATION}"), (place, f"{place}, deviation"), figures, strict=True):
         yield PublishedCell(table, target, name, figure, where, facts=facts)
 
@@ -210,7 +210,7 @@ def published_candidates(target: str) -> CandidateCounts:
 
 
 def published_review(target: str) -> tuple[PublishedReview, LabelCounts]:
-    """Return Table 2a of a target, and Table 2b, which is of all targets together."""
+    """Return Table 2a of a target, and Table 2b, of all targets together."""
     rows: dict[str, dict[str, int]] = {}
     for cell in CELLS:
         if (cell.table, cell.collection) == (2, target):

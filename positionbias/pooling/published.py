@@ -1,6 +1,6 @@
-"""Every figure that the paper on test collections prints, Tables 1 and 2, each with its place, to stand beside ours.
+"""Every figure of the paper on test collections, Tables 1 and 2, with its place, for comparison with ours.
 
-A task is the paper's where it has its 43 judged queries and documents named as its own are; no other is given a figure.
+Only a task with the paper's 43 judged queries, and documents named like the paper's, has figures.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DOCUMENTS, PASSAGES = "TREC DL 2019 documents", "TREC DL 2019 passages"
 KINDS = ("traditional", "neural")
 DEPTH = 10
 
-# the topics of the TREC 2019 Deep Learning Track that were judged, the same for both tasks
+# the judged topics of the TREC 2019 Deep Learning Track, the same for both tasks
 TOPICS = frozenset(
     (
         "19335 47923 87181 87452 104861 130510 131843 146187 148538 156493 168216 182539 183378 207786 264014 359349 405717 443396 451602 489204 "
@@ -59,7 +59,7 @@ CELLS: tuple[PublishedCell, ...] = tuple(_cells())
 
 
 def paper_task(qrels: Sequence[Qrel], kinds: Sequence[str], settings: PoolSettings) -> tuple[str, str]:
-    """Which of the paper's tasks this is, and ""; or "" and why it is none of them.
+    """Return (the paper's task, "") or ("", reason).
 
     Documents of the track are named D and a number, its passages by a number [decision]: both have the same topics.
     """

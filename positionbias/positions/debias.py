@@ -1,7 +1,7 @@
-"""A rotated collection from a collection: every passage rotated once (position-bias paper, §4.2), answers moved along.
+"""Rotate a collection: every passage once (position-bias paper, §4.2), answers moved along.
 
-The draw for a passage depends on (seed, passage id) alone [our decision], so the same text comes out of any
-order, sharding and number of workers. Queries and judgements are carried over as they are; ``positions.rewrite`` has what becomes of answers.
+The draw for a passage depends on (seed, passage id) alone [our decision], so any order, sharding and number
+of workers give the same text. Queries and judgements are copied; ``positions.rewrite`` says how answers change.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ def _rotate_batch(ids: list[str], texts: list[str], rotation: Rotation, counts: 
 
 
 def _turn(rotation: Rotation, passage: Passage) -> MoveSpan:
-    """Where the rotation puts a span of this passage."""
+    """Return the function that moves a span of this passage."""
     return partial(move_span, cut=rotation.cut(passage.text, passage.passage_id), length=len(passage.text))
 
 
 def rotation_of(collection: Collection) -> Rotation:
-    """The settings that a rotated collection was made with.
+    """Return the settings of a rotated collection.
 
     Raises:
         InputError: it was not made by ``debias``.
@@ -100,7 +100,7 @@ def rotation_of(collection: Collection) -> Rotation:
 
 
 def uncut_queries(original: Collection, rotated: Collection, split: str) -> set[str]:
-    """The queries of a split none of whose answer spans was cut.
+    """Return the queries of a split without a cut answer span.
 
     Raises:
         InputError: as ``queries_by_cut``.
@@ -109,9 +109,9 @@ def uncut_queries(original: Collection, rotated: Collection, split: str) -> set[
 
 
 def queries_by_cut(original: Collection, rotated: Collection, split: str) -> tuple[set[str], set[str]]:
-    """The queries of a split none of whose answer spans was cut, and those with one that was.
+    """Return the queries of a split without a cut answer span, and those with one.
 
-    A query none of whose answers can be found in its passages is in neither: nothing is known of it.
+    A query whose answers cannot be found in its passages is in neither.
 
     Raises:
         InputError: ``rotated`` was not made from ``original``.
@@ -135,7 +135,7 @@ def queries_by_cut(original: Collection, rotated: Collection, split: str) -> tup
 
 
 def rotation_result(collection: Collection) -> Result:
-    """What a rotation did, from the manifest; ``value`` is the share of passages that it changed.
+    """Return the counts of a rotation, from the manifest; ``value`` is the share of passages that it changed.
 
     Raises:
         InputError: as ``rotation_of``.

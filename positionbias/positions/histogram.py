@@ -1,7 +1,7 @@
-"""Where answers sit in their passages (position-bias paper, §4.1 and Figure 1), beside where unbiased ones would sit.
+"""Answer positions in passages (position-bias paper, §4.1 and Figure 1), compared with unbiased ones.
 
-The relative position of an answer is its first word / the passage's words, in [0, 1). What "unbiased" means is
-worked out in ``positionbias.positions.expectation``.
+The relative position of an answer is its first word / the passage's words, in [0, 1).
+``positionbias.positions.expectation`` defines "unbiased".
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MEASURE = "answer positions"
 
 
 def splits_with_answers(collection: Collection) -> list[str]:
-    """The splits that a histogram can be made of.
+    """Return the splits with answers.
 
     Raises:
         InputError: there is none.
@@ -48,14 +48,14 @@ def splits_with_answers(collection: Collection) -> list[str]:
 def position_histogram(
     collection: Collection, split: str, options: HistogramOptions | None = None, *, map_shards: MapShards = map
 ) -> Result:
-    """The histogram of a split's answer positions, shard by shard through ``map_shards``; ``value`` is the mean relative position.
+    """Return the histogram of a split's answer positions, shard by shard through ``map_shards``; ``value`` is the mean relative position.
 
     The outcomes count answers: found by the source's offsets or by matching, unmatched, empty, "No Answer Present.";
-    then spans that stood already for the same query (``repeated``), and answers that the rotation which made this
+    then repeated spans of the same query (``repeated``), and answers that the rotation of this
     collection had cut through (``cut``).
 
-    Each figure stands beside its expectation: the mean, the shares in the first tenth and fifth, and the total variation
-    ½ Σ |share − expected share| over the bins. Chance lifts the last above 0 even without bias: ``by_chance`` and
+    Each figure has its expectation: the mean, the shares in the first tenth and fifth, and the total variation
+    ½ Σ |share − expected share| over the bins. Chance raises the last above 0 even without bias: ``by_chance`` and
     ``by_chance_high`` are its mean and 95th percentile over draws in which every passage is rotated. Intervals resample
     passages, since questions share them.
 
@@ -149,9 +149,9 @@ def _variation_figure(sums: Sums, bins: int, method: str) -> dict[str, Any]:
     width = len(sums.total) // 2
     value = float(_total_variation(sums.total[:bins], sums.total[width : width + bins]))
     variations = _total_variation(sums.resampled[:, :bins], sums.resampled[:, width : width + bins])
-    # Resampling adds noise, and noise lifts a total variation: only the spread of the resamples is used, about the value.
+    # Resampling adds noise, which raises a total variation: only the spread of the resamples is used, about the value.
     low, high = (max(0.0, value + bound - float(variations.mean())) for bound in _quantiles(variations))
-    left = sums.chance.any(axis=1)  # a draw that cut through every answer says nothing
+    left = sums.chance.any(axis=1)  # a draw that cut through every answer does not count
     chance = _total_variation(sums.chance[left], sums.chance_expected[left])
     return {
         "value": value,

@@ -1,10 +1,10 @@
-"""A collection whose evidence stands where a density puts it: the one evidence sentence of a passage at a drawn place, the others in order.
+"""A collection with evidence placed by a density: the one evidence sentence of a passage at a drawn place, the others in order.
 
-``positions.evidence_sentences`` has which sentence and which questions that is; both are the same for every density, so that the arms of an
-experiment (one collection and seed, several densities) differ in the places alone. The place is the quantile, under the density, of a number
-that depends on (seed, passage id) alone [decision], so the same text comes out of any order, sharding and number of workers.
+``positions.evidence_sentences`` chooses the sentence and the questions; both are the same for every density, so the arms of an
+experiment (one collection and seed, several densities) differ only in the places. The place is the quantile, under the density, of a number
+that depends on (seed, passage id) alone [decision], so any order, sharding and number of workers give the same text.
 
-Sentences of a passage with evidence are joined by one space, also where the evidence stays where it was: all arms hold the same words [decision].
+Sentences of a passage with evidence are joined by one space, even where the evidence does not move: all arms hold the same words [decision].
 Passages without evidence keep their text. The collection has a table beside each split, ``placed/SPLIT.parquet``: a row a question and
 passage with its number of sentences, the evidence's sentence before and after (from 0), and its weight where distances are matched.
 """
@@ -57,7 +57,7 @@ class _Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Shard:
-    """A shard, its rows whose evidence is placed, rising, and how, ``(rows,)`` int64 each."""
+    """A shard, its rows with placed evidence, rising, and their moves, ``(rows,)`` int64 each."""
 
     path: Path
     rows: np.ndarray
@@ -85,7 +85,7 @@ def place(
         InputError: no question can be kept, an answer lies outside its passage, or the collection cannot be read.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
-    refuse_existing(out, overwrite=overwrite)  # before all answers are looked for
+    refuse_existing(out, overwrite=overwrite)  # before all answers are located
     kept = choose_sentences(collection, seed=placing.seed, one_question=placing.one_question, map_shards=map_shards)
     moves = {passage_id: _draw(placing, passage_id, sentence) for passage_id, sentence in kept.sentences.items()}
     rewriting = Rewriting(
@@ -139,7 +139,7 @@ def _place_shard(shard: _Shard, target: Path) -> dict[str, Any]:
 
 
 class _Placed:
-    """A passage with its evidence placed, and where its spans went."""
+    """A passage with its evidence placed, and the new places of its spans."""
 
     def __init__(self, text: str, move: _Move) -> None:
         self.original, self.spans = text, sentence_spans(text)
@@ -151,7 +151,7 @@ class _Placed:
         self.starts = dict(zip(order, accumulate([0, *lengths[:-1]]), strict=True))
 
     def move_span(self, start: int, end: int) -> tuple[int, int] | None:
-        """Where the same characters stand now; None where they stand together no more."""
+        """Return the span's new place; None where it is no longer contiguous."""
         own = max(0, bisect_right(self.spans, start, key=lambda span: span[0]) - 1)
         moved = start - self.spans[own][0] + self.starts[own]
         same = moved >= 0 and self.text[moved : moved + end - start] == self.original[start:end]
@@ -159,7 +159,7 @@ class _Placed:
 
 
 def _follow(moves: Mapping[str, _Move], passage: Passage) -> MoveSpan:
-    """Where a span of this passage goes."""
+    """Return the function that moves a span of this passage."""
     move = moves.get(passage.passage_id)
     return _Placed(passage.text, move).move_span if move is not None else _unmoved
 
@@ -200,7 +200,7 @@ def _notes(placing: Placing) -> tuple[str, ...]:
 
 
 def placing_of(collection: Collection) -> Placing:
-    """The settings that a placed collection was made with.
+    """Return the settings of a placed collection.
 
     Raises:
         InputError: it was not made by ``place``.
@@ -213,7 +213,7 @@ def placing_of(collection: Collection) -> Placing:
 
 
 def placed_questions(collection: Collection, split: str) -> PlacedQuestions:
-    """What was done to the questions of a split.
+    """Return the placed questions of a split.
 
     Raises:
         InputError: the collection was not made by ``place``, or has no such split.
@@ -224,7 +224,7 @@ def placed_questions(collection: Collection, split: str) -> PlacedQuestions:
 
 
 def placement_results(collection: Collection, *, map_shards: MapShards = map) -> list[Result]:
-    """What a placing did: its counts; by split where sentences and answers stand beside where they were to stand, and how far sentences moved.
+    """Return the counts of a placing; by split the places of sentences and answers, wanted and reached, and the distances moved.
 
     Raises:
         InputError: as ``placing_of``.
@@ -252,7 +252,7 @@ def placement_results(collection: Collection, *, map_shards: MapShards = map) ->
 def _answer_starts(
     collection: Collection, split: str, density: Density, map_shards: MapShards
 ) -> tuple[PlaceHistogram, float | None]:
-    """Where the answers start (first word / words), beside the density itself; and their mean."""
+    """Return the histogram of answer starts (first word / words), beside the density; and their mean."""
     counts, total = Counter[int](), 0.0
     for shard in locate_split(collection, split, Matching(), map_shards):
         first, words = shard.spans.first.astype(np.int64), shard.spans.words

@@ -28,12 +28,12 @@ WITHOUT_TEXT = "without_text"  # null
 def rotate_parquet(
     rotation: Rotation, fields: Fields, source: Path, target: Path, parts: Path, map_shards: MapShards = map
 ) -> Iterator[Mapping[str, int]]:
-    """Write ``source`` rotated to ``target`` by way of one Arrow file a row group in ``parts``; gives the fates of each in order.
+    """Write ``source`` rotated to ``target`` via one Arrow file a row group in ``parts``; yield the fates of each in order.
 
-    A text that is null stays null. Memory: a row group a worker.
+    A null text stays null. Memory: a row group a worker.
 
     Raises:
-        InputError: no Parquet file, no column of ids or texts, or a row without an id.
+        InputError: not a Parquet file, no column of ids or texts, or a row without an id.
     """
     import pyarrow as pa
     import pyarrow.ipc as ipc
@@ -85,7 +85,7 @@ def _rotate_group(rotation: Rotation, source: Path, names: tuple[str, str], inde
             source,
             wanted=f"an id in every row of {names[0]!r}",
             found=f"none in row {ids.index(None)} of row group {index}",
-            do="mend the file",
+            do="fix the file",
         )
     there = [number for number, text in enumerate(texts) if text is not None]
     cuts, counts = cuts_of([texts[number] for number in there], [str(ids[number]).encode() for number in there], rotation)
@@ -139,7 +139,7 @@ def _check_types(source: Path, schema: pa.Schema, id_name: str, text_name: str) 
 
 @contextmanager
 def _reading(source: Path) -> Iterator[None]:
-    """Turn what pyarrow says of a file that it cannot read into one clear line."""
+    """Turn pyarrow's errors of an unreadable file into one clear line."""
     import pyarrow as pa
 
     try:

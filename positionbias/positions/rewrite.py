@@ -1,8 +1,8 @@
-"""A collection whose passages are rewritten one for one: shard by shard, answers moved along, queries and judgements carried over.
+"""Rewrite a collection's passages one for one: shard by shard, answers moved along, queries and judgements copied.
 
-An answer with offsets moves with its text; one that the rewriting takes apart is dropped and counted. An answer without offsets keeps none: it is
-found again by its words in the new text, under whatever settings that reader chooses. It is dropped and counted as cut only where matching
-its words (BlingFire, case-sensitive) finds it in the original and the rewriting takes every match apart [our decisions].
+An answer with offsets moves with its text; one that the rewriting splits is dropped and counted. An answer without offsets keeps none: readers
+find it again by its words in the new text, under their own settings. It is dropped and counted as cut only where matching
+its words (BlingFire, case-sensitive) finds it in the original and the rewriting splits every match [our decisions].
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["ORIGINAL", "Moved", "MoveSpan", "Rewriting", "moved_answers", "rewri
 
 Item = TypeVar("Item")
 MoveSpan = Callable[[int, int], tuple[int, int] | None]
-ORIGINAL = "original"  # the part that the collection itself plays among the inputs
+ORIGINAL = "original"  # the role of the collection itself among the inputs
 OWN_CONTENT = ("checksum", "passages_checksum", "passages", "shards", "splits", "absent")
 
 
@@ -38,12 +38,12 @@ def _nothing_more(folder: Path) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting(Generic[Item]):
-    """What is done to every passage.
+    """The rewriting of every passage.
 
-    ``make(item, path)`` writes one of ``shards`` as ``CollectionWriter.add_shards`` wants it, with how many ``passages`` met which of ``fates`` among
-    its facts. ``move(passage)`` says where a span of that passage stands afterwards, or None where it is taken apart. ``kept`` has the queries
-    that stay, by split; a split without any is left out; None keeps all. ``beside(folder)`` writes what else belongs into the
-    collection, and gives facts about it. The manifest has these facts and the counts under ``what``.
+    ``make(item, path)`` writes one of ``shards`` for ``CollectionWriter.add_shards``, with ``passages`` by ``fates`` among
+    its facts. ``move(passage)`` gives the new place of a span of that passage, or None where it is split. ``kept`` has the kept queries
+    by split; a split without any is left out; None keeps all. ``beside(folder)`` writes further files into the
+    collection, and returns facts about them. The manifest has these facts and the counts under ``what``.
     """
 
     command: str
@@ -103,21 +103,21 @@ def rewrite(
                 **{key: value for key, value in original.content.items() if key not in OWN_CONTENT},
                 rewriting.what: {"passages": dict(passages), "splits": splits, **rewriting.beside(writer.folder)},
             },
-            allow_absent=True,  # what the original judges without holding it, this one does too
+            allow_absent=True,  # judged passages missing in the original are missing here too
             **(provenance or {}),
         )
     return Collection(out)
 
 
 class Moved(NamedTuple):
-    """One answer, by its number, and where each of its spans (by offsets, else by matching) stands afterwards; None where it was taken apart."""
+    """One answer, by its number, and the new place of each of its spans (by offsets, else by matching); None where it was split."""
 
     number: int
     spans: list[tuple[int, int] | None]
 
 
 def moved_answers(collection: Collection, answers: Sequence[Answer], move: Callable[[Passage], MoveSpan]) -> Iterator[Moved]:
-    """What becomes of every answer, passage by passage."""
+    """Yield every answer with its new places, passage by passage."""
     for passage, indices in answered_passages(collection, answers):
         move_span = move(passage)
         words: TokenisedPassage | None = None
@@ -132,7 +132,7 @@ def moved_answers(collection: Collection, answers: Sequence[Answer], move: Calla
 
 
 def _moved(collection: Collection, answers: Sequence[Answer], move: Callable[[Passage], MoveSpan]) -> list[Answer]:
-    """The answers that are left, in their order, at their new places."""
+    """The remaining answers, in order, at their new places."""
     left: list[Answer | None] = [None] * len(answers)
     for number, spans in moved_answers(collection, answers, move):
         left[number] = _at(answers[number], spans)

@@ -1,7 +1,7 @@
 """Average term similarity by distance in position (ATS), and its summary MATS (position-bias paper, Eqs. 8 and 9).
 
 No code was published with the paper. Terms are vocabulary entries other than padding and unknown; stop words count; pairs are of
-different passages, after Figure 2's caption [our decisions].
+different passages, as in Figure 2's caption [our decisions].
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def average_term_similarity(
         ATS(Δ) = mean over the terms with a pair at Δ of the mean cosine of that term's pairs
 
     ``terms``, ``positions``, ``passages`` ``(n,)``: vocabulary number (0 padding and 1 unknown are left out), position in the passage,
-    passage. ``vectors (n, dim)`` may be memory-mapped; they need not be normalised, and a zero vector has cosine 0 with all.
+    passage. ``vectors (n, dim)`` may be memory-mapped; they need not be normalised, and a zero vector has cosine 0 with all others.
     The curve ends before the first Δ with fewer than ``minimum_terms`` terms, even where later ones have more [our decision: MATS then sums
-    every Δ up to its largest]. ``memory_bytes`` bounds the sums held at once.
+    every Δ of the curve]. ``memory_bytes`` bounds the sums held at once.
 
     Raises:
         SettingError: a setting out of range.
@@ -72,7 +72,7 @@ def average_term_similarity(
 
 
 def curve_of_sums(sums: TermPositionSums, *, minimum_terms: int = 20) -> AtsCurve:
-    """As ``average_term_similarity``, from sums that were made of shards and merged; without a deviation over pairs.
+    """The ATS curve from sums, for example merged over shards; without a deviation over pairs.
 
     Raises:
         SettingError: ``minimum_terms`` is below 1.
@@ -108,7 +108,7 @@ def mats_figures(curve: AtsCurve) -> dict[str, Any]:
 
 
 def _by_terms(occurrences: Occurrences, *, cells: int) -> Iterator[Occurrences]:
-    """Occurrences of whole terms, in stored order, that make at most ``cells`` distinct (term, position), or are of one term."""
+    """Yield occurrences of whole terms, in stored order, with at most ``cells`` distinct (term, position), or of a single term."""
     order = np.lexsort((occurrences.positions, occurrences.terms))
     sorted_terms = occurrences.terms[order]
     begins_cell = np.zeros(len(order), np.int64)
@@ -124,7 +124,7 @@ def _by_terms(occurrences: Occurrences, *, cells: int) -> Iterator[Occurrences]:
 
 
 class _Tally:
-    """What the curve needs of the terms seen so far, ``(deltas,)`` each: terms, pairs (and those within a passage, left out), and
+    """Running totals of the terms added so far, ``(deltas,)`` each: terms, pairs (and excluded ones within a passage), and
     mean and spread of the terms' mean cosines.
     """
 
@@ -149,12 +149,12 @@ class _Tally:
         np.add.at(self.same_passage, sums.same_deltas, sums.same_counts)
 
     def cut(self, minimum_terms: int) -> int:
-        """The first Δ with fewer terms; the number of Δ where there is none."""
+        """The first Δ with fewer than ``minimum_terms`` terms, else the number of Δ."""
         few = np.flatnonzero(self.terms < minimum_terms)
         return int(few[0]) if len(few) else len(self.terms)
 
     def curve(self, settings: ProbeSettings, deviation: PairDeviation | None) -> AtsCurve:
-        """The curve up to the first Δ with too few terms, and in words what it rests on."""
+        """The curve up to the first Δ with too few terms, with its settings in words."""
         cut = self.cut(settings.minimum_terms)
         over_pairs = deviation.deviation[:cut] if deviation else np.full(cut, np.nan)
         curve = AtsCurve(

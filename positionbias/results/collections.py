@@ -1,4 +1,4 @@
-"""Figures of collections: what is in one, and what was done to make it from another."""
+"""Figures of collections: their contents, and how they were made from others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ROTATION, SELECTION, PLACEMENT = "rotation", "selection", "placement"
 
 
 class SourceInput(Struct, frozen=True):
-    """An input of a collection, as its manifest has it."""
+    """An input of a collection, as in its manifest."""
 
     role: str
     path: str
@@ -43,7 +43,7 @@ class SourceInput(Struct, frozen=True):
 
 
 class Origin(Struct, frozen=True):
-    """How a collection came to be, by its manifest. Lists of a source are shortened to their length in ``content``."""
+    """The origin of a collection, by its manifest. Lists of a source are shortened to their length in ``content``."""
 
     command: str
     settings: Mapping[str, Any] = {}
@@ -56,7 +56,7 @@ class Origin(Struct, frozen=True):
 
 
 class Lengths(Struct, frozen=True, kw_only=True):
-    """The lengths of texts in words: sum, mean, observed lengths by quantile, texts without a word. None: there is no text."""
+    """The lengths of texts in words: sum, mean, observed lengths by quantile, texts without a word. None: no text."""
 
     words: int
     mean_words: float | None
@@ -65,21 +65,21 @@ class Lengths(Struct, frozen=True, kw_only=True):
 
 
 class PassageLengths(Lengths, frozen=True, kw_only=True):
-    """The lengths of passages, and the share of which a re-ranker does not read the end."""
+    """The lengths of passages, and the share whose end a re-ranker does not read."""
 
     READ: ClassVar[int] = 200
     share_over: float | None = field(name="share_over_200_words")
 
 
 class QueryLengths(Lengths, frozen=True, kw_only=True):
-    """The lengths of queries, and the share of which a re-ranker does not read the end."""
+    """The lengths of queries, and the share whose end a re-ranker does not read."""
 
     READ: ClassVar[int] = 30
     share_over: float | None = field(name="share_over_30_words")
 
 
 class PassageFigures(Figures, frozen=True, kw_only=True):
-    """The passages of a collection, its origin, and the passages' lengths where they were read."""
+    """The passages of a collection, its origin, and the passages' lengths if read."""
 
     MEASURES = (PASSAGES,)
     FLAT = "lengths"
@@ -97,7 +97,7 @@ class Absent(Struct, frozen=True):
 
 
 class QueryFigures(Figures, frozen=True, kw_only=True):
-    """A split's queries, and their lengths where they were read. ``further_judgements`` counts those of other judgement sets by name."""
+    """A split's queries, and their lengths if read. ``further_judgements`` counts those of other judgement sets by name."""
 
     MEASURES = (QUERIES,)
     FLAT = "lengths"
@@ -111,7 +111,7 @@ class QueryFigures(Figures, frozen=True, kw_only=True):
 
 
 class AnswersMoved(Struct, frozen=True, omit_defaults=True):
-    """Answers of a split or file: ``kept`` moved with their passage, ``cut`` were cut through and dropped."""
+    """Answers of a split or file: ``kept`` ones moved with their passage, ``cut`` ones were dropped."""
 
     answers: int
     kept: int
@@ -121,7 +121,7 @@ class AnswersMoved(Struct, frozen=True, omit_defaults=True):
 
 
 class RotationFigures(Figures, frozen=True, kw_only=True):
-    """What a rotation did. ``passages`` counts them by fate; ``answers`` are by split, of a file under the empty name.
+    """The counts of a rotation. ``passages`` counts them by fate; ``answers`` are by split, of a file under the empty name.
 
     A collection has ``passages_checksum``, a file ``sha256``; both are over the content alone.
     """
@@ -152,7 +152,7 @@ class RotationFigures(Figures, frozen=True, kw_only=True):
 
 
 class SelectionFigures(Figures, frozen=True, kw_only=True):
-    """The queries of a split by where their answers start; ``kept`` of the ``queries``. ``answers`` counts by outcome, ``unmatched`` by cause."""
+    """The queries of a split selected by the starts of their answers; ``kept`` of the ``queries``. ``answers`` counts by outcome, ``unmatched`` by cause."""
 
     MEASURES = (SELECTION,)
 
@@ -167,7 +167,7 @@ class SelectionFigures(Figures, frozen=True, kw_only=True):
 
 
 class PlacementFigures(Figures, frozen=True, kw_only=True):
-    """What a placing did to ``passages``, by fate; to ``questions`` by split and fate; to answers by split."""
+    """The counts of a placing: ``passages`` by fate; ``questions`` by split and fate; answers by split."""
 
     MEASURES = (PLACEMENT,)
 

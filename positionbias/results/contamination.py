@@ -1,4 +1,4 @@
-"""Figures of contamination, and which results of a contamination study a table, a figure or a sentence is about."""
+"""Figures of contamination, and selections of a contamination study's results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ __all__ = [
     "targets_of",
 ]
 
-CONTAMINATION = "contamination"  # the axis of comparisons of a contaminated system with its clean twin
+CONTAMINATION = "contamination"  # the axis of comparisons of a contaminated system with its clean paired model
 STANDARD = "standard teacher"  # the axis of comparisons with the clean teacher, as in Table 1
 TRAINSET = "training set"
 SETS = "contaminated training set"
@@ -59,7 +59,7 @@ CONTAMINATION_MEASURES = (SETS, DOSES, INHERITED, BEYOND, TRAINED)
 
 
 class OrdinaryCounts(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What the ordinary groups of a training split hold, counted while they are made."""
+    """Counts of the ordinary groups of a training split, made with them."""
 
     split: str
     queries: int = 0
@@ -70,7 +70,7 @@ class OrdinaryCounts(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class TargetCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the groups of a target's judgements hold. ``query_ids`` are the queries that were taken; missing passages stand by query."""
+    """Counts of the groups of a target's judgements. ``query_ids`` are the queries taken; missing passages are by query."""
 
     queries: int
     groups: int
@@ -86,7 +86,7 @@ class TargetCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ContaminatedSet(Figures, frozen=True, kw_only=True):
-    """A training set by origin: its ordinary groups, and those of each target. ``share`` is what the latter make of all groups."""
+    """A training set by origin: its ordinary groups, and those of each target. ``share`` is the targets' share of all groups."""
 
     MEASURES = (TRAINSET,)
 
@@ -97,7 +97,7 @@ class ContaminatedSet(Figures, frozen=True, kw_only=True):
 
 
 class TeacherSet(Figures, frozen=True, kw_only=True):
-    """A teacher's training set: all its groups, and what of them a target's judgements made."""
+    """A teacher's training set: all its groups, and those of a target's judgements."""
 
     MEASURES = (SETS,)
 
@@ -110,7 +110,7 @@ class TeacherSet(Figures, frozen=True, kw_only=True):
 
 
 class Trainings(Figures, frozen=True, kw_only=True):
-    """A system's trainings, one entry a seed; None: a checkpoint that does not say. ``stopped`` and ``ended`` are causes in words."""
+    """A system's trainings, one entry a seed; None: unknown to the checkpoint. ``stopped`` and ``ended`` are causes in words."""
 
     MEASURES = (TRAINED,)
 
@@ -123,7 +123,7 @@ class Trainings(Figures, frozen=True, kw_only=True):
 
 
 class DosePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Inflation at a share of the target's queries: on all, on those that were seen and on the others; None: there is no such query.
+    """Inflation at a share of the target's queries: on all, on seen ones and on the others; None: no such query.
 
     ``apart`` is the inflation on seen queries less that on the others.
     """
@@ -141,7 +141,7 @@ class DosePoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Doses(Figures, frozen=True, kw_only=True):
-    """Inflation by ascending share. ``change`` is that at the largest share less that at the smallest; None: there is one share."""
+    """Inflation by ascending share. ``change`` is that at the largest share less that at the smallest; None: only one share."""
 
     MEASURES = (DOSES,)
 
@@ -161,7 +161,7 @@ class Inherited(Figures, frozen=True, kw_only=True):
 
 
 class Beyond(Figures, frozen=True, kw_only=True):
-    """The change in ``measure`` on the target that contaminated, ``here``, and on the target ``elsewhere``, ``there``."""
+    """The change in ``measure`` on the contaminating target, ``here``, and on the target ``elsewhere``, ``there``."""
 
     MEASURES = (BEYOND,)
 
@@ -190,18 +190,18 @@ def comparisons_along(results: Iterable[Result], axis: str) -> list[tuple[Result
 
 
 def is_contamination_test(result: Result) -> bool:
-    """Whether a result is a comparison of this study."""
+    """Return whether a result is a comparison of this study."""
     return isinstance(result.payload, Comparison) and result.payload.notes.get("axis") in (CONTAMINATION, STANDARD)
 
 
 def against_clean(results: Sequence[Result]) -> list[tuple[Result, Comparison]]:
-    """Return the comparisons with clean twins of the systems that have the largest share of their source."""
+    """Return the comparisons of systems with the largest share of their source with their clean paired models."""
     largest = largest_shares(result.facts for result in distilled(results))
     return [(result, payload) for result, payload in comparisons_along(results, CONTAMINATION) if result.facts in largest]
 
 
 def inflations(results: Sequence[Result]) -> list[tuple[Result, Comparison]]:
-    """Return those of ``against_clean`` on what contaminated the system."""
+    """Return those of ``against_clean`` on the target that contaminated the system."""
     return [(result, payload) for result, payload in against_clean(results) if on_own_target(result)]
 
 
@@ -211,7 +211,7 @@ def distilled(results: Iterable[Result]) -> list[Result]:
 
 
 def first_stages(results: Sequence[Result]) -> dict[tuple[str, str], Result]:
-    """Return BM25's effectiveness by target and measure, where teachers and students re-ranked it."""
+    """Return BM25's effectiveness by target and measure, where teachers and students re-ranked its candidates."""
     if not distilled(results):
         return {}
     return {(r.split, r.measure): r for r, _ in of_type(results, PerQuery) if r.facts.model == "bm25"}
@@ -234,12 +234,12 @@ def clean_systems(results: Iterable[Result]) -> list[Facts]:
 
 
 def on_own_target(result: Result) -> bool:
-    """Whether a contaminated system is measured on what contaminated it."""
+    """Return whether a contaminated system is measured on its own target."""
     return bool(result.facts.source) and result.facts.source == result.split
 
 
 def largest_shares(systems: Iterable[Facts]) -> set[Facts]:
-    """Return the contaminated systems that have the largest share of their source."""
+    """Return the contaminated systems with the largest share of their source."""
     largest: dict[Facts, Facts] = {}
     for system in systems:
         key = replace(system, share=None)

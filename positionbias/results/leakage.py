@@ -1,4 +1,4 @@
-"""Figures of leaked queries: training sets with them, what models make of these, systems on leaked and on clean queries; which results have them."""
+"""Figures of leaked queries: training sets with them, models trained on these, systems on leaked and clean queries; and selections of results."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ __all__ = [
     "tests_of_leakage",
 ]
 
-LEAKAGE = "leakage"  # the axis of comparisons with the training without leakage
+LEAKAGE = "leakage"  # the axis of comparisons with training without leakage
 DRAWN_SET = "training set"
 TRAINSETS = "leaked training set"
 BY_SIZE = "effectiveness by training set size"
 ORDER = "order of models with leakage"
-# the leakage paper's Tables 6, 7 and 8, and the states that the first two compare
+# the leakage paper's Tables 6, 7 and 8, and the states compared in the first two
 RANK, SCORE, OFFSET = "rank of leaked relevant passages", "score of leaked relevant passages", "rank offset of leaked passages"
 WITH, WITHOUT = "with leakage", "without leakage"
 NEGATIVE_RANK = "rank of leaked non-relevant passages"
 MEMORIES = (RANK, SCORE, OFFSET, NEGATIVE_RANK)
 LEAKAGE_MEASURES = (TRAINSETS, BY_SIZE, ORDER, *MEMORIES)
-LESS_CLEAN = " leaked − clean"  # how the measures of systems on leaked and clean queries end
+LESS_CLEAN = " leaked − clean"  # the endings of measures of systems on leaked and clean queries
 
 
 class DrawnSet(Figures, frozen=True, kw_only=True):
-    """What a training set was drawn from: queries leaked and filling, by source split; the sources' queries and the pairs, by what became of them.
+    """The material of a training set: leaked and filling queries, by source split; the sources' queries and the pairs, by outcome.
 
-    ``leaked_share`` is that of its queries. ``missing`` counts passages that judgements or candidates name and the corpus lacks.
+    ``leaked_share`` is that of its queries. ``missing`` counts passages of judgements or candidates that the corpus lacks.
     """
 
     MEASURES = (DRAWN_SET,)
@@ -80,7 +80,7 @@ class DrawnSet(Figures, frozen=True, kw_only=True):
 
 
 class LeakedSetSize(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """How much of a training set leaked. An instance is a query with one passage."""
+    """The leaked part of a training set. An instance is a query with one passage."""
 
     MEASURES = (TRAINSETS,)
 
@@ -92,7 +92,7 @@ class LeakedSetSize(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SizePoint(Struct, frozen=True):
-    """A mean over topics with training sets of this many instances; no interval with two trainings."""
+    """A mean over topics, by training set size in instances; no interval with two trainings."""
 
     instances: int
     mean: float
@@ -105,9 +105,9 @@ class SizePoint(Struct, frozen=True):
 
 
 class SizeEffect(Figures, frozen=True, kw_only=True):
-    """Effectiveness by training set size on ``topics`` ("leaked" or "all"), by condition: means, what leakage gains, and how that changes.
+    """Effectiveness by training set size on ``topics`` ("leaked" or "all"), by condition: means, the gain by leakage, and its change.
 
-    A ``change`` is the gain with the largest sets less that with the smallest; none with one size.
+    A ``change`` is the gain with the largest sets less that with the smallest; None with one size.
     """
 
     MEASURES = (BY_SIZE,)
@@ -129,7 +129,7 @@ class OrderChange(Struct, frozen=True):
 
 
 class ModelOrders(Figures, frozen=True, kw_only=True):
-    """What each leakage does to the order of the models by ``measure``."""
+    """The change of the order of models by ``measure``, for each leakage."""
 
     MEASURES = (ORDER,)
     FLAT = "rows"
@@ -187,16 +187,16 @@ def leaked_sizes(results: Iterable[Result]) -> list[tuple[Result, SizeEffect]]:
 
 
 def by_condition(results: Sequence[Result]) -> list[Result]:
-    """Return the effectiveness of every model and condition: results per query of the models that a leakage was tested for."""
+    """Return the effectiveness of every model and condition: results per query of models tested for leakage."""
     models = leakage_models(results)
     return [r for r in results if r.kind == "per_query" and r.facts.model in models and r.facts.variant]
 
 
 def leakage_models(results: Iterable[Result]) -> list[str]:
-    """Return the models that a leakage was tested for, in order."""
+    """Return the models tested for leakage, in order."""
     return distinct(result.facts.model for result, _ in tests_of_leakage(results))
 
 
 def conditions(results: Sequence[Result]) -> list[str]:
-    """Return the conditions of the trainings as the results have them, none first."""
+    """Return the conditions of the trainings, none first."""
     return distinct(result.facts.variant for result in by_condition(results))

@@ -1,4 +1,4 @@
-"""What a Result holds beside its header: one typed payload for each kind of measurement."""
+"""Payloads of Results: one type for each kind of measurement."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class PositionHistogram:
-    """Where answers sit. Positions are relative, in [0, 1); densities sum to 1 over the bins.
+    """Answer positions. Positions are relative, in [0, 1); densities sum to 1 over the bins.
 
-    ``counts`` per bin; ``expected`` the share of each bin that an unbiased collection would have (uniform over the
-    possible starts of every answer); ``outcomes`` counts answers by what happened to them (answers, matched,
+    ``counts`` per bin; ``expected`` the share of each bin in an unbiased collection (uniform over the
+    possible starts of every answer); ``outcomes`` counts answers by outcome (answers, matched,
     unmatched, empty, cut …); ``figures`` holds each summary with its expectation and interval.
     """
 
@@ -56,14 +56,14 @@ class PositionHistogram:
     figures: Mapping[str, Any]
 
 
-REMARKS = "remarks"  # a note of what is to be known of a system before its figures are read, a list of sentences
+REMARKS = "remarks"  # a note with caveats of a system's figures, a list of sentences
 
 
 @dataclass(frozen=True, slots=True)
 class PerQuery:
     """One value a query; saved as Parquet beside the JSON.
 
-    ``clusters`` has one label a query: queries of one label are drawn together. Empty where each query is drawn alone.
+    ``clusters`` has one label a query: queries of one label are drawn together. Empty: each query is its own.
     """
 
     query_ids: Sequence[str]
@@ -78,8 +78,8 @@ class Comparison:
 
     ``difference`` = candidate − baseline; ``relative`` = difference / baseline; ``relative_as_printed`` =
     difference / candidate, the form of the paper's Tables 3–4. ``p`` is two-sided, over clusters of queries as the intervals are;
-    ``p_adjusted`` has it corrected for the number of comparisons ("holm", "bonferroni"). ``p_wilcoxon`` and ``p_t`` take queries one by one, as
-    papers print them. p-values are None where undefined.
+    ``p_adjusted`` has it corrected for the number of comparisons ("holm", "bonferroni"). ``p_wilcoxon`` and ``p_t`` ignore clusters, as
+    papers do. p-values are None where undefined.
     """
 
     baseline: str
@@ -104,7 +104,7 @@ class Comparison:
 class AtsCurve:
     """Average term similarity by distance Δ (Eq. 8): one entry a Δ, from 0.
 
-    ``terms`` and ``pairs`` count what each point rests on; ``std_terms`` is the exact deviation over terms, ``std_pairs``
+    ``terms`` and ``pairs`` are the counts behind each point; ``std_terms`` is the exact deviation over terms, ``std_pairs``
     the deviation over a seeded sample of pairs (Figure 2's band). ``figures`` holds MATS in its printed and plain forms.
     """
 
@@ -119,7 +119,7 @@ class AtsCurve:
 
 @dataclass(frozen=True, slots=True)
 class TrainingCurve:
-    """What was logged at each validation of a training, and how it ended."""
+    """The log of each validation of a training, and its end."""
 
     steps: Sequence[int]
     series: Mapping[str, Sequence[float | None]]
@@ -129,21 +129,21 @@ class TrainingCurve:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the figures say, in a sentence; ``holds`` None where they decide nothing."""
+    """A finding from figures, in a sentence; ``holds`` is None where they are undecided."""
 
     text: str
     holds: bool | None = None
 
 
 class Question(StrEnum):
-    """What a verdict answers: does the place of the evidence in its passage matter, or the place of a passage in the list?"""
+    """The question of a verdict: the effect of the evidence's place in its passage, or of a passage's place in the list."""
 
     PASSAGE = "position in the passage"
     LIST = "order in the list"
 
 
 class Preference(StrEnum):
-    """The answer of a verdict. ``NONE`` is an effect that lies within the margin, ``UNKNOWN`` too little data to say."""
+    """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNKNOWN`` too little data to say."""
 
     FRONT = "prefers the front"
     END = "prefers the end"
@@ -156,8 +156,8 @@ class Preference(StrEnum):
 
 
 class Contrast(StrEnum):
-    """What is compared. Each is the first place named less the second, so that below 0 the second is preferred; ``ORDER`` is the loss in
-    ranks from the list's first place to its last, so that above 0 the first places are preferred, ``ORDER_MIDDLE`` that from its ends to its middle."""
+    """A contrast of places: the first named less the second, so the second is preferred below 0. ``ORDER`` is the loss in
+    ranks from the list's first place to its last, so the first places are preferred above 0; ``ORDER_MIDDLE`` that from its ends to its middle."""
 
     ENDS = "end − front"
     MIDDLE = "middle − ends"
@@ -171,8 +171,8 @@ class Contrast(StrEnum):
 class Effect:
     """One contrast of a manipulation in one unit, with its simultaneous 95 % interval.
 
-    ``unit`` is "deviations", "ranks" or a measure's name. ``detectable`` is the effect that the test
-    finds with 80 % power. ``subset`` "read" restricts it to queries whose texts the model reads whole. Undefined numbers are None.
+    ``unit`` is "deviations", "ranks" or a measure's name. ``detectable`` is the effect found with
+    80 % power. ``subset`` "read" restricts it to queries whose texts the model reads whole. Undefined numbers are None.
     """
 
     contrast: Contrast
@@ -189,10 +189,10 @@ class Effect:
 class Verdict:
     """The answer to one question about one system.
 
-    ``sentences`` say it in words: the answer with its effect, what that means for a user, and the next step where there is one. ``effects`` are what it
-    rests on, the deciding one first. ``margin`` is the smallest effect of interest, in the unit of the first effect; ``exceeds`` says
-    whether the interval lies beyond it (None: no preference was found). ``queries`` of ``drawn`` were manipulated, the others could not be; ``wanted`` to draw would
-    do where the answer is "cannot tell". ``reads`` is how many words the system reads where texts were longer, and ``unread`` the share of queries with such a text.
+    ``sentences`` give the answer with its effect, its meaning for a user, and the next step, if any. ``effects`` are its
+    basis, the deciding one first. ``margin`` is the smallest effect of interest, in the unit of the first effect; ``exceeds`` says
+    whether the interval lies beyond it (None: no preference was found). ``queries`` of ``drawn`` were manipulated, the others could not be; ``wanted`` is the
+    number to draw where the answer is "cannot tell". ``reads`` is the system's limit in words where texts were longer, and ``unread`` the share of queries with such a text.
     """
 
     question: Question
@@ -230,7 +230,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Queries to look at. They hold texts: leave them out of what is published."""
+    """Queries for inspection. They hold texts: do not publish them."""
 
     examples: Sequence[Example]
     quality: str

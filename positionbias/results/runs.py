@@ -1,4 +1,4 @@
-"""Figures of runs: what retrieval, re-ranking and ensembles counted."""
+"""Figures of runs: counts of retrieval, re-ranking and ensembles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENSEMBLE = "ensemble"
 
 
 class BM25Figures(Figures, frozen=True, kw_only=True):
-    """What BM25 retrieved. ``index`` says where its index came from."""
+    """Retrieval by BM25. ``index`` is the origin of its index."""
 
     MEASURES = (CANDIDATES,)
 
@@ -29,7 +29,7 @@ class BM25Figures(Figures, frozen=True, kw_only=True):
 
 
 class DenseFigures(Figures, frozen=True, kw_only=True):
-    """What a search of vectors retrieved. ``short`` counts queries with fewer candidates than were asked for and are there."""
+    """Retrieval by vectors. ``short`` counts queries with fewer candidates than asked for and available."""
 
     MEASURES = (CANDIDATES,)
 
@@ -42,7 +42,7 @@ class DenseFigures(Figures, frozen=True, kw_only=True):
 
 
 class RerankingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """What a re-ranking read. ``long_passages`` or ``long_pairs`` are as long as the model reads; None: not counted."""
+    """Texts read by a re-ranking. ``long_passages`` or ``long_pairs`` reach the model's limit; None: not counted."""
 
     MEASURES = ("re-ranking",)
 
@@ -56,9 +56,9 @@ class RerankingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Missing(msgspec.Struct, forbid_unknown_fields=True):
-    """What one run of an ensemble lacks of what all have together: queries, and passages of the queries that it has.
+    """Queries of all runs of an ensemble that one run lacks, and passages of the queries that it has.
 
-    ``equal`` counts its queries whose scores are all equal, so that they say nothing; ``below`` its passages without a score
+    ``equal`` counts its queries whose scores are all equal; ``below`` its passages without a score
     of its own, below its re-ranking depth.
     """
 
@@ -69,7 +69,7 @@ class Missing(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class EnsembleFigures(Figures, frozen=True, kw_only=True):
-    """What an ensemble holds, and by the label of each run what it lacks; in JSON ``LABEL: COUNT`` beside the others."""
+    """The content of an ensemble, and by label of each run what it lacks; in JSON ``LABEL: COUNT`` beside the others."""
 
     MEASURES = (ENSEMBLE,)
 

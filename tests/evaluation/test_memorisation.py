@@ -20,7 +20,7 @@ def test_what_has_to_be_scored() -> None:
     assert run["q1"].passage_ids == ["a", "b", "c", "x", "y"]
     assert run["q1"].scores.tolist() == [9, 8, 7, 6, 5]
     assert run["q2"].passage_ids == ["a", "d", "x"]
-    with pytest.raises(InputError, match="wanted candidates of each query that something leaked for; found none of 'q9'"):
+    with pytest.raises(InputError, match="wanted candidates of each query with leaked passages; found none for 'q9'"):
         with_leaked(CANDIDATES, [("q9", "a")], name="x")
 
 
