@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from positionbias.core.collection import ANSWERS, KIND, QRELS, QUERIES, Collection
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -31,6 +32,7 @@ from positionbias.core.shards import CHECKSUM_MODULUS, Shard, not_unicode, rows_
 __all__ = ["CollectionWriter", "create_collection", "split_checksum"]
 
 Item = TypeVar("Item")
+Written = TypeVar("Written", bound=Shard)
 SHARD_PASSAGES = 65_536
 SHARD_CHARACTERS = 16 << 20
 
@@ -62,24 +64,24 @@ class CollectionWriter:
             self._add(write_shard(self.shard_path(self._shards), _one_shard(first, iterator)))
 
     def add_shards(
-        self, make: Callable[[Item, Path], Mapping[str, Any]], items: Iterable[Item], map_shards: MapShards = map
-    ) -> Iterator[Mapping[str, Any]]:
+        self, kind: type[Written], make: Callable[[Item, Path], Written], items: Iterable[Item], map_shards: MapShards = map
+    ) -> Iterator[Written]:
         """Write one shard an item, wherever ``map_shards`` runs; gives what ``make`` returned for each, in order.
 
-        ``make(item, path)`` writes the file by ``write_shard`` and returns its ``Shard.facts()``, and more facts if it likes. With a
+        ``make(item, path)`` writes the file by ``write_shard`` and returns its ``Shard``, of the class ``kind`` with more facts if it likes. With a
         collection created for a ``job``, shards that an interrupted run has finished are verified and kept.
         """
         first = self._shards
         self._map_shards = map_shards  # ``finish`` indexes the shards where they were made
-        for facts in make_shards(make, items, lambda index: self.shard_path(first + index), map_shards):
-            self._add(Shard(facts["count"], facts["checksum"]))
-            yield facts
+        for shard in make_shards(kind, make, items, lambda index: self.shard_path(first + index), map_shards):
+            self._add(shard)
+            yield shard
 
     def add_blocks(
         self, passages_of: Callable[[Item], Iterable[Passage]], blocks: Iterable[Item], map_shards: MapShards = map
     ) -> None:
         """Write the passages of each block as one shard; ``passages_of`` must be picklable (a function of a module)."""
-        for _ in self.add_shards(partial(_make_shard, passages_of), blocks, map_shards):
+        for _ in self.add_shards(Shard, partial(_make_shard, passages_of), blocks, map_shards):
             pass
 
     def share_passages(self, collection: Collection) -> None:
@@ -93,7 +95,7 @@ class CollectionWriter:
         for source in collection.shard_paths:
             shutil.copyfile(verified(source), self.shard_path(self._shards))
             self._shards += 1
-        checksum = collection.manifest.content["passages_checksum"]
+        checksum = collection.passages_checksum
         self._passages = Shard(len(collection), int(checksum, 16))
         with suppress(OSError):  # an index is built anew where it cannot be had
             _copy_files(collection.cache, self.folder / CACHE)
@@ -166,14 +168,14 @@ class CollectionWriter:
         *,
         name: str,
         command: str,
-        settings: Mapping[str, Any],
+        settings: JsonObject,
         seed: int | None = None,
         inputs: Sequence[InputRef] = (),
         licence: str = "",
         notes: Sequence[str] = (),
-        content: Mapping[str, Any] | None = None,
+        content: JsonObject | None = None,
         allow_absent: bool = False,
-        **provenance_facts: Any,
+        **provenance_facts: Json,
     ) -> None:
         """Index the ids, check that every judged or answering passage exists, write the manifest.
 
@@ -297,13 +299,13 @@ def _one_shard(first: Passage, rest: Iterator[Passage]) -> Iterator[Passage]:
             return
 
 
-def _make_shard(passages_of: Callable[[Any], Iterable[Passage]], block: Any, path: Path) -> Mapping[str, Any]:
-    return write_shard(path, passages_of(block)).facts()
+def _make_shard(passages_of: Callable[[Any], Iterable[Passage]], block: Any, path: Path) -> Shard:
+    return write_shard(path, passages_of(block))
 
 
 @contextmanager
 def create_collection(
-    final: Path | str, *, overwrite: bool = False, job: Mapping[str, Any] | None = None
+    final: Path | str, *, overwrite: bool = False, job: JsonObject | None = None
 ) -> Iterator[CollectionWriter]:
     """Give a writer; the collection stands at ``final`` once the block has ended with ``finish`` called.
 

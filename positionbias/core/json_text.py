@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-__all__ = ["DECODER", "parse_json"]
+__all__ = ["DECODER", "Json", "JsonObject", "parse_json"]
+
+if TYPE_CHECKING:
+    Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
+else:
+    Json = Any  # a type that holds itself is none that msgspec reads
+JsonObject: TypeAlias = Mapping[str, Json]
 
 
 def _once_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

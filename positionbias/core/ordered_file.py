@@ -15,15 +15,18 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 from positionbias.core.files import remove
+from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import put_file
+from positionbias.core.schema import converted
 from positionbias.core.seal import as_signed, signed
 from positionbias.core.shard_work import resumable_folder
 
-__all__ = ["OrderedFile", "Packing", "pack", "packing_of", "resumable_file", "resumed_file", "unpack"]
+__all__ = ["Counts", "OrderedFile", "Packing", "pack", "packing_of", "resumable_file", "resumed_file", "unpack"]
 
+Counts = Mapping[str, Mapping[str, int]]  # by what is counted
 Packing = Literal["gzip", "zstd"]
 _ENDINGS: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}
 _LOG = ".pieces"
@@ -75,7 +78,7 @@ class OrderedFile:
     def __init__(self, handle: IO[bytes], packing: Packing | None = None, log: IO[bytes] | None = None) -> None:
         self.packing = packing
         self.size = 0
-        self.facts: list[Mapping[str, Any]] = []  # what the makers of the pieces said
+        self.facts: list[Counts] = []  # what the makers of the pieces said
         self._handle, self._log = handle, log
         self._hash = hashlib.sha256()
         self._unsettled = 0  # bytes written since the system was last told to write them out
@@ -87,7 +90,7 @@ class OrderedFile:
         """The SHA-256 of the uncompressed content so far, in hexadecimal."""
         return self._hash.hexdigest()
 
-    def append(self, piece: bytes, facts: Mapping[str, Any]) -> None:
+    def append(self, piece: bytes, facts: Counts) -> None:
         """Write one piece, as ``pack`` gave it, and what its maker said of it."""
         left = memoryview(piece)
         while left:  # an unbuffered pipe may take less than all
@@ -113,7 +116,7 @@ class OrderedFile:
             os.posix_fadvise(self._handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             self._unsettled = 0
 
-    def _count(self, content: bytes, facts: Mapping[str, Any]) -> None:
+    def _count(self, content: bytes, facts: Counts) -> None:
         self._hash.update(content)
         self.size += len(content)
         self.facts.append(dict(facts))
@@ -130,7 +133,7 @@ class OrderedFile:
                 hash_.update(content)
                 if len(piece) != told["bytes"] or hash_.hexdigest() != told["checksum"]:
                     break
-                self._count(content, told["facts"])
+                self._count(content, converted(dict[str, Mapping[str, int]], told["facts"]))
             except (ValueError, KeyError, TypeError, RecursionError):
                 break
             whole, logged = whole + len(piece), logged + len(line)
@@ -140,7 +143,7 @@ class OrderedFile:
 
 
 @contextmanager
-def resumable_file(final: Path | str, job: Mapping[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
+def resumable_file(final: Path | str, job: JsonObject, *, overwrite: bool = False) -> Iterator[Path]:
     """As ``resumable_folder``, for a file: give a folder in which the block makes ``FOLDER/NAME``, which takes its final place.
 
     Its manifest, ``FOLDER/NAME.manifest.json``, is put beside it in the same step.

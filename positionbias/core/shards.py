@@ -50,10 +50,6 @@ class Shard:
     count: int
     checksum: int
 
-    def facts(self) -> dict[str, int]:
-        """The same, as ``add_shards`` wants it."""
-        return {"count": self.count, "checksum": self.checksum}
-
 
 def rows_checksum(rows: Iterable[Sequence[Any]]) -> int:
     """A checksum of records that does not depend on their order: the sum of their 128-bit hashes.

@@ -55,6 +55,12 @@ class Checkpoint:
         return self.manifest.name
 
     @property
+    def validation_ndcg(self) -> float | None:
+        """nDCG@10 on validation of the weights kept; None without validation."""
+        found = self.manifest.content.get("validation_ndcg@10")
+        return found if isinstance(found, float) else None
+
+    @property
     def ending(self) -> Ending:
         """How its training ended; of one from before that was recorded, what its log says.
 

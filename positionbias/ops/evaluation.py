@@ -172,7 +172,7 @@ def _remarks_of_trainings(runs: Sequence[Run], paths: Sequence[Path]) -> dict[st
         ending = ending_of_run(manifest.content, path) if manifest else None
         if manifest is not None and ending is not None:
             run.name = ended_name(run.name, ending.unfinished)
-            found[run.name] = ending.remarks(manifest.settings.get("depth"))
+            found[run.name] = ending.remarks(manifest.depth)
     return found
 
 

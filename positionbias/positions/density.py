@@ -12,7 +12,7 @@ answers for example, is constant within each bin. Of n sentences, sentence k has
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,8 @@ from typing import Any, Literal, get_args
 
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json
+from positionbias.core.json_text import Json
+from positionbias.core.schema import converted
 from positionbias.core.seeds import key64
 
 __all__ = ["Density", "read_density"]
@@ -27,6 +29,14 @@ __all__ = ["Density", "read_density"]
 STEEPNESS = 12.0
 Shape = Literal["uniform", "front", "end", "middle", "histogram"]
 WANTED = "wanted uniform, front:X, end:X or middle:X with X from 0 to 1, or a file of posbias histogram (--json, or the folder of --out)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Bins:
+    """A histogram, as JSON has it."""
+
+    edges: tuple[float, ...]
+    counts: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +88,12 @@ class Density:
         return {"edges": [*self.edges], "counts": [*self.counts]} if self.shape == "histogram" else str(self)
 
     @classmethod
-    def of(cls, record: str | Mapping[str, Sequence[float]]) -> Density:
+    def of(cls, record: Json) -> Density:
         """The inverse of ``record``."""
         if isinstance(record, str):
             return cls.parse(record)
-        return cls("histogram", 0.0, tuple(record["edges"]), tuple(record["counts"]))
+        bins = converted(_Bins, record)
+        return cls("histogram", 0.0, bins.edges, bins.counts)
 
     def cumulative(self, x: float) -> float:
         """How much of the density lies below ``x``."""

@@ -20,6 +20,7 @@ from positionbias.core.progress import track
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import AnswerCounts, locate_split
 from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans
+from positionbias.positions.rewrite import Rewritten
 from positionbias.positions.settings import HistogramOptions
 from positionbias.positions.sums import ShardToSum, SumOptions, Sums, add_sums, resampled_passages, sum_shard
 from positionbias.results.payloads import PositionHistogram
@@ -36,7 +37,7 @@ def splits_with_answers(collection: Collection) -> list[str]:
     Raises:
         InputError: there is none.
     """
-    splits = [name for name, facts in collection.manifest.content["splits"].items() if facts["answers"]]
+    splits = [name for name, facts in collection.split_facts.items() if facts.answers]
     if not splits:
         raise InputError(
             f"{collection.path}: wanted a collection with answers; found none in any split; "
@@ -174,5 +175,5 @@ def _quantiles(values: np.ndarray) -> tuple[float, float]:
 
 
 def _cut_before(collection: Collection, split: str) -> int:
-    rotation = collection.manifest.content.get("rotation", {})
-    return int(rotation.get("splits", {}).get(split, {}).get("cut", 0))
+    rotated = collection.manifest.content_as(Rewritten, "rotation", Rewritten({}, {}))
+    return rotated.splits[split].cut if split in rotated.splits else 0

@@ -19,7 +19,8 @@ from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.manifest import input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.seeds import drawn_order
@@ -65,7 +66,7 @@ def select(
     map_shards: MapShards = map,
     overwrite: bool = False,
     name: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``collection`` with the chosen queries alone in one split; ``by`` is the collection whose answers choose them, where that is
     another one: the original of a rotated collection, to keep the same queries of both. ``name`` defaults to that of the folder.
@@ -85,7 +86,7 @@ def select(
         inputs.append(input_ref("chosen by", by.path, by.checksum, artefact=out))
     if original := collection.manifest.input("original"):  # of a rotated one: whoever looks for it finds it from here too
         inputs.append(input_ref("original", collection.path / original.path, original.checksum, artefact=out))
-    job = {"command": "select", "settings": settings, "collections": [item.checksum for item in inputs]}
+    job: JsonObject = {"command": "select", "settings": settings, "collections": [item.checksum for item in inputs]}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         writer.share_passages(collection)
         for split in collection.splits:
@@ -193,15 +194,15 @@ def _notes(selection: Selection) -> tuple[str, ...]:
 def selection_result(collection: Collection) -> Result:
     """What a selection kept and dropped, from the manifest; ``value`` is the share of the split's queries that were kept."""
     manifest = collection.manifest
-    facts, settings = manifest.content["selection"], manifest.settings
+    figures = manifest.content_as(SelectionFigures, "selection")
     return Result(
         measure=SELECTION,
         collection=collection.name,
-        split=settings["split"],
-        system=f"answers in {settings['answers_in']}",
+        split=str(manifest.settings["split"]),
+        system=f"answers in {manifest.settings['answers_in']}",
         seed=manifest.seed,
-        value=facts["kept"] / facts["queries"],
+        value=figures.kept / figures.queries,
         interval=None,
-        count=facts["queries"],
-        payload=SelectionFigures(**facts),
+        count=figures.queries,
+        payload=figures,
     )

@@ -176,7 +176,7 @@ def rerank_run(
         done = rescore(model, collection, queries, candidates.top(depth), name=name, config=config, description=name)
     with atomic_file(out, overwrite=overwrite) as partial:
         write_run(partial, apply_depth(candidates, done.run, depth, name=name))
-        checksums = (checkpoint.manifest.content["checksum"], collection.checksum, sha256_file(candidates_path))
+        checksums = (checkpoint.manifest.checksum, collection.checksum, sha256_file(candidates_path))
         places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates_path))
         inputs = tuple(input_ref(role, path, c, artefact=out) for (role, path), c in zip(places, checksums, strict=True))
         counts = {"truncated": done.counts.truncated, "empty_queries": done.counts.empty_queries}

@@ -50,13 +50,13 @@ def training_caption(results: Sequence[Result]) -> str:
     sentences = ["What was logged at each validation."]
     for result, label in zip(found, labels(found), strict=True):
         assert isinstance(result.payload, TrainingCurve)
-        parts = []
-        if (best := result.payload.notes.get("best_step")) is not None:
+        parts, notes = [], result.payload.notes
+        if (best := notes.best_step) is not None:
             parts.append(f"weights of step {count(best)} kept")
-        if (depth := result.payload.notes.get("depth")) is not None:
-            parts.append(f"re-ranking depth {count(depth)}")
-        if stopped := result.payload.notes.get("stopped"):
-            parts.append(f"stopped: {stopped}")
+        if notes.depth:
+            parts.append(f"re-ranking depth {count(notes.depth)}")
+        if notes.stopped:
+            parts.append(f"stopped: {notes.stopped}")
         if parts:
             sentences.append(f"{label}: {'; '.join(parts)}.")
     return " ".join(sentences)

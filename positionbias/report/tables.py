@@ -220,7 +220,7 @@ def training_table(results: Sequence[Result]) -> Table:
                 text_cell(label),
                 count_cell(len(payload.steps)),
                 count_cell(payload.steps[-1] if len(payload.steps) else None),
-                count_cell(payload.notes.get("best_step")),
+                count_cell(payload.notes.best_step),
                 count_cell(payload.ending.depth),
                 decimal_cell(payload.ending.ndcg),
                 decimal_cell(payload.ending.first_stage),

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from msgspec import UNSET, UnsetType
+
 from positionbias.core.convergence import Ending
 from positionbias.core.interval import Interval
 from positionbias.results.buckets import PositionBuckets, ResponseCurve
-from positionbias.results.figures import Figures
+from positionbias.results.figures import Figures, Record
 from positionbias.results.leaked_order import LeakedOrder
 from positionbias.results.places import PlaceHistogram, SentenceMoves
 from positionbias.results.suspicion import Suspicion
@@ -36,6 +38,7 @@ __all__ = [
     "ResponseCurve",
     "SentenceMoves",
     "TrainingCurve",
+    "TrainingNotes",
     "Verdict",
 ]
 
@@ -117,13 +120,27 @@ class AtsCurve:
     figures: Mapping[str, Any]
 
 
+class TrainingNotes(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What a checkpoint's manifest says of its training: the step whose ``weights`` were kept, the steps done and what ``stopped`` them, the
+    tuned re-ranking depth, and what it was trained and validated on."""
+
+    best_step: int | None = None
+    weights: str = ""
+    steps: int | None = None
+    stopped: str = ""
+    depth: int | UnsetType | None = UNSET
+    training_groups: int | None = None
+    validation_queries: int | None = None
+    validation_queries_seen: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingCurve:
     """What was logged at each validation of a training, and how it ended."""
 
     steps: Sequence[int]
     series: Mapping[str, Sequence[float | None]]
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: TrainingNotes = field(default_factory=TrainingNotes)
     ending: Ending = field(default_factory=Ending)
 
 

@@ -61,7 +61,7 @@ class Artefacts:
             return sha256_file(artefact)
         manifest = read_manifest(artefact)
         if manifest.kind == "collection":
-            return str(manifest.content["checksum"])
+            return manifest.checksum
         # another training may end in the same weights by another way: its log counts as well
         log = artefact / "training.json"
         made = [manifest.comparable(), sha256_file(log) if log.exists() else None]
@@ -73,7 +73,7 @@ class Artefacts:
         if not self._made(model):
             return None
         facts = checkpoint_facts(model)
-        weights = read_manifest(model).content["checksum"]
+        weights = read_manifest(model).checksum
         return hashlib.sha256(json.dumps([weights, facts["kind"], facts["shape"]], sort_keys=True).encode()).hexdigest()
 
     def _made(self, *artefacts: Path) -> bool:

@@ -92,8 +92,8 @@ class _Measuring:
         found = []
         for (kind, size), path in self.study.trainsets.items():
             groups = Groups(path)
-            leaked = int(groups.manifest.content["leaked"])
-            leaks = groups.manifest.content["leaks"]
+            leaked = groups.manifest.content_as(int, "leaked")
+            leaks = groups.manifest.content_as(dict[str, list[str]], "leaks")
             topics = {test for tests in leaks.values() for test in tests}
             figures = LeakedSetSize(
                 instances=size,

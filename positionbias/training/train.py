@@ -19,7 +19,7 @@ from positionbias.models.kinds import begins_with, has_term_vectors
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import original_collection, sample_passages
 from positionbias.ranking.rerank import known_queries
-from positionbias.results.payloads import TrainingCurve
+from positionbias.results.payloads import TrainingCurve, TrainingNotes
 from positionbias.results.result import Result
 from positionbias.training.batches import TrainingTexts
 from positionbias.training.build import build_model
@@ -134,22 +134,11 @@ def training_result(model: Checkpoint, collection: str) -> Result:
         "score margin": "score_margin",
         "gate": "gate",
     }
-    content = model.manifest.content
-    named = (
-        "best_step",
-        "weights",
-        "steps",
-        "stopped",
-        "depth",
-        "training_groups",
-        "validation_queries",
-        "validation_queries_seen",
-    )
-    notes = {key: content[key] for key in named if key in content}
+    notes = TrainingNotes.of_facts(model.manifest.content)
     series = {label: [row[key] for row in log] for label, key in names.items()}
     kept = {label: values for label, values in series.items() if any(value is not None for value in values)}
     curve = TrainingCurve([int(row["step"]) for row in log], kept, notes, model.ending)
-    best = content["validation_ndcg@10"]
+    best = model.validation_ndcg
     split = "train" if best is None else "validation"
     return Result("training", collection, split, model.name, model.manifest.seed, best, None, len(log), curve)
 

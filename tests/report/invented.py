@@ -31,6 +31,7 @@ from positionbias.results.payloads import (
     PerQuery,
     PositionHistogram,
     TrainingCurve,
+    TrainingNotes,
 )
 from positionbias.results.result import FIGURES, Result, save_results
 
@@ -190,7 +191,7 @@ def training(system: str, name: str, last_mats: float) -> Result:
     payload = TrainingCurve(
         steps,
         {"loss": loss, "validation nDCG@10": ndcg, "MATS": mats},
-        {"best_step": best, "stopped": "6,000 steps"},
+        TrainingNotes(best_step=best, stopped="6,000 steps"),
         Ending(Finish.FINISHED, max(ndcg), 35, 0.31),
     )
     return Result("training", name, "validation", system, 1, max(ndcg), None, len(steps), payload)

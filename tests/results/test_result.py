@@ -41,6 +41,7 @@ from positionbias.results.payloads import (
     Question,
     SentenceMoves,
     TrainingCurve,
+    TrainingNotes,
     Verdict,
 )
 from positionbias.results.result import Facts, Result, load_results, save_results
@@ -71,7 +72,7 @@ PAYLOADS: list[Payload] = [
         p=0.015,
     ),
     AtsCurve([0, 1], [1.0, 0.5], [30, 25], [100, 90], [0.1, None], [0.2, 0.2], {"mats": 0.5}),
-    TrainingCurve([100, 200], {"loss": [0.9, None]}, {"stopped": "patience"}),
+    TrainingCurve([100, 200], {"loss": [0.9, None]}, TrainingNotes(stopped="patience")),
     QueryBuckets(
         "relative",
         "nDCG@10",
