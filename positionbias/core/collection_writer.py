@@ -9,6 +9,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from positionbias.core.collection import ANSWERS, KIND, QRELS, QUERIES, Collection
+from positionbias.core.collection import ANSWERS, KIND, QRELS, QUERIES, Collection, SplitFacts
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
 from positionbias.core.json_text import Json, JsonObject
@@ -46,7 +47,7 @@ class CollectionWriter:
         self._passages = Shard(0, 0)  # of all shards together
         self._indexed = False
         self._map_shards: MapShards = map
-        self._splits: dict[str, dict[str, Any]] = {}
+        self._splits: dict[str, SplitFacts] = {}
         self._judged: dict[str, Counter[str]] = {}  # by split: judgements of each passage
         self._answering: set[str] = set()
         self._written: set[tuple[str, str]] = set()
@@ -127,12 +128,8 @@ class CollectionWriter:
         self._write("qrels", split, QRELS, list(qrels))
         if answers:
             self._write("answers", split, ANSWERS, list(answers))
-        self._splits[split] = {
-            "queries": len(queries),
-            "qrels": len(qrels),
-            "answers": len(answers),
-            "checksum": split_checksum(queries, qrels, answers),
-        }
+        checksum = split_checksum(queries, qrels, answers)
+        self._splits[split] = SplitFacts(len(queries), len(qrels), len(answers), checksum)
         self._judged[split] = Counter(qrel.passage_id for qrel in qrels)
         self._answering.update(answer.passage_id for answer in answers)
 
@@ -147,8 +144,8 @@ class CollectionWriter:
         _check_queries(split, qrels, set(queries.column("query_id").to_pylist()))
         self._write("qrels", f"{split}.{name}", QRELS, list(qrels))
         facts = self._splits[split]
-        facts.setdefault("qrels_sets", {})[name] = len(qrels)
-        facts["checksum"] = f"{(int(facts['checksum'], 16) + _set_checksum(name, qrels)) % CHECKSUM_MODULUS:032x}"
+        checksum = f"{(int(facts.checksum, 16) + _set_checksum(name, qrels)) % CHECKSUM_MODULUS:032x}"
+        self._splits[split] = replace(facts, checksum=checksum, qrels_sets={**facts.qrels_sets, name: len(qrels)})
         self._judged[split].update(qrel.passage_id for qrel in qrels)
 
     def _write(self, kind: str, name: str, schema: pa.Schema, rows: list) -> None:
@@ -191,7 +188,7 @@ class CollectionWriter:
             build_index([self.shard_path(i) for i in range(self._shards)], self.folder / INDEX, passages, self._map_shards)
         absent = self._absent(PassageIndex(self.folder / INDEX, count, passages, sealed=True), allow_absent)
         # the split's name counts: a query that moves from one split to another changes the collection
-        checksum += rows_checksum((name, split["checksum"]) for name, split in self._splits.items())
+        checksum += rows_checksum((name, split.checksum) for name, split in self._splits.items())
         manifest = Manifest(
             kind=KIND,
             name=name,
@@ -206,7 +203,7 @@ class CollectionWriter:
                 "passages_checksum": passages,
                 "passages": count,
                 "shards": self._shards,
-                "splits": self._splits,
+                "splits": {name: _recorded(split) for name, split in self._splits.items()},
                 **({"absent": absent} if absent else {}),
                 **(content or {}),
             },
@@ -239,6 +236,10 @@ class CollectionWriter:
     def finished(self) -> bool:
         """Whether ``finish`` has been called; a folder without it is thrown away."""
         return self._finished
+
+
+def _recorded(split: SplitFacts) -> JsonObject:
+    return {name: value for name, value in asdict(split).items() if value != {}}  # a split mostly has one judgement set
 
 
 def _copy_files(source: Path, target: Path) -> None:

@@ -15,7 +15,7 @@ else:
 JsonObject: TypeAlias = Mapping[str, Json]
 
 
-def _once_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _once_each(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     record = dict(pairs)
     if len(record) < len(pairs):
         keys = [key for key, _ in pairs]

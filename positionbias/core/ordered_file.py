@@ -14,13 +14,13 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Literal
 
 from positionbias.core.files import remove
 from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import put_file
-from positionbias.core.schema import converted
 from positionbias.core.seal import as_signed, signed
 from positionbias.core.shard_work import resumable_folder
 
@@ -72,6 +72,13 @@ def unpack(data: bytes, packing: Packing | None) -> bytes:
     return data
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    bytes: int
+    checksum: str
+    facts: Counts
+
+
 class OrderedFile:
     """Pieces appended in order to an open file or pipe; knows the SHA-256 and the size of the uncompressed content."""
 
@@ -102,8 +109,8 @@ class OrderedFile:
         self._settle(len(piece))
         self._count(unpack(piece, self.packing), facts)
         if self._log is not None:
-            line = {"bytes": len(piece), "checksum": self.checksum, "facts": facts}
-            self._log.write(json.dumps(signed(line)).encode() + b"\n")
+            line = _Piece(len(piece), self.checksum, facts)
+            self._log.write(json.dumps(signed(asdict(line))).encode() + b"\n")
             self._log.flush()
 
     def _settle(self, written: int) -> None:
@@ -126,14 +133,14 @@ class OrderedFile:
         whole, logged = 0, 0
         for line in log:
             try:
-                told = as_signed(json.loads(line))
-                piece = self._handle.read(told["bytes"])
+                told = as_signed(_Piece, json.loads(line))
+                piece = self._handle.read(told.bytes)
                 content = unpack(piece, self.packing)
                 hash_ = self._hash.copy()
                 hash_.update(content)
-                if len(piece) != told["bytes"] or hash_.hexdigest() != told["checksum"]:
+                if len(piece) != told.bytes or hash_.hexdigest() != told.checksum:
                     break
-                self._count(content, converted(dict[str, Mapping[str, int]], told["facts"]))
+                self._count(content, told.facts)
             except (ValueError, KeyError, TypeError, RecursionError):
                 break
             whole, logged = whole + len(piece), logged + len(line)

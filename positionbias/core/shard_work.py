@@ -20,7 +20,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
@@ -32,7 +32,7 @@ from positionbias.core.durable import lock, make_folders, sync
 from positionbias.core.errors import InputError, PositionBiasError, SettingError, StorageError
 from positionbias.core.files import remove, sha256_file, storage_errors
 from positionbias.core.input_state import file_mark
-from positionbias.core.json_text import JsonObject
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.publish import put_folder, refuse_existing, sweep, write_json
 from positionbias.core.schema import converted
 from positionbias.core.seal import as_signed, signed
@@ -172,6 +172,13 @@ def _remove_partial(folder: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class _Receipt:
+    item: str
+    checksum: str
+    facts: Json
+
+
+@dataclass(frozen=True, slots=True)
 class _Task(Generic[Item, Facts]):
     kind: type[Facts]
     make: Callable[[Item, Path], Facts]
@@ -221,10 +228,10 @@ def _make(task: _Task[Any, Facts], item: str = "") -> Facts:
     with _put(task.target) as partial:
         # through JSON, so that a shard says the same whether it was made now or before
         facts = json.loads(json.dumps(msgspec.to_builtins(task.make(task.item, partial))))
-        receipt = {"item": item, "checksum": sha256_file(partial), "facts": facts}
+        receipt = _Receipt(item, sha256_file(partial), facts)
     if task.receipt:
         with _put(task.receipt) as partial:
-            partial.write_text(json.dumps(signed(receipt)), encoding="utf-8")
+            partial.write_text(json.dumps(signed(asdict(receipt))), encoding="utf-8")
     return converted(task.kind, facts)
 
 
@@ -253,9 +260,9 @@ def _finished(task: _Task[Any, Facts], item: str) -> Facts | None:
     """What the receipt says, where it belongs to this item and to the bytes that stand there."""
     assert task.receipt is not None
     try:
-        receipt = as_signed(json.loads(task.receipt.read_text("utf-8")))
-        if receipt["item"] == item and receipt["checksum"] == sha256_file(task.target):
-            return converted(task.kind, receipt["facts"])
+        receipt = as_signed(_Receipt, json.loads(task.receipt.read_text("utf-8")))
+        if receipt.item == item and receipt.checksum == sha256_file(task.target):
+            return converted(task.kind, receipt.facts)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     return None

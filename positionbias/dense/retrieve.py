@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -123,7 +123,7 @@ def retrieve_dense(
             command="retrieve",
             settings={"split": split, "depth": depth, "index": index, **search.facts},
             inputs=tuple(input_ref(role, path, checksum, artefact=out) for role, path, checksum in inputs),
-            content={"checksum": sha256_file(partial), "ending": checkpoint.ending.to_json(), **counted},
+            content={"checksum": sha256_file(partial), "ending": asdict(checkpoint.ending), **counted},
             licence=collection.manifest.licence,
             notes=_NOTES,
             versions=package_versions("torch", *(["faiss-cpu"] if index in ANN else [])),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -235,7 +235,7 @@ def fuse_runs(
         missing = {label: list(msgspec.structs.astuple(counts)) for label, counts in done.missing.items()}
         endings = [ending_of_run(manifest.content, path) for path, manifest in zip(paths, manifests, strict=True) if manifest]
         ending = (
-            {"ending": Ending(Finish.NOT_FINISHED).to_json()}
+            {"ending": asdict(Ending(Finish.NOT_FINISHED))}
             if any(one is not None and one.unfinished for one in endings)
             else {}
         )

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Provenance, package_versions
 from positionbias.core.progress import track
 from positionbias.core.records import HIGHEST_GRADE, Answer, Passage, Qrel, Query
@@ -264,7 +265,7 @@ def _licence(datasets: Mapping[str, Any]) -> str:
     return " ".join((*(sentence.strip() for sentence in said), place))
 
 
-def _documentation(name: str, dataset: Any) -> Iterator[Mapping[str, Any]]:
+def _documentation(name: str, dataset: Any) -> Iterator[JsonObject]:
     """What is said of a data set and of those that hold it."""
     import ir_datasets
 

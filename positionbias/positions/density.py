@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json
-from positionbias.core.json_text import Json
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.schema import converted
 from positionbias.core.seeds import key64
 
@@ -155,17 +155,17 @@ def read_density(path: Path | str) -> Density:
             do="make one of one split with: posbias histogram COLLECTION --split SPLIT --json",
         )
     try:
-        edges, counts = (tuple(map(float, found[0][name])) for name in ("edges", "counts"))
-    except (TypeError, ValueError) as error:
+        bins = converted(_Bins, found[0], more=True)
+    except ValueError as error:
         raise bad_input(path, wanted="a histogram", found=str(error), do="make it with: posbias histogram … --json") from error
-    return Density("histogram", 0.0, edges, counts)
+    return Density("histogram", 0.0, bins.edges, bins.counts)
 
 
 def _has_bins(record: Any) -> bool:
     return isinstance(record, Mapping) and {"edges", "counts"} <= record.keys()
 
 
-def _payloads(record: Any) -> list[Mapping[str, Any]]:
+def _payloads(record: Any) -> list[JsonObject]:
     """The payloads of all histograms of answer positions among some results."""
     results = record.get("results") if isinstance(record, Mapping) else None
     found = [item for item in results or () if isinstance(item, Mapping) and item.get("kind") == "histogram"]

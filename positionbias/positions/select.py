@@ -9,11 +9,13 @@ first stage finds for a query does not change.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from msgspec import UNSET
 
 from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
@@ -54,7 +56,7 @@ class _Chosen(NamedTuple):
     """The ids of the queries that are kept, and how many were dropped for what."""
 
     query_ids: set[str]
-    facts: dict[str, Any]
+    facts: SelectionFigures
 
 
 def select(
@@ -99,7 +101,7 @@ def select(
             inputs=inputs,
             licence=collection.manifest.licence,
             notes=(*collection.manifest.notes, *_notes(selection)),
-            content={"selection": chosen.facts},
+            content={"selection": chosen.facts.to_rows()},
             allow_absent=True,  # what the collection judges without holding it, this one does too
             **(provenance or {}),
         )
@@ -127,26 +129,27 @@ def _choose(collection: Collection, selection: Selection, map_shards: MapShards)
     whole = [item for item in placed if starts.inside[item] == starts.known[item]]
     partly = [item for item in placed if 0 < starts.inside[item] < starts.known[item]]
     fitting = [*whole, *partly] if selection.several == "any" else whole
-    facts: dict[str, Any] = {
-        "queries": len(query_ids),
-        "without_known_position": len(query_ids) - len(placed),
-        "outside": len(placed) - len(whole) - len(partly),
-        "inside_in_part": len(partly),
-        "inside": len(whole),
-        "answers": dict(starts.counts.outcomes),
-        **({"unmatched": dict(starts.counts.unmatched)} if starts.counts.unmatched else {}),
-    }
-    _check_enough(collection, selection, len(fitting), facts)
     kept = _drawn(fitting, selection)
-    return _Chosen(kept, {"kept": len(kept), **facts})
+    facts = SelectionFigures(
+        kept=len(kept),
+        queries=len(query_ids),
+        without_known_position=len(query_ids) - len(placed),
+        outside=len(placed) - len(whole) - len(partly),
+        inside_in_part=len(partly),
+        inside=len(whole),
+        answers=starts.counts.outcomes,
+        unmatched=starts.counts.unmatched or UNSET,
+    )
+    _check_enough(collection, selection, len(fitting), facts)
+    return _Chosen(kept, facts)
 
 
-def _check_enough(collection: Collection, selection: Selection, fitting: int, facts: Mapping[str, Any]) -> None:
+def _check_enough(collection: Collection, selection: Selection, fitting: int, facts: SelectionFigures) -> None:
     if not fitting:
         raise InputError(
             f"{collection.path}: wanted queries of split {selection.split!r} whose answers start in {selection.answers_in}; found none "
-            f"among {facts['queries']:,} ({facts['outside'] + facts['inside_in_part']:,} with answers elsewhere, "
-            f"{facts['without_known_position']:,} without a known position); widen --answers-in, or give another --split"
+            f"among {facts.queries:,} ({facts.outside + facts.inside_in_part:,} with answers elsewhere, "
+            f"{facts.without_known_position:,} without a known position); widen --answers-in, or give another --split"
         )
     if selection.queries is not None and selection.queries > fitting:
         raise SettingError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -191,7 +191,7 @@ def rerank_run(
                 "checksum": sha256_file(partial),
                 "pairs": done.run.pairs,
                 "passages": done.passages,
-                "ending": checkpoint.ending.to_json(),
+                "ending": asdict(checkpoint.ending),
                 **counts,
             },
             licence=collection.manifest.licence,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from positionbias.core.interval import Interval
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.report.cells import (
     any_cell,
     as_interval,
@@ -104,8 +105,8 @@ def statistics_table(results: Sequence[Result], *, name: str, title: str) -> Tab
     return Table(name, title, columns, rows)
 
 
-def _flatten(rows: Mapping[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def _flatten(rows: JsonObject) -> dict[str, Json]:
+    flat: dict[str, Json] = {}
     for key, value in rows.items():
         words = str(key).replace("_", " ")
         if isinstance(value, Mapping):

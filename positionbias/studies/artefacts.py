@@ -16,7 +16,7 @@ from positionbias.core.files import read_json, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, read_manifest
 from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import map_shards
-from positionbias.models.checkpoint import LOG, ending_of
+from positionbias.models.checkpoint import LOG, ending_of, read_log
 from positionbias.models.tensors import FACTS
 from positionbias.results.result import Facts, Result, save_results
 from positionbias.studies.step import Planned, Steps
@@ -136,7 +136,7 @@ def ending_at(model: Path) -> Ending:
     log = model / LOG
     if not log.is_file():
         return Ending()
-    return ending_of(model, read_json(log, what="a training log"), checkpoint_facts(model)["depth"])
+    return ending_of(model, read_log(model), checkpoint_facts(model)["depth"])
 
 
 def checkpoint_facts(model: Path) -> Mapping[str, Any]:

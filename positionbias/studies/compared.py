@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
+from positionbias.core.json_text import JsonObject
 from positionbias.evaluation.significance import adjust, compare
 from positionbias.results.payloads import Comparison
 from positionbias.results.result import Result
@@ -65,7 +66,7 @@ class Repeat:
             columns = [{q: v for q, v in column.items() if q in self.whole} for column in columns]
         items = (one[0], other[0])
         names = [f"{item.system} on {self.study.passages(item.facts).name}" for item in items]
-        notes = {
+        notes: JsonObject = {
             "axis": axis,
             "systems": [i.system for i in items],
             "test_sets": [i.facts.test for i in items],

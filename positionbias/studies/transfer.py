@@ -14,6 +14,7 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import ended_name
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.positions.debias import rotation_result
 from positionbias.results.payloads import Comparison, Finding
@@ -230,7 +231,7 @@ def _comparison(
 ) -> Comparison:
     columns = [values_of(results)[measure] for _, results in (one, two)]
     names = [item.system for item, _ in (one, two)]
-    notes = {
+    notes: JsonObject = {
         "axis": axis,
         "systems": names,
         "test_sets": ["original", "original"],

@@ -12,6 +12,7 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
+from positionbias.core.json_text import JsonObject
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.depth import apply_depth
@@ -241,7 +242,7 @@ class _Measuring:
             for test, measure in ((test.label, measure) for test in self.settings.tests for measure in self.ranked):
                 names = [system_label(of, self.every) for of in (base, facts)]
                 repeats = paired(self.values[base, test, measure], self.values[facts, test, measure])
-                notes = {"axis": axis, "systems": names, "baseline facts": asdict(base), "test_sets": [test] * 2}
+                notes: JsonObject = {"axis": axis, "systems": names, "baseline facts": asdict(base), "test_sets": [test] * 2}
                 found = compare_trainings(
                     repeats,
                     baseline_name=names[0],
