@@ -217,12 +217,13 @@ def _leaked(pairs: Place) -> tuple[set[str], Read]:
 
 def _remarks(results: Sequence[Result]) -> list[str]:
     """What was counted on the way, a line a run; how intervals were made; what is undefined, and why."""
+    from positionbias.core.schema import converted
     from positionbias.results.payloads import REMARKS, Comparison, PerQuery
     from positionbias.results.select import of_type
 
     lines: dict[str, None] = {}  # in order, each once
     for result, payload in of_type(results, PerQuery):
-        lines |= {f"{result.system}: {remark}": None for remark in payload.notes.get(REMARKS, ())}
+        lines |= {f"{result.system}: {remark}": None for remark in converted(list[str], payload.notes.get(REMARKS, []))}
         counts = "".join(f"; {what}: {count:,}" for what, count in payload.notes.items() if count and what != REMARKS)
         lines[f"{result.system}: {result.count:,} judged queries{counts}"] = None
     for result in results:

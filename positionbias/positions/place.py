@@ -254,7 +254,7 @@ def placement_results(collection: Collection, *, map_shards: MapShards = map) ->
         starts, mean = _answer_starts(collection, split, placing.density, map_shards)
         results.append(header("answer starts", split=split, value=mean, count=sum(starts.reached), payload=starts))
         moves = moves_of(questions)
-        distance = moves.figures["mean_distance"]
+        distance = moves.figures.mean_distance
         results.append(header("sentence moves", split=split, value=distance, count=len(questions.query_ids), payload=moves))
     return results
 

@@ -53,7 +53,7 @@ def _tests(
             text_cell(result.split),
             *_system(result.facts, ", contaminated" if result.facts.source and name == "standard-teacher" else ""),
             *comparison_cells(payload, HOLM, BONFERRONI),
-            text_cell(", ".join(decimal(value, sign=True) for value in payload.notes.get("difference by seed", ()))),
+            text_cell(", ".join(decimal(value, sign=True) for value in payload.noted.by_seed)),
             count_cell(result.count),
         ]
         for result, payload in found

@@ -97,7 +97,7 @@ def _ats_line(axes: Axes, curve: Any, index: int) -> bool:
     colour = colour_of(index)
     axes.fill_between(xs, low, high, color=colour, alpha=0.16, linewidth=0)
     axes.plot(xs, ys, color=colour, linestyle=DASHES[index % len(DASHES)])
-    cut = curve.figures.get("cut_at") is not None and bool(xs)
+    cut = curve.figures.cut_at is not None and bool(xs)
     if cut:
         axes.plot(xs[-1:], ys[-1:], color=colour, linestyle="none", marker="|", markersize=12, markeredgewidth=1.8)
     return cut

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
-from msgspec import UNSET, UnsetType
+import msgspec
+from msgspec import UNSET, Struct, UnsetType, convert
 
 from positionbias.core.convergence import Ending
 from positionbias.core.interval import Interval
+from positionbias.core.json_text import JsonObject
 from positionbias.results.buckets import PositionBuckets, ResponseCurve
+from positionbias.results.curves import AtsFigures, HistogramFigures
 from positionbias.results.figures import Figures, Record
 from positionbias.results.leaked_order import LeakedOrder
 from positionbias.results.places import PlaceHistogram, SentenceMoves
@@ -27,6 +29,7 @@ __all__ = [
     "Example",
     "Examples",
     "Finding",
+    "Noted",
     "LeakedOrder",
     "Payload",
     "PerQuery",
@@ -56,7 +59,7 @@ class PositionHistogram:
     counts: Sequence[int]
     expected: Sequence[float]
     outcomes: Mapping[str, int]
-    figures: Mapping[str, Any]
+    figures: HistogramFigures
 
 
 REMARKS = "remarks"  # a note of what is to be known of a system before its figures are read, a list of sentences
@@ -71,8 +74,27 @@ class PerQuery:
 
     query_ids: Sequence[str]
     values: Sequence[float]
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: JsonObject = field(default_factory=dict)
     clusters: Sequence[str] = ()
+
+
+class Noted(Struct, frozen=True):
+    """What the notes of a comparison say that others read; the others are remarks for people.
+
+    ``axis`` is what the two differ in, ``systems`` and ``test_sets`` theirs, ``baseline`` the facts of the baseline. Over trainings: how many, with how many
+    rotations, what intervals are ``over``, and the difference ``by_seed``, also as a share.
+    """
+
+    queries: int = 0
+    axis: str = ""
+    systems: Sequence[str] = ()
+    test_sets: Sequence[str] = ()
+    baseline: JsonObject = msgspec.field(name="baseline facts", default={})
+    trainings: int = 0
+    rotations: int = 1
+    over: str = ""
+    by_seed: Sequence[float] = msgspec.field(name="difference by seed", default=())
+    relative_by_seed: Sequence[float] = msgspec.field(name="relative by seed", default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +121,13 @@ class Comparison:
     p_t: float | None
     p_adjusted: Mapping[str, float | None] = field(default_factory=dict)
     subset: str = "all queries"
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: JsonObject = field(default_factory=dict)
     p: float | None = None
+
+    @property
+    def noted(self) -> Noted:
+        """What its notes say."""
+        return convert(self.notes, Noted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +144,7 @@ class AtsCurve:
     pairs: Sequence[int]
     std_terms: Sequence[float | None]
     std_pairs: Sequence[float | None]
-    figures: Mapping[str, Any]
+    figures: AtsFigures
 
 
 class TrainingNotes(Record, frozen=True, kw_only=True, omit_defaults=True):

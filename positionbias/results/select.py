@@ -64,7 +64,7 @@ def of_kind(results: Iterable[Result], kind: str) -> list[Result]:
 def axis_of(result: Result) -> str:
     """What a comparison compares: one of ``AXES``, also over trainings, or "" where nothing was said."""
     assert isinstance(result.payload, Comparison)
-    axis = result.payload.notes.get("axis", "")
+    axis = result.payload.noted.axis
     return axis if axis in (*AXES, *map(over_axis, AXES)) else ""
 
 
@@ -90,7 +90,7 @@ def comparisons(
 
 def compared(payload: Comparison) -> str:
     """What is compared, as "baseline → candidate": the systems where the notes name them, else the two names."""
-    first, second = payload.notes.get("systems", (payload.baseline, payload.candidate))
+    first, second = payload.noted.systems or (payload.baseline, payload.candidate)
     return f"{first} → {second}"
 
 

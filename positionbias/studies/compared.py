@@ -83,7 +83,7 @@ class Repeat:
         )
 
     def _result(self, measure: str, comparison: Comparison, candidate: SystemRuns) -> Result:
-        between_tests = comparison.notes["axis"] == "test sets"
+        between_tests = comparison.noted.axis == "test sets"
         return Result(
             measure=measure,
             collection=self.study.original.name if between_tests else self.study.passages(candidate.facts).name,
@@ -92,7 +92,7 @@ class Repeat:
             seed=self.study.seed,
             value=comparison.difference,
             interval=comparison.difference_interval,
-            count=comparison.notes["queries"],
+            count=comparison.noted.queries,
             payload=comparison,
             facts=candidate.facts,
         )

@@ -266,7 +266,7 @@ class _Measuring:
             corrected = adjust([comparison for _, _, comparison in family])
             for (system, target, _), comparison in zip(family, corrected, strict=True):
                 difference, interval = comparison.difference, comparison.difference_interval
-                queries = comparison.notes["queries"]
+                queries = comparison.noted.queries
                 yield self._result(measure, target, system, comparison, difference, queries, interval)
 
     # -- doses, inheritance ---------------------------------------------------------------------------------------------------

@@ -164,7 +164,7 @@ class _Measuring:
                 family.append((other, comparison))
             corrected = adjust([comparison for _, comparison in family], ["bonferroni"])
             for (other, _), comparison in zip(family, corrected, strict=True):
-                header = {"interval": comparison.difference_interval, "count": comparison.notes["queries"]}
+                header = {"interval": comparison.difference_interval, "count": comparison.noted.queries}
                 found.append(
                     self._result(measure, other.system, comparison, other.facts, value=comparison.difference, **header)
                 )

@@ -242,7 +242,7 @@ def _comparison(
 
 def _as_result(measure: str, comparison: Comparison, row: tuple[SystemRuns, list[Result]], seed: int) -> Result:
     item, results = row
-    count, interval = comparison.notes["queries"], comparison.difference_interval
+    count, interval = comparison.noted.queries, comparison.difference_interval
     where = (results[0].collection, results[0].split)
     return Result(measure, *where, item.system, seed, comparison.difference, interval, count, comparison, item.facts)
 
@@ -252,7 +252,7 @@ def _findings(results: Sequence[Result], curves: Sequence[Result], measure: str)
     idle, spoken = idle_trainings(results)
 
     def against(_: Result, comparison: Comparison, __: str, better: bool | None) -> list[Finding]:
-        one, other = (rows[system] for system in comparison.notes["systems"])
+        one, other = (rows[system] for system in comparison.noted.systems)
         return against_transfer(results, measure, one, other, better)
 
     return [*idle, *trainings(spoken, measure, against), *baselines(results, measure)]

@@ -257,7 +257,7 @@ class _Measuring:
             corrected = adjust([comparison for _, comparison in family])
             for (facts, _), payload in zip(family, corrected, strict=True):
                 header = {"value": payload.difference, "interval": payload.difference_interval}
-                results.append(self._result(measure, test, facts, payload, count=payload.notes["queries"], **header))
+                results.append(self._result(measure, test, facts, payload, count=payload.noted.queries, **header))
         return results
 
     # -- depth ----------------------------------------------------------------------------------------------------------------
