@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from positionbias.core.json_text import JsonObject
+from positionbias.core.json_text import Json, JsonObject
 
 __all__ = [
     "GENERATION", "MODEL", "PART", "PLAIN", "PROCESSOR", "ROUTER", "TOKENIZER", "TRANSFORMER", "Rule", "config_offence", "offence",
@@ -133,7 +133,7 @@ PART = Rule(
 ROUTER = Rule(text=frozenset({"structure", "types"}), objects=None)  # types are checked on their own
 
 
-def config_offence(record: JsonObject) -> tuple[str, Any] | None:
+def config_offence(record: JsonObject) -> tuple[str, Json] | None:
     """The first key of a model's config that is refused, and its value: by the fields of its class, and of its parts' classes."""
     from transformers import CONFIG_MAPPING
 
@@ -153,7 +153,7 @@ def _typed(part: JsonObject, known: Any, key: str) -> JsonObject:
     return {"model_type": getattr(known.sub_configs[key], "model_type", None), **part}
 
 
-def offence(record: JsonObject, rule: Rule) -> tuple[str, Any] | None:
+def offence(record: JsonObject, rule: Rule) -> tuple[str, Json] | None:
     """The first key that the rule refuses, and its value."""
     for key, value in record.items():
         if rule.keys is not None and key not in rule.keys:
@@ -175,7 +175,7 @@ def offence(record: JsonObject, rule: Rule) -> tuple[str, Any] | None:
     return None
 
 
-def _object_offence(key: str, value: JsonObject, rule: Rule) -> tuple[str, Any] | None:
+def _object_offence(key: str, value: JsonObject, rule: Rule) -> tuple[str, Json] | None:
     """The first offence within an object: one of numbers alone is none, whatever its keys."""
     numbers = all(isinstance(item, int | float) for item in value.values())
     if not (numbers or rule.objects is None or key in rule.objects | rule.fields):

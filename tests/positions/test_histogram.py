@@ -162,7 +162,7 @@ def test_front_loaded_positions_are_far_from_chance_and_rotated_ones_are_not(mak
     assert before.first_fifth.value == 1
     assert before.mean.value == pytest.approx((0 + 1 + 2 + 3) / 4 / 20)
     assert before.total_variation.value > 5 * before.total_variation.by_chance
-    assert before.mean.difference_interval["high"] < -0.35
+    assert before.mean.difference_interval.high < -0.35
     assert after.total_variation.value < after.total_variation.by_chance_high
     for name in ("mean", "first_tenth", "first_fifth"):
         bounds = getattr(after, name).difference_interval
