@@ -94,14 +94,13 @@ class Retriever:
         return Run(name, asked.rankings(found, passages.ids_at))
 
     def figures(self) -> RetrievalFigures:
-        """The figures of what was ranked, and its cost."""
-        content = {} if self.vectors is None else self.vectors.manifest.content
+        """What was ranked, and what it cost."""
         return RetrievalFigures(
             passages=len(self.collection),
             depth=self.depth,
             encoded=self.encoded,
-            empty=content.get("empty_passages", self.empty),
-            truncated=content.get("truncated", self.truncated),
+            empty=self.empty if self.vectors is None else self.vectors.empty,
+            truncated=self.truncated if self.vectors is None else self.vectors.truncated,
             vectors="made for the audit" if self.vectors is None else self.vectors.path.name,
             compared_in=self.precision,
         )
@@ -131,7 +130,7 @@ def fitting_vectors(
             raise SettingError(
                 f"--vectors: wanted one of each model; found {first.path} and {found.path} of the same; give one of them"
             )
-    own = [by_model.get(checkpoint.manifest.content["checksum"]) for checkpoint in checkpoints]
+    own = [by_model.get(checkpoint.manifest.checksum) for checkpoint in checkpoints]
     for found in vectors:
         if not any(found is used for used in own):
             found.check(checkpoints[0], collection)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -95,8 +94,9 @@ class System:
         Raises:
             SettingError, InputError: as ``Retriever``.
         """
-        options: dict[str, Any] = {"depth": depth, "config": task.config, "vectors": vectors, "memory": memory}
-        retriever = Retriever(checkpoint, task.collection, task.queries, **options)
+        retriever = Retriever(
+            checkpoint, task.collection, task.queries, depth=depth, config=task.config, vectors=vectors, memory=memory
+        )
         return System(f"{checkpoint.ended_name}, {WHOLE}", model=checkpoint.model, checkpoint=checkpoint, retriever=retriever)
 
     @property

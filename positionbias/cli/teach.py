@@ -229,8 +229,7 @@ def _result(taught: TeacherScores, collection: Collection) -> Result:
     from positionbias.results.result import Result
 
     assert taught.manifest is not None
-    content = taught.manifest.content
-    figures = TeachingFigures(**{name: content[name] for name in TeachingFigures.__struct_fields__ if name in content})
+    figures = TeachingFigures.of_facts(taught.manifest.content)
     split = "+".join(taught.splits)
     return Result(TEACHING, collection.name, split, taught.name, None, figures.mean, None, figures.queries, figures)
 

@@ -115,8 +115,10 @@ def _train(kind: str, given: dict[str, Any]) -> None:
         f"set against them, {content['groups_without_their_passage']:,} whose passage is not in the collection, "
         f"{content['groups_with_an_empty_side']:,} reads with an empty side"
     )
-    if seen := content.get("validation_queries_seen"):
-        queries = content["validation_queries"]
+    from positionbias.results.payloads import TrainingNotes
+
+    notes = TrainingNotes.of_facts(content)
+    if (seen := notes.validation_queries_seen) and (queries := notes.validation_queries):
         say(
             f"{seen:,} of {queries:,} validation queries ({seen / queries:.1%}) have a relevant passage that is a training positive too: early stopping and "
             "the depth are tuned on passages that were trained on; posbias import --validation N --validation-by passage draws others"

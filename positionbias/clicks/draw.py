@@ -8,8 +8,9 @@ A block is columns throughout: a number for each candidate, query, pair of query
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ from positionbias.core.negatives import draw_many
 from positionbias.core.ranked_blocks import Rankings, block_rankings
 from positionbias.core.seeds import keys64
 
-__all__ = ["COUNTS", "TRIPLE", "WITH_POSITIVE", "by_key", "draw_block"]
+__all__ = ["COUNTS", "TRIPLE", "WITH_POSITIVE", "DrawnBlock", "by_key", "draw_block"]
 
 TRIPLE = np.dtype([("key", "<u8"), ("query", "<u4"), ("positive", "<u4"), ("negative", "<u4"), ("judged", "<u4")])
 _ORDER = "order of triples"
@@ -63,8 +64,16 @@ class _Pairs(NamedTuple):
     rows: np.ndarray  # (pairs,)
 
 
-def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block: Block, path: Path) -> Mapping[str, Any]:
-    """Write the triples of a block's queries to ``path``, sorted by key; gives ``COUNTS`` and the places of its queries.
+@dataclass(frozen=True, slots=True)
+class DrawnBlock:
+    """What was counted of a block (``COUNTS``), and the places of its queries, as ranges."""
+
+    counts: Mapping[str, int]
+    places: list[list[int]]
+
+
+def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block: Block, path: Path) -> DrawnBlock:
+    """Write the triples of a block's queries to ``path``, sorted by key; gives counts and the places of its queries.
 
     A query with a positive and candidates counts once: with all negatives, with fewer, without one, or without a positive in the corpus.
 
@@ -79,7 +88,7 @@ def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block
     with open(path, "wb") as handle:  # numpy's tofile does not report when its last bytes do not reach the disk
         handle.write(by_key(triples).view(np.uint8).data)
     counts = {"queries with candidates": len(places), **_counts(candidates, pairs, negatives), **_drawn(triples)}
-    return {"counts": counts, "places": _ranges(places.tolist())}
+    return DrawnBlock(counts, _ranges(places.tolist()))
 
 
 def _places(which: Which, block: Block, query_ids: Sequence[str]) -> np.ndarray:

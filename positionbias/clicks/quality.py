@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from statistics import fmean, median
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -20,7 +19,9 @@ from positionbias.results.clicks import (
     ClickCounts,
     ClickedRank,
     ClickedRanks,
+    ClickLog,
     SampledTriples,
+    Source,
     TripleFigures,
     Words,
 )
@@ -78,23 +79,23 @@ def quality_results(
         Result(TRIPLES, *made, figures.share_all, None, figures.triples, figures),
         Result(LENGTHS, *made, looked.negatives.mean, None, looked.triples, looked),
     ]
-    log = collection.manifest.content.get("source", {}).get("log")
-    if log and log["clicked_ranks"]:
+    log = collection.manifest.content_as(Source, "source", Source()).log
+    if log and log.clicked_ranks:
         results.append(_clicked(collection.name, log))
     return results
 
 
-def _clicked(collection: str, log: Mapping[str, Any]) -> Result:
+def _clicked(collection: str, log: ClickLog) -> Result:
     """Clicks and their share by rank, those whose rank is known, and what else the log counts; the value is the share at rank 1."""
-    clicks = {int(rank): count for rank, count in log["clicked_ranks"].items()}
+    clicks = {int(rank): count for rank, count in log.clicked_ranks.items()}
     total = sum(clicks.values())
     figures = ClickedRanks(
         ranks=[ClickedRank(rank=rank, clicks=count, share=count / total) for rank, count in sorted(clicks.items())],
         ranked=total,
-        records=log["records"],
-        clicks=log["clicks"],
-        without_list=log["clicks without a list"],
-        outside=log["clicks outside of their list"],
+        records=log.records,
+        clicks=log.clicks,
+        without_list=log.without_list,
+        outside=log.outside,
         mean_rank=sum(rank * count for rank, count in clicks.items()) / total,
     )
     return Result(CLICKED, collection, "", "", None, clicks.get(1, 0) / total, None, total, figures)

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from positionbias.clicks.draw import COUNTS, TRIPLE, WITH_POSITIVE, draw_block
+from positionbias.clicks.draw import COUNTS, TRIPLE, WITH_POSITIVE, DrawnBlock, draw_block
 from positionbias.clicks.judged import Which, opened, query_ids
 from positionbias.clicks.quality import look, quality_results, triple_figures
 from positionbias.clicks.shuffle import Range, ranges, triples_of
@@ -216,11 +216,13 @@ def _drawn(
     counts = Counter(dict.fromkeys(COUNTS, 0))
     paths, seen = [], bytearray(len(query_ids(which)))
     blocks = track(run_blocks(candidates), "drawing negatives", unit="blocks")
-    for number, facts in enumerate(make_shards(make, blocks, lambda index: folder / f"{index:06d}.triples", map_shards)):
-        counts.update(facts["counts"])
+    for number, facts in enumerate(
+        make_shards(DrawnBlock, make, blocks, lambda index: folder / f"{index:06d}.triples", map_shards)
+    ):
+        counts.update(facts.counts)
         paths.append(folder / f"{number:06d}.triples")
-        _check_whole(paths[-1], facts["counts"]["triples drawn"])
-        _see(seen, facts["places"], which, candidates)
+        _check_whole(paths[-1], facts.counts["triples drawn"])
+        _see(seen, facts.places, which, candidates)
     if not counts["triples drawn"]:
         raise bad_input(
             candidates,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from positionbias.core.json_text import JsonObject
 
 __all__ = ["Configuration"]
 
@@ -13,8 +13,8 @@ __all__ = ["Configuration"]
 class Configuration:
     """A checkpoint's configuration without seed and data: kind and ``shape``, and the ``training``'s settings; None where unknown."""
 
-    shape: Mapping[str, Any] | None = None
-    training: Mapping[str, Any] | None = None
+    shape: JsonObject | None = None
+    training: JsonObject | None = None
 
     @property
     def stated(self) -> bool:

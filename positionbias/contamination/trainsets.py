@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from positionbias.contamination.judged import Judged, Target, judged_groups, read_target, split_negatives, taken
 from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordinary_groups
@@ -19,6 +18,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import open_bytes, sha256_file
 from positionbias.core.groups import Groups, TrainingGroup, group_queries, write_groups
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
@@ -85,7 +85,7 @@ class ContaminatedSettings:
         """True if the set has groups of a target."""
         return bool(self.targets) and self.share > 0
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The settings that the set depends on, as its manifest holds them: without contamination no word of it."""
         names = ["split", "group_size", "relevant_from", "depth"]
         names += ["targets", "share", "target_relevant_from"] if self.contaminates else []

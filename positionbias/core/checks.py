@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 __all__ = ["Check", "Measured", "Outcome", "deciding", "overall"]
 
@@ -50,10 +49,6 @@ class Check:
     reason: str = ""
     note: str = ""
     decides: bool = True
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dictionary."""
-        return asdict(self)
 
 
 def deciding(checks: Sequence[Check]) -> list[Check]:

@@ -35,7 +35,7 @@ from positionbias.core.schema import Count, Name, read_as
 from positionbias.core.seal import CACHE, verified
 from positionbias.core.shards import Strings, open_shard, read_shard
 
-__all__ = ["Collection", "find_collection"]
+__all__ = ["Collection", "SplitFacts", "find_collection"]
 
 KIND = "collection"
 QUERIES = pa.schema([("query_id", pa.string()), ("text", pa.string()), ("fields", pa.map_(pa.string(), pa.string()))])
@@ -54,8 +54,8 @@ _AGAIN = "restore it from a copy, or make the collection again"
 
 
 @dataclass(frozen=True, slots=True)
-class _Split:
-    """A split's entry in the manifest."""
+class SplitFacts:
+    """What the manifest says of a split."""
 
     queries: Count
     qrels: Count
@@ -71,7 +71,7 @@ class _Content:
     checksum: str
     passages: Count
     shards: Count
-    splits: Mapping[Name, _Split]
+    splits: Mapping[Name, SplitFacts]
     passages_checksum: str = ""
 
 
@@ -84,6 +84,7 @@ class Collection:
         self.name: str = self.manifest.name
         self._facts = read_as(_Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True)
         self.checksum: str = self._facts.checksum
+        self.passages_checksum: str = self._facts.passages_checksum
 
     def __len__(self) -> int:
         return self._facts.passages
@@ -177,7 +178,7 @@ class Collection:
 
     @cached_property
     def _index(self) -> PassageIndex:
-        folder, passages = self.cache / INDEX.name, self._facts.passages_checksum
+        folder, passages = self.cache / INDEX.name, self.passages_checksum
         sealed = self.manifest.files is not None
         try:
             return PassageIndex(folder, len(self), passages, sealed=sealed)
@@ -209,6 +210,11 @@ class Collection:
     def splits(self) -> list[str]:
         """The names of the splits, in the order they were added."""
         return list(self._facts.splits)
+
+    @property
+    def split_facts(self) -> Mapping[str, SplitFacts]:
+        """What the manifest says of every split, by name."""
+        return self._facts.splits
 
     def require(self, split: str, *, flag: str = "--split") -> None:
         """Refuse an unknown split; ``flag`` is the option that named it.

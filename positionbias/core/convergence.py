@@ -15,13 +15,13 @@ false alarms and the power [decision].
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
+from positionbias.core.json_text import JsonObject
 from positionbias.core.schema import read_as
 from positionbias.core.seal import AGAIN
 
@@ -99,21 +99,8 @@ class Ending:
         after = [value for step, value in zip(steps, validations, strict=False) if step and value is not None]
         return Ending(finish_of(after), max(after, default=None), depth)
 
-    def to_json(self) -> dict[str, Any]:
-        """As ``from_json`` reads it."""
-        return asdict(self)
 
-    @staticmethod
-    def from_json(record: Mapping[str, Any]) -> Ending:
-        """What ``to_json`` made.
-
-        Raises:
-            KeyError, TypeError, ValueError: it is something else.
-        """
-        return Ending(**{**record, "finish": Finish(record["finish"])})
-
-
-def ending_of_run(content: Mapping[str, Any], path: Path | str) -> Ending | None:
+def ending_of_run(content: JsonObject, path: Path | str) -> Ending | None:
     """How the training behind a run ended, by its manifest's content; None where that says nothing.
 
     Raises:

@@ -10,7 +10,7 @@ memory-mapped: a set of 400 million triples is read by position without being he
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice
@@ -25,6 +25,7 @@ import pyarrow.ipc as ipc
 from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.manifest import (
     MANIFEST,
     InputRef,
@@ -37,7 +38,7 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.schema import Count, read_as
 from positionbias.core.shard_work import MapShards, make_shards
-from positionbias.core.shards import pairs_checksum, rows_checksum
+from positionbias.core.shards import Shard, pairs_checksum, rows_checksum
 
 __all__ = ["Groups", "TrainingGroup", "Triples", "group_queries", "write_groups"]
 
@@ -202,14 +203,14 @@ def write_groups(
     splits: Sequence[str],
     name: str,
     command: str,
-    settings: Mapping[str, Any],
+    settings: JsonObject,
     seed: int | None = None,
     map_shards: MapShards = map,
     inputs: Sequence[InputRef] = (),
     licence: str = "",
     notes: Sequence[str] = (),
-    content: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
-    **provenance_facts: Any,
+    content: JsonObject | Callable[[], JsonObject] | None = None,
+    **provenance_facts: Json,
 ) -> int:
     """Write the groups of each item as one shard into ``folder``, which is in the making (``resumable_folder``); gives how many.
 
@@ -222,9 +223,9 @@ def write_groups(
     (folder / "groups").mkdir(parents=True, exist_ok=True)
     count = checksum = shards = 0
     for facts in make_shards(
-        partial(_make, groups_of), items, lambda index: folder / "groups" / f"{index:05d}.arrow", map_shards
+        Shard, partial(_make, groups_of), items, lambda index: folder / "groups" / f"{index:05d}.arrow", map_shards
     ):
-        count, checksum, shards = count + facts["count"], checksum + facts["checksum"], shards + 1
+        count, checksum, shards = count + facts.count, checksum + facts.checksum, shards + 1
     manifest = Manifest(
         kind=KIND,
         name=name,
@@ -248,14 +249,14 @@ def write_groups(
     return count
 
 
-def _make(groups_of: Callable[[Any], Iterable[TrainingGroup] | Triples], item: Any, path: Path) -> Mapping[str, int]:
+def _make(groups_of: Callable[[Any], Iterable[TrainingGroup] | Triples], item: Any, path: Path) -> Shard:
     count = checksum = 0
     given = groups_of(item)
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, _GROUPS) as writer:
         for batch, own in _of_triples(given) if isinstance(given, Triples) else _of_groups(iter(given)):
             writer.write_batch(batch)
             count, checksum = count + len(batch), checksum + own
-    return {"count": count, "checksum": checksum % _MODULUS}
+    return Shard(count, checksum % _MODULUS)
 
 
 def _of_groups(groups: Iterator[TrainingGroup]) -> Iterator[tuple[pa.RecordBatch, int]]:

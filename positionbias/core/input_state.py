@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 
 __all__ = ["content_digest", "file_mark", "file_state", "unchanged"]
 
@@ -51,7 +51,7 @@ def content_digest(path: Path | str) -> str:
     return digest
 
 
-def file_state(path: Path | str) -> dict[str, Any]:
+def file_state(path: Path | str) -> JsonObject:
     """An input file's name, size and SHA-256, for the record of a job.
 
     Raises:
@@ -61,7 +61,7 @@ def file_state(path: Path | str) -> dict[str, Any]:
     return {"name": path.name, "bytes": _look(path).st_size, "sha256": content_digest(path)}
 
 
-def file_mark(path: Path | str) -> dict[str, Any]:
+def file_mark(path: Path | str) -> JsonObject:
     """An input file's name, size and time of change: for parts of a job whose record holds the ``file_state``.
 
     Raises:

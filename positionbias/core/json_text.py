@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-__all__ = ["DECODER", "parse_json"]
+__all__ = ["DECODER", "Json", "JsonObject", "parse_json"]
+
+if TYPE_CHECKING:
+    Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
+else:
+    Json = Any  # a type that holds itself is none that msgspec reads
+JsonObject: TypeAlias = Mapping[str, Json]
 
 
-def _once_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _once_each(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     record = dict(pairs)
     if len(record) < len(pairs):
         keys = [key for key, _ in pairs]

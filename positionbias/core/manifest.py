@@ -15,17 +15,30 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.progress import remark
 from positionbias.core.publish import recover, write_json
 from positionbias.core.schema import read_as
 from positionbias.core.seal import AGAIN, MANIFEST, FileSeal, check_digest, manifest_digest, seal_file, seal_folder
 
-__all__ = ["MANIFEST", "InputRef", "Manifest", "input_ref", "manifest_path", "read_manifest", "seal_again", "write_manifest"]
+__all__ = [
+    "MANIFEST",
+    "InputRef",
+    "Manifest",
+    "Provenance",
+    "input_ref",
+    "manifest_path",
+    "read_manifest",
+    "seal_again",
+    "write_manifest",
+]
 
+Provenance: TypeAlias = Mapping[str, Any]  # passed on as keywords, of which some are no facts
+T = TypeVar("T")
 FORMAT_VERSION = 1
 
 
@@ -51,22 +64,49 @@ class Manifest:
     kind: str
     name: str
     command: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: JsonObject = field(default_factory=dict)
     seed: int | None = None
     inputs: tuple[InputRef, ...] = ()
-    content: Mapping[str, Any] = field(default_factory=dict)
+    content: JsonObject = field(default_factory=dict)
     licence: str = ""
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: JsonObject = field(default_factory=dict)
     files: Mapping[str, FileSeal] | None = None
     format_version: int = FORMAT_VERSION
 
-    def comparable(self) -> dict[str, Any]:
+    def comparable(self) -> JsonObject:
         """Everything but ``provenance`` and the files' digests: equal for two artefacts made alike."""
         record = asdict(self)
         del record["provenance"], record["files"]
         return record
+
+    @property
+    def checksum(self) -> str:
+        """The checksum of the artefact's content; empty where the content has none."""
+        return str(self.content.get("checksum", ""))
+
+    @property
+    def created(self) -> str | None:
+        """When the artefact was made, in UTC; None where that is not known."""
+        created = self.provenance.get("created")
+        return created if isinstance(created, str) else None
+
+    @property
+    def depth(self) -> int | None:
+        """The depth to which a run was retrieved or re-ranked; None where that is not known."""
+        depth = self.settings.get("depth")
+        return depth if isinstance(depth, int) and depth > 0 else None
+
+    def content_as(self, kind: type[T], name: str, default: T | None = None) -> T:
+        """Return what the content says under ``name`` as ``kind``, ``default`` where it says nothing; further fields are skipped.
+
+        Raises:
+            InputError: it says something else, or nothing and there is no default.
+        """
+        if default is not None and name not in self.content:
+            return default
+        return read_as(kind, self.content.get(name), f"{self.name}, {name}", do=AGAIN, more=True)
 
     def input(self, role: str) -> InputRef | None:
         """Return the first input of this ``role``, or None."""
@@ -96,7 +136,7 @@ def package_versions(*packages: str) -> dict[str, str]:
     return found
 
 
-def provenance(**more: Any) -> dict[str, Any]:
+def provenance(**more: Json) -> JsonObject:
     """Host facts that comparisons skip: time, platform, cores, and what is passed in (workers, engine)."""
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     return {"created": now, "platform": platform.platform(), "cores": os.cpu_count(), **more}

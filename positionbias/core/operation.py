@@ -93,7 +93,7 @@ def _parameters(function: Any) -> Iterator[Parameter]:
             raise TypeError(f"{function.__name__}: parameter {name} has no Setting and is no settings dataclass")
 
 
-def _hints(function: Any, *, include_extras: bool = False) -> dict[str, Any]:
+def _hints(function: Any, *, include_extras: bool = False) -> dict[str, object]:
     """The types of the parameters; what is returned may be a type that nobody has imported."""
     annotations = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     return get_type_hints(SimpleNamespace(__annotations__=annotations), function.__globals__, include_extras=include_extras)
@@ -136,24 +136,24 @@ def _single(hint: Any) -> tuple[Any, bool]:
     return plain, False
 
 
-def gathered(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def gathered(function: Callable[..., Any], given: Mapping[str, object]) -> dict[str, Any]:
     """Return the operation's arguments made of single values: settings dataclasses take theirs by their fields' names."""
     hints = _hints(inspect.unwrap(function))
     return {name: _value(name, _plain(hint), given) for name, hint in hints.items()}
 
 
-def made_of(kind: Any, given: Mapping[str, Any], **fields: Any) -> Any:
+def made_of(kind: Any, given: Mapping[str, object], **fields: Any) -> Any:
     """Return settings of this kind made of single values by their fields' names; ``fields`` are those that declare no setting."""
     return _value("", kind, given, fields)
 
 
-def _value(name: str, kind: Any, given: Mapping[str, Any], fields: Mapping[str, Any] = MappingProxyType({})) -> Any:
+def _value(name: str, kind: Any, given: Mapping[str, object], fields: Mapping[str, object] = MappingProxyType({})) -> Any:
     if _holds_settings(kind):
         hints, held = get_type_hints(kind), {one.name for one in settings_parameters(kind, name)}
         inner = {field: _plain(hint) for field, hint in hints.items() if field in held or _holds_settings(_plain(hint))}
         return kind(**{field: _value(field, hint, given) for field, hint in inner.items()}, **fields)
     single, many = _single(kind)
-    value = given[name]
+    value: Any = given[name]
     return tuple(_read(single, item) for item in value) if many and value is not None else _read(single, value)
 
 
@@ -185,7 +185,7 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
-def _place(parameter: Parameter, arguments: Mapping[str, Any]) -> Any:
+def _place(parameter: Parameter, arguments: Mapping[str, object]) -> Any:
     """What was given for a place: an argument of its own, or a field of settings."""
     return getattr(arguments[parameter.owner], parameter.name, None) if parameter.owner else arguments[parameter.name]
 

@@ -14,16 +14,19 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 from positionbias.core.files import remove
+from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import put_file
 from positionbias.core.seal import as_signed, signed
 from positionbias.core.shard_work import resumable_folder
 
-__all__ = ["OrderedFile", "Packing", "pack", "packing_of", "resumable_file", "resumed_file", "unpack"]
+__all__ = ["Counts", "OrderedFile", "Packing", "pack", "packing_of", "resumable_file", "resumed_file", "unpack"]
 
+Counts = Mapping[str, Mapping[str, int]]  # by what is counted
 Packing = Literal["gzip", "zstd"]
 _ENDINGS: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}
 _LOG = ".pieces"
@@ -69,13 +72,20 @@ def unpack(data: bytes, packing: Packing | None) -> bytes:
     return data
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    bytes: int
+    checksum: str
+    facts: Counts
+
+
 class OrderedFile:
     """Pieces appended in order to an open file or pipe, with the SHA-256 and the size of the uncompressed content."""
 
     def __init__(self, handle: IO[bytes], packing: Packing | None = None, log: IO[bytes] | None = None) -> None:
         self.packing = packing
         self.size = 0
-        self.facts: list[Mapping[str, Any]] = []  # from the makers of the pieces
+        self.facts: list[Counts] = []  # what the makers of the pieces said
         self._handle, self._log = handle, log
         self._hash = hashlib.sha256()
         self._unsettled = 0  # bytes written since the last flush to disk
@@ -87,7 +97,7 @@ class OrderedFile:
         """Return the SHA-256 of the uncompressed content so far, in hexadecimal."""
         return self._hash.hexdigest()
 
-    def append(self, piece: bytes, facts: Mapping[str, Any]) -> None:
+    def append(self, piece: bytes, facts: Counts) -> None:
         """Write one piece, as ``pack`` gave it, and what its maker said of it."""
         left = memoryview(piece)
         while left:  # an unbuffered pipe may take only a part
@@ -99,8 +109,8 @@ class OrderedFile:
         self._settle(len(piece))
         self._count(unpack(piece, self.packing), facts)
         if self._log is not None:
-            line = {"bytes": len(piece), "checksum": self.checksum, "facts": facts}
-            self._log.write(json.dumps(signed(line)).encode() + b"\n")
+            line = _Piece(len(piece), self.checksum, facts)
+            self._log.write(json.dumps(signed(asdict(line))).encode() + b"\n")
             self._log.flush()
 
     def _settle(self, written: int) -> None:
@@ -113,7 +123,7 @@ class OrderedFile:
             os.posix_fadvise(self._handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             self._unsettled = 0
 
-    def _count(self, content: bytes, facts: Mapping[str, Any]) -> None:
+    def _count(self, content: bytes, facts: Counts) -> None:
         self._hash.update(content)
         self.size += len(content)
         self.facts.append(dict(facts))
@@ -123,14 +133,14 @@ class OrderedFile:
         whole, logged = 0, 0
         for line in log:
             try:
-                told = as_signed(json.loads(line))
-                piece = self._handle.read(told["bytes"])
+                told = as_signed(_Piece, json.loads(line))
+                piece = self._handle.read(told.bytes)
                 content = unpack(piece, self.packing)
                 hash_ = self._hash.copy()
                 hash_.update(content)
-                if len(piece) != told["bytes"] or hash_.hexdigest() != told["checksum"]:
+                if len(piece) != told.bytes or hash_.hexdigest() != told.checksum:
                     break
-                self._count(content, told["facts"])
+                self._count(content, told.facts)
             except (ValueError, KeyError, TypeError, RecursionError):
                 break
             whole, logged = whole + len(piece), logged + len(line)
@@ -140,7 +150,7 @@ class OrderedFile:
 
 
 @contextmanager
-def resumable_file(final: Path | str, job: Mapping[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
+def resumable_file(final: Path | str, job: JsonObject, *, overwrite: bool = False) -> Iterator[Path]:
     """As ``resumable_folder``, for a file: give a folder in which the block makes ``FOLDER/NAME``, which takes its final place.
 
     Its manifest, ``FOLDER/NAME.manifest.json``, is put beside it in the same step.

@@ -52,7 +52,7 @@ def model_place(name: Place) -> Path | str:
     return place if place.exists() else str(name)
 
 
-def refuse_inputs(outputs: Mapping[str, Any], inputs: Iterable[Any]) -> None:
+def refuse_inputs(outputs: Mapping[str, object], inputs: Iterable[object]) -> None:
     """Compare every output, by its flag, with everything that is read.
 
     Raises:

@@ -16,17 +16,20 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import xxhash
 
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.json_text import JsonObject
+from positionbias.core.schema import converted
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["BLOCK", "CACHE", "MANIFEST", "FileSeal", "SealedFile", "seal_file", "seal_folder", "unnamed_files", "verified"]
 
+T = TypeVar("T")
 BLOCK = 1 << 20
 MANIFEST = "manifest.json"
 CACHE = "cache"
@@ -127,26 +130,26 @@ def _state(path: Path) -> _State:
     return _State(path, found.st_size, found.st_ctime_ns, found.st_ino)
 
 
-def manifest_digest(record: Mapping[str, Any]) -> str:
+def manifest_digest(record: JsonObject) -> str:
     """The XXH3-64 of a record's JSON without its own ``digest``, whatever the order of its keys."""
     content = {key: value for key, value in record.items() if key != "digest"}
     return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
-def signed(record: Mapping[str, Any]) -> dict[str, Any]:
+def signed(record: JsonObject) -> JsonObject:
     """Return a record with its digest, as ``manifest_digest`` computes it."""
     return {**record, "digest": manifest_digest(record)}
 
 
-def as_signed(record: Any) -> Mapping[str, Any]:
-    """Return a record that was ``signed``.
+def as_signed(kind: type[T], record: Any) -> T:
+    """Return a record that was ``signed`` as the dataclass that it was written from.
 
     Raises:
-        ValueError: it is not what its digest says.
+        ValueError: it is not what its digest says, or no such record.
     """
-    if not isinstance(record, dict) or record.get("digest") != manifest_digest(record):
+    if not isinstance(record, dict) or record.pop("digest", None) != manifest_digest(record):
         raise ValueError("a record that was changed since it was written")
-    return record
+    return converted(kind, record)
 
 
 def seal_of(path: Path) -> FileSeal | None:
@@ -194,7 +197,7 @@ def _seals(manifest: _State, *, ours: bool) -> Mapping[str, FileSeal]:
     return seals
 
 
-def check_digest(manifest: Path, record: Mapping[str, Any]) -> None:
+def check_digest(manifest: Path, record: JsonObject) -> None:
     """See that a manifest's record is what its own digest says; both it and the files' digests are there, or neither.
 
     Raises:

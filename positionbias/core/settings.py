@@ -6,7 +6,7 @@ Checks, command-line options and their help are made from it (``cli.settings_opt
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -48,7 +48,7 @@ class Setting:
     most: float | None = None
     above: float | None = None
     below: float | None = None
-    choices: Sequence[str] = ()
+    choices: Collection[str] = ()
     wanted: str = ""
     do: str = ""
     absent: str = ""

@@ -18,26 +18,30 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
+
+import msgspec
 
 from positionbias import __version__
 from positionbias.core.durable import lock, make_folders, sync
 from positionbias.core.errors import InputError, PositionBiasError, SettingError, StorageError
 from positionbias.core.files import remove, sha256_file, storage_errors
 from positionbias.core.input_state import file_mark
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.publish import put_folder, refuse_existing, sweep, write_json
+from positionbias.core.schema import converted
 from positionbias.core.seal import as_signed, signed
 
 __all__ = ["GO_ON", "MapShards", "make_shards", "resumable_folder", "work_folder"]
 
 Item = TypeVar("Item")
+Facts = TypeVar("Facts")
 MapShards = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
-Make = Callable[[Item, Path], Mapping[str, Any]]
 JOB, CONTENT, RECEIPTS = "job.json", "content", "receipts"
 PARTIAL = ".*.partial-*"
 GO_ON = "run the same command again to go on"
@@ -51,7 +55,7 @@ def work_folder(final: Path | str) -> Path:
 
 @contextmanager
 def resumable_folder(
-    final: Path | str, job: Mapping[str, Any], *, overwrite: bool = False, owned: bool = False, folder: bool = True
+    final: Path | str, job: JsonObject, *, overwrite: bool = False, owned: bool = False, folder: bool = True
 ) -> Iterator[Path]:
     """Give a folder to make ``final`` in, with what an earlier run of the same ``job`` left there.
 
@@ -128,7 +132,7 @@ def _unlinked(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
-def _take_over(root: Path, job: Mapping[str, Any]) -> None:
+def _take_over(root: Path, job: JsonObject) -> None:
     """Keep what stands there where it belongs to the same job; else empty it."""
     if _foreign(root):
         remove(root)
@@ -168,30 +172,37 @@ def _remove_partial(folder: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Task(Generic[Item]):
-    make: Make
+class _Receipt:
+    item: str
+    checksum: str
+    facts: Json
+
+
+@dataclass(frozen=True, slots=True)
+class _Task(Generic[Item, Facts]):
+    kind: type[Facts]
+    make: Callable[[Item, Path], Facts]
     item: Item
     target: Path
     receipt: Path | None
 
 
 def make_shards(
-    make: Make, items: Iterable[Item], targets: Callable[[int], Path], map_shards: MapShards = map
-) -> Iterator[Mapping[str, Any]]:
+    kind: type[Facts],
+    make: Callable[[Item, Path], Facts],
+    items: Iterable[Item],
+    targets: Callable[[int], Path],
+    map_shards: MapShards = map,
+) -> Iterator[Facts]:
     """``make(item, path)`` for every item, into the file ``targets(index)``; gives what each returned, in order.
 
-    ``make`` writes the file at the path it is given and returns facts that JSON can hold; it must be a pure function of its item.
+    ``make`` writes the file at the path it is given and returns facts of ``kind``, which JSON can hold; it must be a pure function of its item.
     In a folder from ``resumable_folder`` a file that stands there already is not made again where its receipt tells of the same
     item and of these very bytes. An item is told by its ``fingerprint()`` where it has one, a path by the state of its file,
     anything else by its ``repr``.
     """
-    return map_shards(_run, _tasks(make, items, targets))
-
-
-def _tasks(make: Make, items: Iterable[Item], targets: Callable[[int], Path]) -> Iterator[_Task[Item]]:
-    for index, item in enumerate(items):
-        target = targets(index)
-        yield _Task(make, item, target, _receipt(target))
+    tasks = (_Task(kind, make, item, targets(index), _receipt(targets(index))) for index, item in enumerate(items))
+    return map_shards(_run, tasks)
 
 
 def _receipt(target: Path) -> Path | None:
@@ -202,7 +213,7 @@ def _receipt(target: Path) -> Path | None:
     return None
 
 
-def _run(task: _Task) -> Mapping[str, Any]:
+def _run(task: _Task[Any, Facts]) -> Facts:
     with storage_errors(task.target):
         if task.receipt is None:
             return _make(task)
@@ -213,15 +224,15 @@ def _run(task: _Task) -> Mapping[str, Any]:
     return facts
 
 
-def _make(task: _Task, item: str = "") -> Mapping[str, Any]:
+def _make(task: _Task[Any, Facts], item: str = "") -> Facts:
     with _put(task.target) as partial:
-        # through JSON, so that new and resumed shards give equal facts
-        facts: Mapping[str, Any] = json.loads(json.dumps(task.make(task.item, partial)))
-        receipt = {"item": item, "checksum": sha256_file(partial), "facts": facts}
+        # through JSON, so that a shard says the same whether it was made now or before
+        facts = json.loads(json.dumps(msgspec.to_builtins(task.make(task.item, partial))))
+        receipt = _Receipt(item, sha256_file(partial), facts)
     if task.receipt:
         with _put(task.receipt) as partial:
-            partial.write_text(json.dumps(signed(receipt)), encoding="utf-8")
-    return facts
+            partial.write_text(json.dumps(signed(asdict(receipt))), encoding="utf-8")
+    return converted(task.kind, facts)
 
 
 @contextmanager
@@ -245,13 +256,13 @@ def _fingerprint(item: Any) -> str:
     return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
 
 
-def _finished(task: _Task, item: str) -> Mapping[str, Any] | None:
+def _finished(task: _Task[Any, Facts], item: str) -> Facts | None:
     """What the receipt says, where it belongs to this item and to the bytes that stand there."""
     assert task.receipt is not None
     try:
-        receipt = as_signed(json.loads(task.receipt.read_text("utf-8")))
-        if receipt["item"] == item and receipt["checksum"] == sha256_file(task.target):
-            return dict(receipt["facts"])
+        receipt = as_signed(_Receipt, json.loads(task.receipt.read_text("utf-8")))
+        if receipt.item == item and receipt.checksum == sha256_file(task.target):
+            return converted(task.kind, receipt.facts)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     return None

@@ -50,10 +50,6 @@ class Shard:
     count: int
     checksum: int
 
-    def facts(self) -> dict[str, int]:
-        """Return the fields as a dictionary for ``add_shards``."""
-        return {"count": self.count, "checksum": self.checksum}
-
 
 def rows_checksum(rows: Iterable[Sequence[Any]]) -> int:
     """Return an order-independent checksum of records: the sum of their 128-bit hashes.

@@ -9,6 +9,7 @@ and only the query ids are held. The checksum does not depend on the cuts into s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -16,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
@@ -23,6 +25,7 @@ import pyarrow.ipc as ipc
 from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     MANIFEST,
     InputRef,
@@ -95,8 +98,8 @@ class TeacherScores:
 
     @cached_property
     def checksum(self) -> str:
-        """The checksum of the content; for an outside teacher's file, its SHA-256."""
-        return sha256_file(self.path) if self.manifest is None else str(self.manifest.content["checksum"])
+        """Of the content; of an outside teacher's file, its SHA-256."""
+        return sha256_file(self.path) if self.manifest is None else self.manifest.checksum
 
     @property
     def query_ids(self) -> Sequence[str]:
@@ -193,14 +196,14 @@ def write_teacher_scores(
     *,
     name: str,
     command: str,
-    settings: Mapping[str, Any],
+    settings: JsonObject,
     splits: Sequence[str],
     order_only: bool = False,
     inputs: Sequence[InputRef] = (),
     licence: str = "",
     notes: Sequence[str] = (),
-    content: Callable[[], Mapping[str, Any]] = dict,
-    facts: Callable[[], Mapping[str, Any]] = dict,
+    content: Callable[[], JsonObject] = dict,
+    facts: Callable[[], JsonObject] = dict,
 ) -> None:
     """Write the scores of each item as one shard into ``folder``, which is in the making (``resumable_folder``).
 
@@ -211,12 +214,11 @@ def write_teacher_scores(
     counts: dict[str, int] = {"queries": 0, "pairs": 0}
     checksum = shards = 0
     total, least, most = 0.0, np.inf, -np.inf
-    for done in make_shards(partial(_make, score), items, lambda index: folder / "scores" / f"{index:05d}.arrow"):
-        for what, count in done["counts"].items():
+    for done in make_shards(_Scored, partial(_make, score), items, lambda index: folder / "scores" / f"{index:05d}.arrow"):
+        for what, count in done.counts.items():
             counts[what] = counts.get(what, 0) + count
-        if done["counts"]["pairs"]:
-            total, least, most = total + done["sum"], min(least, done["least"]), max(most, done["most"])
-        checksum, shards = checksum + done["checksum"], shards + 1
+        total, least, most = total + done.sum, min(least, done.least), max(most, done.most)
+        checksum, shards = checksum + done.checksum, shards + 1
     pairs = counts["pairs"]
     measured = {"mean": total / pairs, "least": float(least), "most": float(most)} if pairs else {}
     manifest = Manifest(
@@ -242,7 +244,17 @@ def write_teacher_scores(
     write_manifest(folder / MANIFEST, manifest)
 
 
-def _make(score: Callable[[Any], ScoredBlock], item: Any, path: Path) -> Mapping[str, Any]:
+class _Scored(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A shard of scores: counts, its checksum, and the sum, least and most of its scores where it has any."""
+
+    counts: Mapping[str, int]
+    checksum: int
+    sum: float = 0.0
+    least: float = math.inf
+    most: float = -math.inf
+
+
+def _make(score: Callable[[Any], ScoredBlock], item: Any, path: Path) -> _Scored:
     rankings, counts = score(item)
     queries = pairs = checksum = 0
     total, least, most = 0.0, np.inf, -np.inf
@@ -257,5 +269,5 @@ def _make(score: Callable[[Any], ScoredBlock], item: Any, path: Path) -> Mapping
             queries, pairs = queries + len(batch), pairs + len(scores)
             if len(scores):
                 total, least, most = total + float(scores.sum()), min(least, scores.min()), max(most, scores.max())
-    made: dict[str, Any] = {"counts": {"queries": queries, "pairs": pairs, **counts}, "checksum": checksum % CHECKSUM_MODULUS}
-    return {**made, "sum": total, "least": float(least), "most": float(most)} if pairs else made
+    made = {"queries": queries, "pairs": pairs, **counts}
+    return _Scored(made, checksum % CHECKSUM_MODULUS, total, float(least), float(most))

@@ -106,19 +106,18 @@ def _artefact(manifest: Path) -> Path:
 def _check_collection(path: Path) -> None:
     """Compare all records with their checksums in the manifest."""
     collection = Collection(path)
-    content = collection.manifest.content
     total = 0
     for shard in collection.shard_paths:
         for batch in read_shard(shard).to_batches():
             ids, texts = ([item.encode() for item in batch.column(name).to_pylist()] for name in ("passage_id", "text"))
             total += pairs_checksum(ids, texts)
     found = {"passages": f"{total % CHECKSUM_MODULUS:032x}"}
-    wanted = {"passages": content.get("passages_checksum", found["passages"])}
+    wanted = {"passages": collection.passages_checksum or found["passages"]}
     for split in collection.splits:
         sets = {name: collection.qrels(split, name) for name in collection.qrels_names(split)}
         parts = collection.queries(split), collection.qrels(split), collection.answers(split)
         found[f"split {split!r}"] = split_checksum(*parts, sets)
-        wanted[f"split {split!r}"] = content["splits"][split]["checksum"]
+        wanted[f"split {split!r}"] = collection.split_facts[split].checksum
     for name, checksum in found.items():
         if checksum != wanted[name]:
             raise bad_input(path, wanted=f"{name} with the checksum {wanted[name]}", found=checksum, do="make it again")

@@ -11,17 +11,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.input_state import file_mark
-from positionbias.core.manifest import input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
-from positionbias.core.shards import read_shard, write_shard
+from positionbias.core.shards import Shard, read_shard, write_shard
 
 __all__ = ["SEPARATOR", "merge"]
 
@@ -46,7 +46,7 @@ def merge(
     apart: bool = False,
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write collections, given by their prefixes, as one; their order is that of the passages.
 
@@ -56,12 +56,14 @@ def merge(
     """
     _check_prefixes(collections)
     out = Path(out)
-    merged = {prefix: {"name": c.name, "checksum": c.checksum, "passages": len(c)} for prefix, c in collections.items()}
+    merged: dict[str, JsonObject] = {
+        prefix: {"name": c.name, "checksum": c.checksum, "passages": len(c)} for prefix, c in collections.items()
+    }
     parts = [[prefix, collection.checksum] for prefix, collection in collections.items()]
-    job = {"command": "merge", "collections": parts, "apart": apart}
+    job: JsonObject = {"command": "merge", "collections": parts, "apart": apart}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         sources = [_Source(prefix, path) for prefix, collection in collections.items() for path in collection.shard_paths]
-        for _ in track(writer.add_shards(_copy, sources, map_shards), "merging", len(sources), unit="shards"):
+        for _ in track(writer.add_shards(Shard, _copy, sources, map_shards), "merging", len(sources), unit="shards"):
             pass
         for name, (split, having) in _splits(collections, apart).items():
             _join_split(writer, name, split, having)
@@ -94,7 +96,7 @@ def _check_prefixes(collections: Mapping[str, Collection]) -> None:
             )
 
 
-def _copy(source: _Source, target: Path) -> Mapping[str, Any]:
+def _copy(source: _Source, target: Path) -> Shard:
     """Write one shard again with prefixed ids; a pure function of the shard and the prefix."""
 
     def prefixed() -> Iterator[Passage]:
@@ -103,7 +105,7 @@ def _copy(source: _Source, target: Path) -> Mapping[str, Any]:
             for passage_id, text in zip(ids, texts, strict=True):
                 yield Passage(under(source.prefix, passage_id), text)
 
-    return write_shard(target, prefixed()).facts()
+    return write_shard(target, prefixed())
 
 
 def under(prefix: str, item: str) -> str:

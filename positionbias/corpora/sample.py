@@ -7,12 +7,12 @@ change the sample, and a smaller sample is part of a larger one. Passages are ne
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,13 +21,14 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import SHARD_PASSAGES, create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.input_state import file_mark
-from positionbias.core.manifest import input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64, keys64
 from positionbias.core.shard_work import MapShards
-from positionbias.core.shards import read_shard, write_shard
+from positionbias.core.shards import Shard, read_shard, write_shard
 
 __all__ = ["sample"]
 
@@ -72,7 +73,7 @@ def sample(
     seed: int = 1,
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``queries`` queries a split (all where it has fewer) and ``passages`` passages: those judged for these queries or answering them,
     and others drawn, up to that number.
@@ -87,7 +88,7 @@ def sample(
             raise SettingError(f"{flag}: wanted at least 1; found {value}; raise it")
     refuse_existing(out, overwrite=overwrite)  # before all passages are read
     out, names = Path(out), list(dict.fromkeys(splits)) or collection.splits
-    settings = {"queries": queries, "passages": passages, "splits": names, "seed": seed}
+    settings: JsonObject = {"queries": queries, "passages": passages, "splits": names, "seed": seed}
     kept = {name: _draw_queries(collection, name, queries, seed) for name in names}
     needed = sorted(set[str]().union(*(split.passages() for split in kept.values())))
     rows = collection.find(needed)
@@ -99,9 +100,9 @@ def sample(
         )
     parts = _parts(collection, rows, passages)
     limit = _limit(parts, min(passages, len(collection)) - len(rows), seed, map_shards)
-    job = {"command": "sample", "settings": settings, "collection": collection.checksum}
+    job: JsonObject = {"command": "sample", "settings": settings, "collection": collection.checksum}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
-        made = writer.add_shards(partial(_filter, seed, limit), parts, map_shards)
+        made = writer.add_shards(Shard, partial(_filter, seed, limit), parts, map_shards)
         for _ in track(made, "sampling", len(parts), unit="parts"):
             pass
         for name, split in kept.items():
@@ -180,7 +181,7 @@ def _keys_in(seed: int, wanted: int, part: _Part) -> np.ndarray:
     return np.concatenate(found)
 
 
-def _filter(seed: int, limit: int, part: _Part, target: Path) -> Mapping[str, Any]:
+def _filter(seed: int, limit: int, part: _Part, target: Path) -> Shard:
     """Write what is kept and what is drawn of some shards as one; a pure function of the shards, the rows, the seed and the limit."""
 
     def passages() -> Iterator[Passage]:
@@ -190,7 +191,7 @@ def _filter(seed: int, limit: int, part: _Part, target: Path) -> Mapping[str, An
             for batch in table.filter(pa.array(chosen)).to_batches():
                 yield from map(Passage, batch.column("passage_id").to_pylist(), batch.column("text").to_pylist())
 
-    return write_shard(target, passages()).facts()
+    return write_shard(target, passages())
 
 
 def _tables(part: _Part) -> Iterator[tuple[pa.Table, np.ndarray]]:

@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
-from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import InputRef, Provenance, input_ref
 from positionbias.core.publish import refuse_existing
 
 __all__ = ["LEFT_OUT", "LeftOut", "without"]
@@ -34,10 +34,10 @@ class LeftOut:
     """
 
     split: str
-    reasons: Mapping[str, Sequence[Mapping[str, Any]]]
+    reasons: Mapping[str, Sequence[JsonObject]]
     why: str
     command: str
-    settings: Mapping[str, Any]
+    settings: JsonObject
     inputs: Sequence[InputRef] = ()
 
 
@@ -47,7 +47,7 @@ def without(
     left_out: LeftOut,
     *,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``collection`` without the queries that have a reason; reasons of queries that it does not have are counted and not written.
 
@@ -90,7 +90,7 @@ def without(
     return Collection(out)
 
 
-def _facts(collection: Collection, left_out: LeftOut, queries: int, gone: int, checksum: str) -> dict[str, Any]:
+def _facts(collection: Collection, left_out: LeftOut, queries: int, gone: int, checksum: str) -> JsonObject:
     gone_ids = left_out.reasons.keys()
     lost = Counter(
         what

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, get_args
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_settings, setting, settings_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Engine:
             return work(map_shards=map_shards, overwrite=overwrite, provenance=self.host)
 
     @property
-    def host(self) -> dict[str, Any]:
+    def host(self) -> JsonObject:
         """What a manifest says of it, where comparisons do not look."""
         return {"workers": self.workers, "engine": self.engine}
 

@@ -79,7 +79,7 @@ def ray_tasks(workers: int = 1, address: str | None = None) -> Iterator[MapShard
         yield over_tasks
 
 
-_SILENT: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+_SILENT = {"logging_level": logging.ERROR, "log_to_driver": False}
 
 
 def _import_ray() -> Any:

@@ -78,7 +78,7 @@ def evaluate_runs(
                     seed=seed,
                     value=comparison.difference,
                     interval=comparison.difference_interval,
-                    count=comparison.notes["queries"],
+                    count=comparison.noted.queries,
                     payload=comparison,
                 )
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -12,6 +12,7 @@ import numpy as np
 from positionbias.core.convergence import Ending, Finish, ending_of_run
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import Json
 from positionbias.core.manifest import (
     Manifest,
     input_ref,
@@ -225,7 +226,7 @@ def fuse_runs(
     done = fuse(runs, fusing, scored=[_reranked_to(manifest) for manifest in manifests], name=name)
     with atomic_file(out, overwrite=overwrite) as partial:
         write_run(partial, done.run)
-        settings: dict[str, object] = {"by": fusing.by, "depth": fusing.depth}
+        settings: dict[str, Json] = {"by": fusing.by, "depth": fusing.depth}
         settings |= {"k": fusing.constant} if fusing.by == "reciprocal-ranks" else {}
         settings |= {"scored": done.scored} if done.scored else {}
         found = [manifest for manifest in manifests if manifest is not None]
@@ -234,7 +235,7 @@ def fuse_runs(
         missing = {label: list(msgspec.structs.astuple(counts)) for label, counts in done.missing.items()}
         endings = [ending_of_run(manifest.content, path) for path, manifest in zip(paths, manifests, strict=True) if manifest]
         ending = (
-            {"ending": Ending(Finish.NOT_FINISHED).to_json()}
+            {"ending": asdict(Ending(Finish.NOT_FINISHED))}
             if any(one is not None and one.unfinished for one in endings)
             else {}
         )
@@ -256,8 +257,7 @@ def fuse_runs(
 
 def _reranked_to(manifest: Manifest | None) -> int | None:
     """The depth down to which a re-ranked run's scores are its model's; None of any other run, whose scores all are."""
-    depth = manifest.settings.get("depth") if manifest is not None and manifest.command == "rerank" else None
-    return depth if isinstance(depth, int) and depth > 0 else None
+    return manifest.depth if manifest is not None and manifest.command == "rerank" else None
 
 
 def _one_collection(paths: Sequence[Path], manifests: Sequence[Manifest | None]) -> tuple[Path, str] | None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.interval import Interval
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.records import Qrel
 from positionbias.evaluation.bootstrap import RESAMPLES, cluster_labels, replicated_means
 from positionbias.evaluation.permutation import sign_flip_p
@@ -50,7 +51,7 @@ def compare(
     clusters: Mapping[str, str] | None = None,
     seed: int,
     subset: str = "all queries",
-    notes: Mapping[str, Any] | None = None,
+    notes: JsonObject | None = None,
     resamples: int = RESAMPLES,
 ) -> Comparison:
     """The candidate against the baseline on the queries both have: difference, tests, effect size, intervals.
@@ -69,7 +70,7 @@ def compare(
         )
     before = np.array([baseline[query_id] for query_id in queries], np.float64)
     after = np.array([candidate[query_id] for query_id in queries], np.float64)
-    remarks: dict[str, Any] = {"queries": len(queries), **(notes or {})}
+    remarks: dict[str, Json] = {"queries": len(queries), **(notes or {})}
     if alone := len(baseline.keys() ^ candidate.keys()):
         remarks["queries that only one has"] = alone
     tests = _tests(before, after, remarks)
@@ -107,7 +108,7 @@ class _Tests(NamedTuple):
     p_t: float | None
 
 
-def _tests(before: np.ndarray, after: np.ndarray, remarks: dict[str, Any]) -> _Tests:
+def _tests(before: np.ndarray, after: np.ndarray, remarks: dict[str, Json]) -> _Tests:
     """Two-sided paired tests that take queries one by one; where one is undefined, None and the reason in ``remarks``."""
     from scipy import stats
 
@@ -130,7 +131,7 @@ def _intervals(
     labels: Sequence[str] | None,
     seed: int,
     resamples: int,
-    remarks: dict[str, Any],
+    remarks: dict[str, Json],
 ) -> tuple[Interval | None, Interval | None]:
     """The intervals of the difference and of the relative change, from the same resamples, or the same jackknife."""
     found = replicated_means(np.column_stack([before, after]), labels, seed=seed, resamples=resamples)

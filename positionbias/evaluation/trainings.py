@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.evaluation.bootstrap import RESAMPLES, bootstrap_mean, cluster_labels
 from positionbias.evaluation.crossed import LEAST, Crossed, crossed, crossed_groups, mean_by_query, over_trainings
 from positionbias.evaluation.significance import compare
@@ -175,7 +176,7 @@ def compare_trainings(
     clusters: Mapping[str, str] | None = None,
     seed: int,
     subset: str = "all queries",
-    notes: Mapping[str, Any] | None = None,
+    notes: JsonObject | None = None,
     resamples: int = RESAMPLES,
 ) -> Comparison:
     """``compare`` of systems that were trained several times: intervals and p are over trainings and queries, and undefined of two trainings.
@@ -203,7 +204,7 @@ def compare_trainings(
         notes=notes,
         resamples=resamples,
     )
-    found = {
+    found: dict[str, Json] = {
         **alone.notes,
         "over": of.over,
         "trainings": len(of.by_seed),

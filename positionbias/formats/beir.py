@@ -12,7 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,15 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import bad_input
 from positionbias.core.input_state import content_digest, file_state, unchanged
-from positionbias.core.manifest import input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import HIGHEST_GRADE, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
-from positionbias.core.shards import write_shard
-from positionbias.formats.json_lines import FIX, Bad, json_lines, named, text_of
+from positionbias.core.shards import Shard, write_shard
+from positionbias.formats.json_lines import MEND, Bad, json_lines, named, text_of
 
-__all__ = ["HEADER", "UNJUDGED", "file_of_split", "import_beir"]
+__all__ = ["HEADER", "UNJUDGED", "BeirSource", "file_of_split", "import_beir"]
 
 LICENCE = (
     "each data set of BEIR has its own licence: see the table of data sets at https://github.com/beir-cellar/beir and the "
@@ -48,6 +49,23 @@ _NOTES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Passages with a title, and those without a text."""
+
+    titles: int
+    without_text: int
+
+
+@dataclass(frozen=True, slots=True)
+class BeirSource:
+    """What the manifest says of a data set of BEIR."""
+
+    format: str
+    corpus: Corpus
+    repeated_judgements: int
+
+
 def file_of_split(split: str) -> str:
     """Return the file name of a split's qrels: validation is dev.
 
@@ -64,7 +82,7 @@ def import_beir(
     titles: bool = True,
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of a BEIR folder, whose files may be compressed (.gz, .zst).
 
@@ -75,7 +93,11 @@ def import_beir(
             query that ``queries.jsonl`` lacks.
     """
     release, out, settings = _Release.find(Path(folder)), Path(out), {"titles": titles}
-    job = {"command": _COMMAND, "settings": settings, "inputs": [file_state(path) for path in release.inputs.values()]}
+    job: JsonObject = {
+        "command": _COMMAND,
+        "settings": settings,
+        "inputs": [file_state(path) for path in release.inputs.values()],
+    }
     with create_collection(out, overwrite=overwrite, job=job) as writer, unchanged(release.inputs.values()):
         corpus = _add_corpus(writer, release.corpus, titles, map_shards)
         repeated = _add_splits(writer, release)
@@ -87,7 +109,7 @@ def import_beir(
             inputs=[input_ref(role, path, content_digest(path), artefact=out) for role, path in release.inputs.items()],
             licence=LICENCE,
             notes=(note, *_NOTES),
-            content={"source": {"format": "beir", "corpus": corpus, "repeated_judgements": repeated}},
+            content={"source": asdict(BeirSource("beir", corpus, repeated))},
             allow_absent=True,
             **(provenance or {}),
         )
@@ -136,21 +158,29 @@ def _packed(path: Path) -> Path | None:
     return next((path for path in found if path.is_file()), None)
 
 
-def _add_corpus(writer: CollectionWriter, path: Path, titles: bool, map_shards: MapShards) -> dict[str, int]:
+@dataclass(frozen=True, slots=True)
+class _Shard(Shard):
+    """A shard, with counts of what was met in it."""
+
+    met: Mapping[str, int]
+
+
+def _add_corpus(writer: CollectionWriter, path: Path, titles: bool, map_shards: MapShards) -> Corpus:
     counts = Counter({"titles": 0, "without_text": 0})
-    done = writer.add_shards(partial(_write_passages, titles), file_blocks(path), map_shards)
+    done = writer.add_shards(_Shard, partial(_write_passages, titles), file_blocks(path), map_shards)
     passages = 0
     for facts in track(done, path.name, unit="blocks"):
-        counts.update(facts["met"])
-        passages += facts["count"]
+        counts.update(facts.met)
+        passages += facts.count
     if not passages:
         raise bad_input(path, wanted="a corpus: one JSON object a line", found="an empty file", do="fetch it again")
-    return dict(counts)
+    return Corpus(**counts)
 
 
-def _write_passages(titles: bool, block: Block, target: Path) -> dict[str, Any]:
+def _write_passages(titles: bool, block: Block, target: Path) -> _Shard:
     counts: Counter[str] = Counter()
-    return {**write_shard(target, _passages(block, titles, counts)).facts(), "met": counts}
+    shard = write_shard(target, _passages(block, titles, counts))
+    return _Shard(shard.count, shard.checksum, counts)
 
 
 def _passages(block: Block, titles: bool, counts: Counter[str]) -> Iterator[Passage]:

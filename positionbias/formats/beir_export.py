@@ -74,7 +74,7 @@ def write_beir(
                     handle.write(f"{qrel.query_id}\t{_plain(collection.path, qrel.passage_id)}\t{qrel.grade}\n")
             judgements += len(qrels)
             judged.update(qrel.query_id for qrel in qrels)
-            answers += collection.manifest.content["splits"][split]["answers"]
+            answers += collection.split_facts[split].answers
         with open(partial_folder / "queries.jsonl", "w", encoding="utf-8", newline="\n") as handle:
             handle.writelines(map(_query_line, queries.values()))
         with open(partial_folder / "corpus.jsonl", "wb") as sink:

@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,12 +21,13 @@ from typing import Any, TypeVar
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
-from positionbias.core.manifest import package_versions
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, package_versions
 from positionbias.core.progress import track
 from positionbias.core.records import HIGHEST_GRADE, Answer, Passage, Qrel, Query
 from positionbias.formats.markup import plain_text
 
-__all__ = ["import_irds", "split_of"]
+__all__ = ["IrdsSource", "import_irds", "split_of"]
 
 Item = TypeVar("Item")
 NO_ANSWER = "No Answer Present."
@@ -60,12 +61,21 @@ class _Split:
     counts: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass(frozen=True, slots=True)
+class IrdsSource:
+    """What the manifest says of data sets of ir_datasets, whose version it names; ``splits`` counts what was left out."""
+
+    format: str
+    ir_datasets: str
+    splits: Mapping[str, Mapping[str, int]]
+
+
 def import_irds(
     names: Sequence[tuple[str, str]],
     out: Path | str,
     *,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of the data sets in ``names``, each (split, id): they share their documents. A split "SPLIT.SET" brings a further
     judgement set of a split that is named as well.
@@ -97,6 +107,8 @@ def import_irds(
         for split, records in read.items():
             if further := _set_of(split, read):
                 writer.add_qrels(*further, records.qrels)
+        left_out = {split: dict(sorted(records.counts.items())) for split, records in read.items()}
+        source = IrdsSource("irds", package_versions("ir_datasets")["ir_datasets"], left_out)
         writer.finish(
             name=out.name,
             command="import irds",
@@ -106,13 +118,7 @@ def import_irds(
                 "Text is ir_datasets' default_text() of documents and queries.",
                 "A pair judged several times keeps its highest grade [decision].",
             ),
-            content={
-                "source": {
-                    "format": "irds",
-                    "ir_datasets": package_versions("ir_datasets")["ir_datasets"],
-                    "splits": {split: dict(sorted(records.counts.items())) for split, records in read.items()},
-                }
-            },
+            content={"source": asdict(source)},
             allow_absent=True,
             **(provenance or {}),
         )
@@ -259,7 +265,7 @@ def _licence(datasets: Mapping[str, Any]) -> str:
     return " ".join((*(sentence.strip() for sentence in said), place))
 
 
-def _documentation(name: str, dataset: Any) -> Iterator[Mapping[str, Any]]:
+def _documentation(name: str, dataset: Any) -> Iterator[JsonObject]:
     """What is said of a data set and of those that hold it."""
     import ir_datasets
 

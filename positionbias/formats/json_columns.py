@@ -14,12 +14,13 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from positionbias.core.blocks import BLOCK_BYTES
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.input_state import file_mark
-from positionbias.formats.json_scanner import FIX, WHAT, Column, ColumnScanner
+from positionbias.core.json_text import Json
+from positionbias.formats.json_scanner import MEND, WHAT, Column, ColumnScanner
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +51,7 @@ class ColumnBlock:
     path: str
     pieces: tuple[Piece, ...]
 
-    def rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def rows(self) -> Iterator[tuple[int, dict[str, Json]]]:
         """Each row's number, and its values by column.
 
         Raises:
@@ -63,7 +64,7 @@ class ColumnBlock:
         for key, *values in zip(columns[0], *(column.values() for column in columns), strict=True):
             yield int(key), dict(zip(names, values, strict=True))
 
-    def _members(self, piece: Piece) -> dict[str, Any]:
+    def _members(self, piece: Piece) -> dict[str, Json]:
         with open(self.path, "rb") as handle:
             handle.seek(piece.start)
             data = handle.read(piece.end - piece.start)

@@ -18,13 +18,13 @@ collection.tsv, passages and queries come from the files that carry texts: ``top
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.manifest import Provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Passage
 from positionbias.core.shard_work import MapShards
@@ -200,7 +200,7 @@ def import_msmarco(
     skip: Iterable[str] = (),
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of MS MARCO's files at ``places``: folders, archives or single files, earlier ones first.
 

@@ -17,10 +17,9 @@ thirteen times as many pairs, needs some 4 GB, or 1 GB. A compressed v2.1 file t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,17 +28,18 @@ from positionbias.core.collection_writer import CollectionWriter, create_collect
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import remove
 from positionbias.core.input_state import content_digest, file_state, unchanged
-from positionbias.core.manifest import input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards, make_shards
-from positionbias.core.shards import write_shard
+from positionbias.core.shards import Shard, write_shard
 from positionbias.formats.msmarco import LICENCE
 from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, split_records, write_rows
 from positionbias.formats.msmarco_qa_rows import RowBlock, checked_rows, qa_blocks
 
-__all__ = ["SPLITS", "import_msmarco_qa"]
+__all__ = ["SPLITS", "QaSource", "import_msmarco_qa"]
 
 SPLITS = ("train", "validation", "test")
 _COMMAND = "import msmarco-qa"
@@ -51,6 +51,23 @@ _NOTES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class PassageCounts:
+    """Passages that were read, and those that differ."""
+
+    read: int
+    distinct: int
+
+
+@dataclass(frozen=True, slots=True)
+class QaSource:
+    """What the manifest says of the releases' files; ``splits`` counts what became of rows."""
+
+    format: str
+    passages: PassageCounts
+    splits: Mapping[str, Mapping[str, int]]
+
+
 def import_msmarco_qa(
     files: Mapping[str, Sequence[Path | str]],
     out: Path | str,
@@ -58,7 +75,7 @@ def import_msmarco_qa(
     selected_only: bool = False,
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of the releases' files, given by split: train, validation, test.
 
@@ -75,7 +92,7 @@ def import_msmarco_qa(
         )
     out, settings = Path(out), {"selected_only": selected_only}
     sources = [_Source(split, Path(path)) for split in SPLITS for path in files.get(split, ())]
-    job = {"command": _COMMAND, "settings": settings, "inputs": [source.state() for source in sources]}
+    job: JsonObject = {"command": _COMMAND, "settings": settings, "inputs": [source.state() for source in sources]}
     with create_collection(out, overwrite=overwrite, job=job) as writer, unchanged(source.path for source in sources):
         work = writer.folder / "rows"
         recorded = _record(sources, work, map_shards)
@@ -94,7 +111,7 @@ def import_msmarco_qa(
             inputs=[input_ref(source.split, source.path, content_digest(source.path), artefact=out) for source in sources],
             licence=LICENCE,
             notes=_NOTES,
-            content={"source": {"format": "msmarco-qa", "passages": pairs, "splits": counts}},
+            content={"source": asdict(QaSource("msmarco-qa", pairs, counts))},
             **(provenance or {}),
         )
     return Collection(out)
@@ -108,7 +125,7 @@ class _Source:
     path: Path
     kept: list[RowBlock] = field(default_factory=list)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         return {"split": self.split, **file_state(self.path)}
 
     def blocks(self, work: Path) -> Iterator[RowBlock]:
@@ -130,7 +147,7 @@ def _record(sources: Sequence[_Source], work: Path, map_shards: MapShards) -> li
                 origin.append(source)
                 yield block
 
-    done = make_shards(write_rows, blocks(), partial(_rows_path, work), map_shards)
+    done = make_shards(dict[str, int], write_rows, blocks(), partial(_rows_path, work), map_shards)
     filled = set()
     for index, facts in enumerate(track(done, "reading", unit="blocks")):
         if facts["rows"]:
@@ -151,17 +168,17 @@ def _add_passages(
     recorded: Sequence[tuple[_Source, Path]],
     work: Path,
     map_shards: MapShards,
-) -> dict[str, int]:
-    """Write each distinct text once, at its first occurrence; a shard a block."""
+) -> PassageCounts:
+    """Write each distinct text once, where it first stands; a shard a block."""
     hashes = [pair_hashes(path) for _, path in recorded]
     ends = np.cumsum([len(found) for found in hashes], dtype=np.int64)
     first = first_places(np.concatenate(hashes) if hashes else np.empty((0, 2), np.uint64))
     del hashes
     blocks = (block for source in sources for block in source.blocks(work))
     items = (_Kept(*item) for item in zip(blocks, np.split(first, ends[:-1]), strict=True))
-    for _ in track(writer.add_shards(_write_passages, items, map_shards), "passages", len(recorded), unit="blocks"):
+    for _ in track(writer.add_shards(Shard, _write_passages, items, map_shards), "passages", len(recorded), unit="blocks"):
         pass
-    return {"read": len(first), "distinct": int(first.sum())}
+    return PassageCounts(len(first), int(first.sum()))
 
 
 def first_places(hashes: np.ndarray) -> np.ndarray:
@@ -200,5 +217,5 @@ class _Kept:
                 place += 1
 
 
-def _write_passages(item: _Kept, target: Path) -> dict[str, int]:
-    return write_shard(target, item.passages()).facts()
+def _write_passages(item: _Kept, target: Path) -> Shard:
+    return write_shard(target, item.passages())

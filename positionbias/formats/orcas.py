@@ -14,7 +14,7 @@ The split is held in memory, some 600 bytes a click: about 11 GB for all of ORCA
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from typing import Any
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import InputRef, Provenance, input_ref
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, read_shard, rows_checksum
@@ -84,12 +85,12 @@ def _clicks(source: Source) -> Split:
     return split
 
 
-def _copy_shard(path: Path, target: Path) -> Mapping[str, int]:
-    """Copy the shard, and read its rows for their checksum."""
+def _copy_shard(path: Path, target: Path) -> Shard:
+    """The shard as it is; its rows are read once, for their checksum."""
     shutil.copyfile(path, target)
     table = read_shard(target)
     batches = (zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in table.to_batches())
-    return Shard(table.num_rows, rows_checksum(chain.from_iterable(batches))).facts()
+    return Shard(table.num_rows, rows_checksum(chain.from_iterable(batches)))
 
 
 class _Import(ReleaseImport):
@@ -120,7 +121,7 @@ class _Import(ReleaseImport):
 
     def add_passages_elsewhere(self) -> None:
         if self._documents is not None:
-            for _ in self.writer.add_shards(_copy_shard, self._documents.shard_paths, self.map_shards):
+            for _ in self.writer.add_shards(Shard, _copy_shard, self._documents.shard_paths, self.map_shards):
                 pass
 
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
@@ -145,7 +146,7 @@ class _Import(ReleaseImport):
             split.further = {further: documents.qrels(name, further) for further in documents.qrels_names(name)}
             yield split
 
-    def states(self) -> list[dict[str, Any]]:
+    def states(self) -> list[JsonObject]:
         documents = self._documents
         return [*super().states(), *([{"documents": documents.checksum}] if documents else [])]
 
@@ -164,7 +165,7 @@ def import_orcas(
     skip: Iterable[str] = (),
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of the files at ``places``, beside the passages and splits of ``documents`` where it is given.
 

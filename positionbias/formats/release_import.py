@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from positionbias.core.blocks import Block, numbered_lines
 from positionbias.core.budgets import DOCUMENT
@@ -18,7 +19,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.input_state import content_digest, file_state, unchanged
-from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import InputRef, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
@@ -37,7 +39,7 @@ from positionbias.formats.splits import (
 )
 from positionbias.formats.trec import parse_qrels
 
-__all__ = ["Held", "ReleaseImport"]
+__all__ = ["Held", "ReleaseImport", "ReleaseSource"]
 
 
 def _held(source: Source) -> list[Block]:
@@ -112,6 +114,17 @@ class Held:
         return judged_split(name, texts, self.qrels(*qrels), keep_unjudged=keep_unjudged)
 
 
+@dataclass(frozen=True, slots=True)
+class ReleaseSource:
+    """What the manifest says of a release: its ``files`` by role, those ``missing``, those not read and why, what was left out by split."""
+
+    format: str
+    files: Sequence[str]
+    missing: Sequence[str]
+    not_read: Mapping[str, str]
+    left_out: Mapping[str, Mapping[str, int]]
+
+
 class ReleaseImport(ABC):
     """A running import. A release defines its files' roles, its parser of passages, and its splits."""
 
@@ -168,11 +181,11 @@ class ReleaseImport(ABC):
     def add_beside(self, collection: Collection) -> None:  # noqa: B027 (most releases have nothing of the kind)
         """Write further files into the folder of the complete collection."""
 
-    def source_facts(self) -> dict[str, Any]:
+    def source_facts(self) -> JsonObject:
         """What the manifest says of the release besides its files."""
         return {}
 
-    def states(self) -> list[dict[str, Any]]:
+    def states(self) -> list[JsonObject]:
         """What tells that the inputs are still the same, for the job's record."""
         return self.release.states()
 
@@ -189,14 +202,14 @@ class ReleaseImport(ABC):
         self,
         out: Path,
         *,
-        settings: Mapping[str, Any],
+        settings: JsonObject,
         attachments: Sequence[Attachment] = (),
         validation: int = 0,
         validation_by: HoldOut = HoldOut.PASSAGE,
         seed: int = 1,
         keep_unjudged: bool = False,
         overwrite: bool = False,
-        provenance: Mapping[str, Any] | None = None,
+        provenance: Provenance | None = None,
     ) -> Collection:
         """Make the collection at ``out``.
 
@@ -216,7 +229,7 @@ class ReleaseImport(ABC):
             **settings,
         }
         states = [*self.states(), *(file_state(path) for path in attached.values())]
-        job = {"command": self.command, "settings": settings, "inputs": states}
+        job: JsonObject = {"command": self.command, "settings": settings, "inputs": states}
         read = [*(path for _, path in self.release.paths()), *attached.values()]
         with create_collection(out, overwrite=overwrite, job=job) as self.writer, unchanged(read):
             self._gather()
@@ -237,8 +250,8 @@ class ReleaseImport(ABC):
                 licence=self.licence,
                 notes=self.notes,
                 content={
-                    "source": {"format": self.form, **self._source()},
-                    **({"validation": held_out.recorded()} if held_out else {}),
+                    "source": {**asdict(self._source()), **self.source_facts()},
+                    **({"validation": asdict(held_out.recorded())} if held_out else {}),
                 },
                 allow_absent=True,
                 **(provenance or {}),
@@ -249,8 +262,9 @@ class ReleaseImport(ABC):
                 self.add_late(role, source, collection, out)
         return Collection(out)
 
-    def _source(self) -> dict[str, Any]:
-        return {**self.release.summary(self.published), "left_out": self.left_out, **self.source_facts()}
+    def _source(self) -> ReleaseSource:
+        release = self.release
+        return ReleaseSource(self.form, sorted(release.files), release.missing(self.published), release.not_read, self.left_out)
 
     def _gather(self) -> None:
         """Visit every file once, as archive members are best read in order."""

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, numbered_lines, stream_blocks
 from positionbias.core.errors import bad_input
 from positionbias.core.files import decompressed, input_errors, open_bytes
 from positionbias.core.input_state import content_digest, file_state
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, InputRef, input_ref
 from positionbias.formats.archives import archive_errors, tar_files
 
@@ -208,7 +209,7 @@ class Release:
             if path.absolute().parent in {place.absolute() for place in self.places}:
                 self.not_read.pop(path.name, None)
 
-    def states(self) -> list[dict[str, Any]]:
+    def states(self) -> list[JsonObject]:
         """The state of every file that is read (``file_state``), for a job's record."""
         return [file_state(path) for _, path in self.paths()]
 
@@ -221,18 +222,14 @@ class Release:
         plain = [(role, source.path) for role, source in self.files.items() if source.member is None]
         return [*plain, *(("archive", path) for path in self.archives)]
 
-    def summary(self, published: Sequence[str]) -> dict[str, Any]:
-        """For a manifest: the roles that were found, which ``published`` files were not there, what was not read and why.
-
-        A ``published`` name that ends with ``*`` stands for all that begin so.
-        """
+    def missing(self, published: Sequence[str]) -> list[str]:
+        """Which ``published`` files were not there; a name that ends with ``*`` stands for all that begin so."""
         roles = {*self.files, *self.skipped}
-        missing = [
+        return [
             name
             for name in published
             if not any(role.startswith(name[:-1]) if name.endswith("*") else role == self._role_of(name) for role in roles)
         ]
-        return {"files": sorted(self.files), "missing": missing, "not_read": self.not_read}
 
     def visit(self) -> Iterator[tuple[str, Source]]:
         """Yield every file read with its role: plain files first, then the members of each archive in order.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from positionbias.core.errors import SettingError
 from positionbias.core.records import Answer, Qrel, Query, relevant_passages
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from positionbias.core.collection_writer import CollectionWriter
 
 __all__ = [
+    "DrawnQueries",
     "HeldOut",
     "HoldOut",
     "Split",
@@ -128,6 +129,16 @@ class ValidationDraw:
         return HoldOut(self.validation_by)
 
 
+@dataclass(frozen=True, slots=True)
+class DrawnQueries:
+    """How many queries were ``asked`` for validation, and how many were drawn, in so many ``units`` of a kind."""
+
+    by: HoldOut
+    asked: int
+    queries: int
+    units: int
+
+
 class HeldOut(NamedTuple):
     """The training queries drawn for validation: ``units`` whole groups of them, at most the ``asked`` queries."""
 
@@ -136,9 +147,9 @@ class HeldOut(NamedTuple):
     units: int
     query_ids: frozenset[str]
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> DrawnQueries:
         """What the manifest says of the draw."""
-        return {"by": self.by.value, "asked": self.asked, "queries": len(self.query_ids), "units": self.units}
+        return DrawnQueries(self.by, self.asked, len(self.query_ids), self.units)
 
 
 def sharing_passages(qrels: Iterable[Qrel]) -> dict[str, str]:

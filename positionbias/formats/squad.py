@@ -11,15 +11,16 @@ Steps that rewrite the passages one for one, in order, copy it, so that ``write_
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.input_state import content_digest, unchanged
+from positionbias.core.json_text import Json
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, atomic_folder
@@ -29,11 +30,32 @@ from positionbias.formats.exported import write_export_manifest
 from positionbias.formats.splits import HeldOut, HoldOut, check_validation, draw_validation, part, sharing_passages
 from positionbias.formats.squad_json import VERSIONS, Article, Paragraph, Question, Span, line_of, read_squad, write_articles
 
-__all__ = ["Written", "import_squad", "read_squad", "write_squad", "write_squad_release"]
+__all__ = ["SquadSource", "Written", "import_squad", "read_squad", "write_squad", "write_squad_release"]
 
 LICENCE = "CC BY-SA 4.0 (SQuAD; Rajpurkar et al. 2016, 2018)"
 ROLE_OF_SPLIT = {"train": "train", "validation": "train", "test": "test"}
 FILE_OF_ROLE = {"train": "train", "test": "dev"}
+
+
+@dataclass(frozen=True, slots=True)
+class SquadFile:
+    """What the manifest says of one file; ``articles`` has their titles and numbers of paragraphs."""
+
+    role: str
+    version: str
+    paragraphs: int
+    questions: int
+    unanswerable: int
+    repeated_spans: int
+    articles: Sequence[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class SquadSource:
+    """What the manifest says of SQuAD's files."""
+
+    format: str
+    files: Sequence[SquadFile]
 
 
 @dataclass(slots=True)
@@ -44,7 +66,7 @@ class _Import:
     qrels: dict[str, list[Qrel]] = field(default_factory=lambda: {"train": [], "test": []})
     answers: dict[str, list[Answer]] = field(default_factory=lambda: {"train": [], "test": []})
     seen: dict[str, Path] = field(default_factory=dict)
-    source: list[dict[str, Any]] = field(default_factory=list)
+    source: list[SquadFile] = field(default_factory=list)
     articles: dict[str, int] = field(default_factory=lambda: {"train": 0, "test": 0})
     article_of: dict[str, str] = field(default_factory=dict)  # the number of each training question's article
 
@@ -63,8 +85,8 @@ class _Import:
                 counts["paragraphs"] += 1
                 yield passage
             self.articles[role] += 1
-        articles = [[article.title, len(article.paragraphs)] for article in squad.articles]
-        self.source.append({"role": role, "version": squad.version, **counts, "articles": articles})
+        articles = [(article.title, len(article.paragraphs)) for article in squad.articles]
+        self.source.append(SquadFile(role, squad.version, **counts, articles=articles))
 
     def question(self, role: str, path: Path, passage_id: str, question: Question) -> None:
         query_id = question.question_id
@@ -146,8 +168,8 @@ def import_squad(
                 "out of it [decision].",
             ),
             content={
-                "source": {"format": "squad", "files": gathered.source},
-                **({"validation": held_out.recorded()} if held_out else {}),
+                "source": asdict(SquadSource("squad", gathered.source)),
+                **({"validation": asdict(held_out.recorded())} if held_out else {}),
             },
         )
     return Collection(out)
@@ -177,8 +199,7 @@ def write_squad(
     if version not in VERSIONS:
         raise SettingError(f"--squad-version: wanted 1.1 or 2.0; found {version!r}; give one of these")
     version = VERSIONS[version]
-    source = collection.manifest.content.get("source", {})
-    if source.get("format") != "squad":
+    if collection.manifest.content_as(dict[str, Json], "source", {}).get("format") != "squad":
         raise bad_input(
             collection.path,
             wanted="a collection that came from SQuAD",
@@ -227,10 +248,10 @@ def _articles(
 ) -> Iterator[Article]:
     """Stream the articles of these roles from the passages in stored order, adding to ``counts``."""
     stored = collection.passages()
-    for item in collection.manifest.content["source"]["files"]:
-        for title, count in item["articles"]:
+    for file in collection.manifest.content_as(SquadSource, "source").files:
+        for title, count in file.articles:
             passages = list(islice(stored, count))
-            if item["role"] in roles:
+            if file.role in roles:
                 paragraphs = [Paragraph(passage.text, tuple(questions.get(passage.passage_id, ()))) for passage in passages]
                 counts["articles"] += 1
                 counts["paragraphs"] += count

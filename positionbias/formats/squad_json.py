@@ -13,6 +13,7 @@ from typing import IO, Any, NamedTuple
 
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_document, read_json
+from positionbias.core.json_text import JsonObject
 
 __all__ = ["VERSIONS", "Article", "Paragraph", "Question", "Span", "SquadFile", "line_of", "read_squad", "write_articles"]
 
@@ -197,7 +198,7 @@ def write_articles(handle: IO[str], articles: Iterable[Article], version: str) -
     handle.write("\n]}\n")
 
 
-def _to_json(article: Article, version: str) -> dict[str, Any]:
+def _to_json(article: Article, version: str) -> JsonObject:
     impossible = {"is_impossible": False} if version == "2.0" else {}
     return {
         "title": article.title,

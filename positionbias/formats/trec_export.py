@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
@@ -55,7 +55,7 @@ def write_trec(
         docs.mkdir()
         shards = range(len(collection.shard_paths))
         make = partial(_write_documents, _Shards(str(collection.path)))
-        for facts in make_shards(make, shards, lambda index: docs / f"{index:05d}.sgml", map_shards):
+        for facts in make_shards(dict[str, int], make, shards, lambda index: docs / f"{index:05d}.sgml", map_shards):
             counts["documents"] += facts["documents"]
         for split in splits:
             queries, qrels = collection.queries(split), collection.qrels(split)
@@ -80,7 +80,7 @@ class _Shards:
             yield f"<DOC>\n<DOCNO>{name}</DOCNO>\n<TEXT>\n{escape(passage.text)}\n</TEXT>\n</DOC>\n"
 
 
-def _write_documents(shards: _Shards, index: int, path: Path) -> Mapping[str, Any]:
+def _write_documents(shards: _Shards, index: int, path: Path) -> dict[str, int]:
     count = 0
     with open(path, "w", encoding="utf-8", newline="\n") as handle:
         for document in shards.documents(index):

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from positionbias.core.blocks import Block
-from positionbias.formats.json_lines import FIX, json_lines, named
+from positionbias.formats.json_lines import MEND, json_lines, named
+from positionbias.results.clicks import ClickLog
 
 __all__ = ["Click", "ClickedRanks", "read_clicks"]
 
@@ -75,7 +76,7 @@ class ClickedRanks:
 
     def __init__(self) -> None:
         self.ranks: Counter[int] = Counter()
-        self.counts = dict.fromkeys(("records", "clicks", "clicks without a list", "clicks outside of their list"), 0)
+        self.records = self.clicks = self.without_list = self.outside = 0
 
     def add(self, clicks: Iterable[Click]) -> None:
         """Count clicks.
@@ -84,15 +85,18 @@ class ClickedRanks:
             InputError: from their iterator.
         """
         for click in clicks:
-            self.counts["records"] += 1
+            self.records += 1
             if click.clicked:
-                self.counts["clicks"] += 1
+                self.clicks += 1
                 rank = click.rank
                 if rank is not None:
                     self.ranks[rank] += 1
+                elif click.shown:
+                    self.outside += 1
                 else:
-                    self.counts["clicks outside of their list" if click.shown else "clicks without a list"] += 1
+                    self.without_list += 1
 
-    def facts(self) -> dict[str, Any]:
-        """For a manifest: the counts, and clicks by rank."""
-        return {**self.counts, "clicked_ranks": {str(rank): count for rank, count in sorted(self.ranks.items())}}
+    def log(self) -> ClickLog:
+        """The counts, and clicks by rank."""
+        ranks = {str(rank): count for rank, count in sorted(self.ranks.items())}
+        return ClickLog(self.records, self.clicks, self.without_list, self.outside, ranks)

@@ -98,7 +98,7 @@ def write_triples(
     place = (str(collection.path), collection.checksum)
     if texts:
         _write_table(collection, table, map_shards)
-    content: dict[str, Any] = {"lines": 0}
+    content = {"lines": 0}
     blocks = track(source.blocks(), source.name, unit="blocks")
     try:
         count = write_groups(
@@ -122,7 +122,7 @@ def write_triples(
     return {"lines": content["lines"], "groups": count}
 
 
-def _counted(blocks: Iterable[Block], content: dict[str, Any]) -> Iterator[Block]:
+def _counted(blocks: Iterable[Block], content: dict[str, int]) -> Iterator[Block]:
     """The same blocks; their lines are counted in passing, before the manifest is written."""
     for block in blocks:
         data = block.read()

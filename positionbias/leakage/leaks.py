@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.leakage.pairs import Pair
 from positionbias.results.leakage_pairs import QueriesRemoved
 
@@ -29,7 +29,7 @@ class Cause(StrEnum):
 class Leaks:
     """Training queries that leak, each with its reasons, and the test queries that they leak; the pairs that do not count, by cause."""
 
-    reasons: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    reasons: dict[str, list[JsonObject]] = field(default_factory=dict)
     test_ids: set[str] = field(default_factory=set)
     pairs: int = 0
     set_aside: Counter[Cause] = field(default_factory=Counter)
@@ -82,7 +82,7 @@ def leaks(
     return found
 
 
-def removed_figures(left_out: Mapping[str, Any], found: Leaks) -> QueriesRemoved:
+def removed_figures(left_out: JsonObject, found: Leaks) -> QueriesRemoved:
     """Return what was removed from a collection: what its manifest says was left out, and why pairs count or do not."""
     causes = {str(cause): found.set_aside[cause] for cause in Cause}
     return QueriesRemoved.from_rows({**left_out, "test_queries_leaked": len(found.test_ids), "pairs": found.pairs, **causes})
@@ -117,9 +117,9 @@ def _score(pair: Pair, score: str) -> float:
     return pair.scores[score]
 
 
-def _reason(pair: Pair) -> dict[str, Any]:
+def _reason(pair: Pair) -> JsonObject:
     """What is kept of a pair as the reason why its training query goes."""
-    record: dict[str, Any] = {
+    record: dict[str, Json] = {
         "test_id": pair.test_id,
         "field": pair.field,
         "label": pair.label.name if pair.label else "",

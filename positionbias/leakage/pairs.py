@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from positionbias.core.blocks import file_lines
 from positionbias.core.csv_cells import read_cell
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.json_text import parse_json
+from positionbias.core.json_text import JsonObject, parse_json
 from positionbias.leakage.labels import Label, label_names, parse_labels
 
 __all__ = ["LEXICAL", "PAIRS", "SCORES", "SEMANTIC", "TOPIC_TEXTS", "Ids", "Pair", "best_by_pair", "pairs_file", "read_pairs"]
@@ -36,7 +36,7 @@ _SAME = {
 }
 _WANTED = "pairs of a training and a test query (JSON lines, or TSV with a head line)"
 
-Record = Mapping[str, Any]
+Record = JsonObject
 
 
 class Ids(NamedTuple):
@@ -219,11 +219,11 @@ def _found_by(path: Path, line: int, record: Record) -> tuple[str, ...]:
 def _label(path: Path, line: int, record: Record) -> Label | None:
     value = record.get("labels", record.get("label"))
     given = value if isinstance(value, list) else [] if value is None else [value]
-    wrong = next((item for item in given if not isinstance(item, str)), None)
+    named = [item for item in given if isinstance(item, str)]
     try:
-        if wrong is not None:
-            raise ValueError(wrong)
-        return parse_labels(given)
+        if len(named) < len(given):
+            raise ValueError(next(item for item in given if not isinstance(item, str)))
+        return parse_labels(named)
     except ValueError as error:
         raise _bad(path, line, f"a label: {label_names()}", repr(error.args[0])) from None
 

@@ -51,4 +51,4 @@ def target_of_folder(place: Path) -> str | None:
     """Return the paper's target that ``find`` searched, by its manifest; None for another target, or a file of pairs."""
     if not place.is_dir() or not manifest_path(place).is_file():
         return None
-    return read_manifest(place).content.get("target")
+    return read_manifest(place).content_as(str, "target", "") or None

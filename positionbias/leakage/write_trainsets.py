@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
@@ -71,7 +71,7 @@ class LeakedInputs:
         collection = input_ref("collection", self.collection.path, self.collection.checksum, artefact=artefact)
         return [collection, *(input_ref(role, path, sha256_file(path), artefact=artefact) for role, path in files)]
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The settings as a manifest holds them."""
         return {
             "targets": list(self.targets),
@@ -80,7 +80,7 @@ class LeakedInputs:
             **asdict(self.settings),
         }
 
-    def job(self, refs: Sequence[InputRef]) -> dict[str, Any]:
+    def job(self, refs: Sequence[InputRef]) -> JsonObject:
         """What decides the content, inputs by their checksums."""
         return {"command": COMMAND, **self.record(), "inputs": [[item.role, item.checksum] for item in refs]}
 

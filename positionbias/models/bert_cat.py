@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from positionbias.core.json_text import JsonObject
 from positionbias.models.encoder import Encoder, load_encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.protocols import Role, Tokens
@@ -101,7 +102,7 @@ class BertCat(nn.Module):
             save_tensors(folder / DENSE / WEIGHTS, nn.ModuleDict({"linear": self.head}).state_dict())
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """As ``Ranker.load``."""
         config = read_shape(BertCatConfig, shape, folder)
         model = cls(config, open_encoder(check_encoder_folder(folder), classifier=config.head == "transformers"))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from positionbias.core.json_text import JsonObject
 from positionbias.models.dual_encoder import DualEncoder
 from positionbias.models.encoder import open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
@@ -72,6 +73,6 @@ class BertDot(DualEncoder):
         )
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """As ``Ranker.load``."""
         return cls(read_shape(BertDotConfig, shape, folder), open_encoder(check_encoder_folder(folder)))

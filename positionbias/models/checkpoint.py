@@ -16,13 +16,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from positionbias.core.convergence import Ending, ended_name
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json, sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import read_as
@@ -33,10 +33,20 @@ from positionbias.models.protocols import AnyRanker, Ranker
 from positionbias.models.tensors import FACTS, FIX
 from positionbias.models.user_code import is_code_name, load_user_code
 
-__all__ = ["Checkpoint", "ending_of", "load_checkpoint", "save_checkpoint", "shape_of"]
+__all__ = ["Checkpoint", "TrainingLog", "ending_of", "load_checkpoint", "read_log", "save_checkpoint", "shape_of"]
 
 KIND = "checkpoint"
 LOG = "training.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingLog:
+    """What was logged at each validation, the step whose weights were kept, what ended the training, and how; empty of other models."""
+
+    log: Sequence[Mapping[str, float | None]] = ()
+    best_step: int = 0
+    stopped: str = ""
+    ending: Ending | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +57,18 @@ class Checkpoint:
     model: AnyRanker
     manifest: Manifest
     depth: int | None
-    training: Mapping[str, Any]
+    training: TrainingLog
 
     @property
     def name(self) -> str:
         """The system's name in runs and results."""
         return self.manifest.name
+
+    @property
+    def validation_ndcg(self) -> float | None:
+        """nDCG@10 on validation of the weights kept; None without validation."""
+        found = self.manifest.content.get("validation_ndcg@10")
+        return found if isinstance(found, float) else None
 
     @property
     def ending(self) -> Ending:
@@ -87,19 +103,18 @@ class Checkpoint:
         return self.model
 
 
-def ending_of(path: Path, training: Mapping[str, Any], depth: int | None) -> Ending:
+def ending_of(path: Path, training: TrainingLog, depth: int | None) -> Ending:
     """How the training ended whose log ``training`` is, of the checkpoint at ``path`` with the tuned ``depth``.
 
     Raises:
         InputError: the log is malformed.
     """
+    if training.ending is not None:
+        return training.ending
     try:
-        if "ending" in training:
-            return Ending.from_json(training["ending"])
-        log = training.get("log", ())
-        return Ending.of_log([row["step"] for row in log], [row.get("ndcg") for row in log], depth)
-    except (KeyError, TypeError, ValueError) as error:
-        raise bad_input(path / LOG, wanted="a training log", found=str(error), do=FIX) from error
+        return Ending.of_log([int(row["step"] or 0) for row in training.log], [row.get("ndcg") for row in training.log], depth)
+    except KeyError as error:
+        raise bad_input(path / LOG, wanted="a training log", found=f"a row without {error}", do=MEND) from error
 
 
 def save_checkpoint(
@@ -107,9 +122,9 @@ def save_checkpoint(
     model: Ranker,
     *,
     depth: int | None,
-    training: Mapping[str, Any],
+    training: JsonObject,
     manifest: Manifest,
-    timed_log: Sequence[Mapping[str, Any]] = (),
+    timed_log: Sequence[JsonObject] = (),
     overwrite: bool = False,
 ) -> None:
     """Write a checkpoint folder, whole or not at all. ``timed_log``: the log's rows with the times they took, as JSON lines."""
@@ -155,7 +170,7 @@ class _Facts:
 
     kind: str
     depth: int | None
-    shape: Mapping[str, Any]
+    shape: JsonObject
 
     def __post_init__(self) -> None:
         if self.depth is not None and self.depth < 1:
@@ -179,8 +194,16 @@ def _load_ours(folder: Path) -> Checkpoint:
         raise bad_input(folder, wanted=wanted, found="other content", do=FIX)
     manifest = replace(manifest, content={**manifest.content, "checksum": checksum})
     model.eval()
-    log = read_as(dict[str, Any], read_json(folder / LOG, what="a training log"), folder / LOG, do=FIX)
-    return Checkpoint(folder, model, manifest, facts.depth, log)
+    return Checkpoint(folder, model, manifest, facts.depth, read_log(folder))
+
+
+def read_log(folder: Path) -> TrainingLog:
+    """Read the training log of a checkpoint.
+
+    Raises:
+        InputError: it holds something else.
+    """
+    return read_as(TrainingLog, read_json(folder / LOG, what="a training log"), folder / LOG, do=MEND, more=True)
 
 
 def _is_checkpoint(folder: Path) -> bool:
@@ -208,7 +231,7 @@ def _load_foreign(name: Path | str, kind: str | None) -> Checkpoint:
         notes=notes,
         versions=package_versions("torch", "transformers", *packages),
     )
-    return Checkpoint(folder, model, manifest, None, {})
+    return Checkpoint(folder, model, manifest, None, TrainingLog())
 
 
 def _load_user_code(name: str, kind: str | None) -> Checkpoint:
@@ -223,10 +246,10 @@ def _load_user_code(name: str, kind: str | None) -> Checkpoint:
         notes=("a user's own code: its checksum is of the file that it is named in, not of what that uses",),
         versions=package_versions(),
     )
-    return Checkpoint(file or Path(name), model, manifest, None, {})
+    return Checkpoint(file or Path(name), model, manifest, None, TrainingLog())
 
 
-def shape_of(model: AnyRanker) -> dict[str, Any]:
+def shape_of(model: AnyRanker) -> JsonObject:
     """What a model's scores and vectors depend on beside its files, as JSON holds it: its kind, and its shape or the most it reads of a
     passage, where it has one."""
     config, room = getattr(model, "config", None), getattr(model, "room", None)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from positionbias.core.json_text import JsonObject
 from positionbias.models.dual_encoder import DualEncoder
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
@@ -79,7 +79,7 @@ class ColBERT(DualEncoder):
         save_tensors(folder / PROJECTION / WEIGHTS, nn.ModuleDict({"linear": self.projection}).state_dict())
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """As ``Ranker.load``."""
         model = cls(read_shape(ColBERTConfig, shape, folder), open_encoder(check_encoder_folder(folder)))
         load_weights(nn.ModuleDict({"linear": model.projection}), folder / PROJECTION / WEIGHTS)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -22,6 +21,7 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.progress import step
 from positionbias.core.publish import atomic_file, refuse_existing
@@ -203,8 +203,8 @@ def _manifest(
     written: Path,
     folder: Path,
     collections: Sequence[Collection],
-    settings: Mapping[str, Any],
-    figures: Mapping[str, Any],
+    settings: JsonObject,
+    figures: JsonObject,
     threads: int,
 ) -> Manifest:
     collected = [input_ref("collection", item.path, item.checksum, artefact=out) for item in collections]

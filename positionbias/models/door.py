@@ -8,12 +8,12 @@ All else is refused: nothing that a checkpoint names is run.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_json
+from positionbias.core.json_text import JsonObject
 from positionbias.models import door_rules as rules
 from positionbias.models.sentence_transformers import MODEL, MODULES, TRANSFORMER
 
@@ -132,7 +132,7 @@ def _check_encoder(folder: Path) -> None:
         raise _refused(path, *found)
 
 
-def _check(path: Path, rule: rules.Rule) -> Mapping[str, Any]:
+def _check(path: Path, rule: rules.Rule) -> JsonObject:
     """The record of a file that follows a rule; an empty one where there is no such file."""
     record = _record(path)
     if found := rules.offence(record, rule):
@@ -140,7 +140,7 @@ def _check(path: Path, rule: rules.Rule) -> Mapping[str, Any]:
     return record
 
 
-def _record(path: Path) -> Mapping[str, Any]:
+def _record(path: Path) -> JsonObject:
     if not path.is_file():
         return {}
     record = read_json(path, what="a model's settings")

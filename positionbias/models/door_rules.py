@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from positionbias.core.json_text import Json, JsonObject
+
 __all__ = [
     "GENERATION", "MODEL", "PART", "PLAIN", "PROCESSOR", "ROUTER", "TOKENIZER", "TRANSFORMER", "Rule", "config_offence", "offence",
 ]  # fmt: skip
@@ -131,7 +133,7 @@ PART = Rule(
 ROUTER = Rule(text=frozenset({"structure", "types"}), objects=None)  # types are checked on their own
 
 
-def config_offence(record: Mapping[str, Any]) -> tuple[str, Any] | None:
+def config_offence(record: JsonObject) -> tuple[str, Json] | None:
     """The first key of a model's config that is refused, and its value: by the fields of its class, and of its parts' classes."""
     from transformers import CONFIG_MAPPING
 
@@ -140,18 +142,18 @@ def config_offence(record: Mapping[str, Any]) -> tuple[str, Any] | None:
     own = frozenset(item.name for item in fields(known)) if known else frozenset()
     parts = set(getattr(known, "sub_configs", ()))
     for key in parts & record.keys():
-        if isinstance(record[key], dict) and (found := config_offence(_typed(record[key], known, key))):
+        if isinstance(part := record[key], dict) and (found := config_offence(_typed(part, known, key))):
             return f"{key}.{found[0]}", found[1]
     rule = Rule(text=_ORIGIN | _LABELS, objects=_CONFIG_OBJECTS, fields=own)
     return offence({key: value for key, value in record.items() if key not in parts or not isinstance(value, dict)}, rule)
 
 
-def _typed(part: Mapping[str, Any], known: Any, key: str) -> Mapping[str, Any]:
+def _typed(part: JsonObject, known: Any, key: str) -> JsonObject:
     """A part of a config with its type, which its model's class knows where it does not say it."""
     return {"model_type": getattr(known.sub_configs[key], "model_type", None), **part}
 
 
-def offence(record: Mapping[str, Any], rule: Rule) -> tuple[str, Any] | None:
+def offence(record: JsonObject, rule: Rule) -> tuple[str, Json] | None:
     """The first key that the rule refuses, and its value."""
     for key, value in record.items():
         if rule.keys is not None and key not in rule.keys:
@@ -173,7 +175,7 @@ def offence(record: Mapping[str, Any], rule: Rule) -> tuple[str, Any] | None:
     return None
 
 
-def _object_offence(key: str, value: Mapping[str, Any], rule: Rule) -> tuple[str, Any] | None:
+def _object_offence(key: str, value: JsonObject, rule: Rule) -> tuple[str, Json] | None:
     """The first offence within an object: one of numbers alone is none, whatever its keys."""
     numbers = all(isinstance(item, int | float) for item in value.values())
     if not (numbers or rule.objects is None or key in rule.objects | rule.fields):

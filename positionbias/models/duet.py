@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
+from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import write_json
 from positionbias.core.schema import read_as
 from positionbias.models.linear import FastLinear
@@ -172,7 +173,7 @@ class Duet(nn.Module):
         write_json(folder / GRAPHS, self.graphs.graphs)
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """As ``Ranker.load``."""
         try:
             place = folder / GRAPHS

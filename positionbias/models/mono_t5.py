@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.models.encoder import plain_read, read_pretrained, save_pretrained, unreadable
 from positionbias.models.encoder_source import check_encoder_folder, encoder_folder
 from positionbias.models.encoder_template import Frame, Template
@@ -139,7 +140,7 @@ class MonoT5(nn.Module):
         save_pretrained(folder, self.t5.model, self.t5.tokenizer, length=self.config.pair_length)
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """As ``Ranker.load``."""
         return cls(read_shape(MonoT5Config, shape, folder), load_t5(check_encoder_folder(folder)))
 

@@ -9,13 +9,15 @@ TermEncoder     returns vectors of a passage's terms
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from positionbias.core.json_text import JsonObject
 
 __all__ = ["PassageEncoder", "Ranker", "Role", "AnyRanker", "SingleVector", "TermEncoder", "TextScorer", "Tokens", "pad_rows"]
 
@@ -59,7 +61,7 @@ class Ranker(Protocol):
         """Write the weights and all other files of the model, except its shape."""
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """The model that ``save`` wrote.
 
         Raises:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import write_json
 
 __all__ = [
@@ -96,7 +96,7 @@ def write_multi_vector(
         _write_normalize(folder / normal, tokens)
 
 
-def _model_facts(kind: str) -> dict[str, Any]:
+def _model_facts(kind: str) -> JsonObject:
     return {"model_type": kind, "prompts": {}, "default_prompt_name": None}
 
 

@@ -1,16 +1,21 @@
-"""The shapes of our models, stored in checkpoints beside the weights. Reading and checking them needs no torch."""
+"""The shapes of our models: what a checkpoint is made with, beside its weights; and the kinds that there are, a record each.
+
+Whoever adds a kind adds its shape and its record here, and its module. No torch is needed to read, check or ask for one.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import check_settings, flag_of, setting
 
 __all__ = [
     "KERNEL_LAYOUTS",
+    "KINDS",
     "POSITIONS",
+    "Beginning",
     "BertCatConfig",
     "BertDotConfig",
     "ColBERTConfig",
@@ -19,6 +24,7 @@ __all__ = [
     "Head",
     "KNRMConfig",
     "KernelLayout",
+    "Kind",
     "MonoT5Config",
     "PACRRConfig",
     "Pooling",
@@ -236,3 +242,115 @@ class MonoT5Config(_Shape):
     pair_length: int = _size(512, "Word pieces read of a query and a passage.")
 
     log_probabilities: ClassVar[bool] = True
+
+
+Beginning = Literal["words", "n-graphs", "encoder"]
+
+
+class Kind(NamedTuple):
+    """A kind of model.
+
+    ``module`` and ``model`` say where its class is. ``beginning`` is what a new model is made from: a
+    collection's words and vectors of theirs, its words' n-graphs, or an encoder, by default ``encoder``, of the ``sources`` that its option names. ``learning_rate`` is that of its body. ``about`` is the
+    help of its training command.
+    """
+
+    module: str
+    model: str
+    shape: type
+    beginning: Beginning
+    learning_rate: float
+    about: str
+    encoder: str = ""
+    sources: str = "What to start from: a folder, a Hugging Face id, or minilm (a pip package)."
+
+
+_BERT = "distilbert-base-uncased"  # the papers'
+# rates: TK's and those over BERT are of the position-bias paper (§3); monoT5's paper has 1e-3, with Adafactor: that is much for Adam [decision];
+# KNRM's, ConvKNRM's and PACRR's are of their authors (Adam); Duet's paper has plain gradient descent, so its rate is theirs [decision]
+KINDS = {
+    "tk": Kind(
+        "tk",
+        "TK",
+        TKConfig,
+        "words",
+        1e-4,
+        "TK on COLLECTION with a pairwise hinge loss, stopped early on validation nDCG@10.",
+    ),
+    "bert_cat": Kind(
+        "bert_cat",
+        "BertCat",
+        BertCatConfig,
+        "encoder",
+        7e-6,
+        "BERT_CAT on COLLECTION: query and passage read together. Stopped early on validation nDCG@10.\n\n"
+        "With --loss pointwise it is monoBERT: two logits, relevant and not, and the score is the log-probability of relevant.",
+        _BERT,
+    ),
+    "bert_dot": Kind(
+        "bert_dot",
+        "BertDot",
+        BertDotConfig,
+        "encoder",
+        7e-6,
+        "BERT_DOT on COLLECTION: a vector a text, one encoder. Pairwise hinge loss, stopped early on validation nDCG@10.",
+        _BERT,
+    ),
+    "knrm": Kind(
+        "knrm",
+        "KNRM",
+        KNRMConfig,
+        "words",
+        1e-3,
+        "KNRM on COLLECTION: word vectors' cosines, kernel pooling (Xiong et al. 2017).\n\n"
+        "With the same losses and the same early stopping as TK, which has Transformers before the kernels.",
+    ),
+    "duet": Kind(
+        "duet",
+        "Duet",
+        DuetConfig,
+        "n-graphs",
+        1e-3,
+        "Duet on COLLECTION: exact matches beside words' letters (Mitra, Diaz and Craswell 2017).\n\n"
+        "The n-graphs are those of the collection's words, and are kept in the checkpoint. --passage-length 1000 is the paper's.",
+    ),
+    "pacrr": Kind(
+        "pacrr",
+        "PACRR",
+        PACRRConfig,
+        "words",
+        1e-3,
+        "PACRR on COLLECTION: convolutions over cosines, and an LSTM over the query (Hui et al. 2017).\n\n"
+        "The IDF of words is counted in the collection, and is kept in the checkpoint. The paper's word vectors are not learned.",
+    ),
+    "conv_knrm": Kind(
+        "conv_knrm",
+        "ConvKNRM",
+        ConvKNRMConfig,
+        "words",
+        1e-3,
+        "ConvKNRM on COLLECTION: KNRM over n-grams that convolutions make of the words (Dai et al. 2018).\n\n"
+        "N-grams of each length are compared with those of every length.",
+    ),
+    "colbert": Kind(
+        "colbert",
+        "ColBERT",
+        ColBERTConfig,
+        "encoder",
+        7e-6,
+        "ColBERT on COLLECTION: a vector a word piece, one encoder; each of the query's with its best match, summed.\n\n"
+        "Stopped early on validation nDCG@10. sentence-transformers' MultiVectorEncoder loads what is trained.",
+        _BERT,
+    ),
+    "mono_t5": Kind(
+        "mono_t5",
+        "MonoT5",
+        MonoT5Config,
+        "encoder",
+        1e-4,
+        "monoT5 on COLLECTION: a T5 that answers true or false, each passage for itself. Stopped early on validation nDCG@10.\n\n"
+        "The paper trained with Adafactor at 1e-3; here it is Adam, at 1e-4.",
+        "t5-base",
+        "The T5 to start from, decoder and all: a folder, or a Hugging Face id.",
+    ),
+}

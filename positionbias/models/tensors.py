@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from positionbias.core.errors import StorageError, bad_input
 from positionbias.core.files import storage_errors
+from positionbias.core.json_text import JsonObject
 from positionbias.core.schema import read_as
 from positionbias.core.seal import verified
 
@@ -22,7 +23,7 @@ FACTS = "posbias.json"
 FIX = "train again, or fetch the checkpoint again"
 
 
-def read_shape(kind: type[Shape], shape: Mapping[str, Any], folder: Path) -> Shape:
+def read_shape(kind: type[Shape], shape: JsonObject, folder: Path) -> Shape:
     """A model's settings from what its checkpoint in ``folder`` says of them.
 
     Raises:

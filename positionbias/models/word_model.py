@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from positionbias.core.files import read_json
+from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import write_json
 from positionbias.core.schema import read_as
 from positionbias.models.protocols import Role, Tokens, pad_rows
@@ -145,7 +146,7 @@ class WordModel(nn.Module):
         write_json(folder / "vocabulary.json", self.vocabulary.words)
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """As ``Ranker.load``."""
         place = folder / "vocabulary.json"
         words = read_as(list[str], read_json(place, what="a checkpoint's words"), place, do=FIX)

@@ -32,11 +32,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer, Passage
@@ -210,7 +210,7 @@ def write_planted(
     return Collection(out)
 
 
-def _true_pairs(folder: Path, leaks: list[Leak]) -> dict[str, Any]:
+def _true_pairs(folder: Path, leaks: list[Leak]) -> JsonObject:
     """Write the true pairs beside; what the manifest says of them."""
     write_true_pairs(folder / TRUE_PAIRS, leaks)
     tests = len({leak.repeats.query_id for leak in leaks})

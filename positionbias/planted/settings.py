@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.planted.fresh import FRESH
 from positionbias.planted.grammar import FIRST_NAMES, SECOND_NAMES
@@ -151,7 +151,7 @@ class PlantedSettings:
             return SPLITS
         return ("test", FRESH) if self.leaked_queries or self.fresh_queries or self.paraphrased else ()
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> JsonObject:
         """The settings as the manifest has them; what further queries, answers and clicks there are is named where there are any."""
         unused = {name for name in ("fresh_queries", "paraphrased", "answers_each") if not getattr(self, name)}
         return {

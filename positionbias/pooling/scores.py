@@ -199,7 +199,7 @@ def _by_ir_measures(runs: JudgedRuns, pool: np.ndarray, measure: PoolMeasure) ->
     judged = {query: found for query, found in judged.items() if found}
     parsed = parse_measure(measure.name)
     for run in range(len(runs.systems)):
-        ranked: dict[str, dict[str, Any]] = {}
+        ranked: dict[str, dict[str, float]] = {}
         for query in judged:
             places = runs.places[int(query), run]
             ranked[query] = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_settings, seed_setting, setting
 
 __all__ = ["DEEPEST", "CoverageSettings", "PoolSettings", "ReliabilitySettings", "VerdictSettings"]
@@ -85,9 +86,14 @@ class ReliabilitySettings:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """Return the settings as a manifest has them."""
-        drawn = {"depth": self.drawn.depth, "pools": self.drawn.pools, "measures": list(self.measures), "gold": self.drawn.gold}
+        drawn: JsonObject = {
+            "depth": self.drawn.depth,
+            "pools": self.drawn.pools,
+            "measures": list(self.measures),
+            "gold": self.drawn.gold,
+        }
         more = {
             "relevant_from": self.relevant_from,
             "leave_out": self.leave_out,

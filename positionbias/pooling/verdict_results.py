@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from positionbias.core.formatting import decimal, percent
+from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import atomic_file
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.pooling.bounds import Bounds
@@ -57,7 +58,7 @@ def verdict_results(found: RunVerdict, *, collection: str) -> list[Result]:
     interval = clustered_mean(own[~np.isnan(own)], None).interval
     title = f"{UNJUDGED}{found.depth}"
     results.append(Result(title, collection, "", name, None, head.share, interval, count, head))
-    notes = {"depth": found.depth, "undefined": "a query without candidates has no share"}
+    notes: JsonObject = {"depth": found.depth, "undefined": "a query without candidates has no share"}
     shares = PerQuery(runs.query_ids, [float(value) for value in own], notes)
     results.append(Result(f"{title} by query", collection, "", name, None, head.share, None, count, shares))
     for item, score, compared in measured:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.positions.expectation import Spans
 from positionbias.positions.locate import BY_OFFSETS, OUTCOMES, Located, Span, TokenisedPassage, check_span, locate
 from positionbias.positions.settings import Matching
+from positionbias.results.curves import OffsetCheck
 
 __all__ = [
     "SHARD_PASSAGES",
@@ -85,17 +86,12 @@ class AnswerCounts:
         self.extra.update(other.extra)
         self.checked += other.checked
 
-    def figures(self) -> dict[str, Any]:
-        """What was unmatched by cause; how matching did on the spans that the source gave."""
-        found: dict[str, Any] = {"unmatched": dict(self.unmatched)} if self.unmatched else {}
-        if self.checked:
-            found["offset_check"] = {
-                "spans": self.checked,
-                "among_matches": self.checked - self.missed.total(),
-                "missed": dict(self.missed.most_common()),
-                "extra": dict(self.extra.most_common()),
-            }
-        return found
+    def check(self) -> OffsetCheck | None:
+        """How matching did on the spans that the source gave; None where it gave none."""
+        if not self.checked:
+            return None
+        missed, extra = dict(self.missed.most_common()), dict(self.extra.most_common())
+        return OffsetCheck(self.checked, self.checked - self.missed.total(), missed, extra)
 
 
 @dataclass(frozen=True, slots=True)

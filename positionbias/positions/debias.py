@@ -7,22 +7,24 @@ of workers give the same text. Queries and judgements are copied; ``positions.re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
+from positionbias.core.manifest import Provenance
 from positionbias.core.records import Passage
+from positionbias.core.schema import read_as
+from positionbias.core.seal import AGAIN
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.positions.cuts import byte_cuts, fates, laid_out, possible_fates
-from positionbias.positions.rewrite import ORIGINAL, MoveSpan, Rewriting, moved_answers, rewrite
+from positionbias.positions.rewrite import ORIGINAL, MoveSpan, Rewriting, Rewritten, RewrittenShard, moved_answers, rewrite
 from positionbias.positions.rotate import Rotation, move_span
 from positionbias.positions.rotation_facts import rotation_notes, rotation_result_of
-from positionbias.results.collections import AnswersMoved, RotationFigures
+from positionbias.results.collections import RotationFigures
 from positionbias.results.result import Result
 
 __all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_result", "uncut_queries"]
@@ -36,7 +38,7 @@ def debias(
     map_shards: MapShards = map,
     overwrite: bool = False,
     name: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``collection`` rotated, shard by shard through ``map_shards``; ``name`` defaults to that of the folder.
 
@@ -58,7 +60,7 @@ def debias(
     return rewrite(collection, out, rewriting, map_shards=map_shards, overwrite=overwrite, name=name, provenance=provenance)
 
 
-def _rotate_shard(rotation: Rotation, source: Path, target: Path) -> dict[str, Any]:
+def _rotate_shard(rotation: Rotation, source: Path, target: Path) -> RewrittenShard:
     """Rotate one shard into another; a pure function of the shard and the settings."""
     counts: Counter[str] = Counter()
 
@@ -66,7 +68,8 @@ def _rotate_shard(rotation: Rotation, source: Path, target: Path) -> dict[str, A
         for batch in read_shard(source).to_batches():
             yield from _rotate_batch(batch.column("passage_id").to_pylist(), batch.column("text").to_pylist(), rotation, counts)
 
-    return {**write_shard(target, rotated()).facts(), "passages": counts}
+    shard = write_shard(target, rotated())
+    return RewrittenShard(shard.count, shard.checksum, counts)
 
 
 def _rotate_batch(ids: list[str], texts: list[str], rotation: Rotation, counts: Counter[str]) -> Iterator[Passage]:
@@ -96,7 +99,7 @@ def rotation_of(collection: Collection) -> Rotation:
             found=f"one made by {collection.manifest.command!r}",
             do="make one with: posbias debias",
         )
-    return Rotation(**collection.manifest.settings)
+    return read_as(Rotation, collection.manifest.settings, collection.path, do=AGAIN)
 
 
 def uncut_queries(original: Collection, rotated: Collection, split: str) -> set[str]:
@@ -140,11 +143,6 @@ def rotation_result(collection: Collection) -> Result:
     Raises:
         InputError: as ``rotation_of``.
     """
-    content = collection.manifest.content
-    facts = content["rotation"]
-    figures = RotationFigures(
-        passages=facts["passages"],
-        answers={split: AnswersMoved(**counts) for split, counts in facts["splits"].items()},
-        passages_checksum=content["passages_checksum"],
-    )
+    facts = collection.manifest.content_as(Rewritten, "rotation")
+    figures = RotationFigures(passages=facts.passages, answers=facts.splits, passages_checksum=collection.passages_checksum)
     return rotation_result_of(collection.name, rotation_of(collection), figures)

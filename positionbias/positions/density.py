@@ -12,7 +12,7 @@ answers, is constant within each bin. Of n sentences, sentence k has the mass fr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,8 @@ from typing import Any, Literal, get_args
 
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json
+from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.schema import converted
 from positionbias.core.seeds import key64
 
 __all__ = ["Density", "read_density"]
@@ -27,6 +29,14 @@ __all__ = ["Density", "read_density"]
 STEEPNESS = 12.0
 Shape = Literal["uniform", "front", "end", "middle", "histogram"]
 WANTED = "wanted uniform, front:X, end:X or middle:X with X from 0 to 1, or a file of posbias histogram (--json, or the folder of --out)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Bins:
+    """A histogram, as JSON has it."""
+
+    edges: tuple[float, ...]
+    counts: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +88,12 @@ class Density:
         return {"edges": [*self.edges], "counts": [*self.counts]} if self.shape == "histogram" else str(self)
 
     @classmethod
-    def of(cls, record: str | Mapping[str, Sequence[float]]) -> Density:
+    def of(cls, record: Json) -> Density:
         """The inverse of ``record``."""
         if isinstance(record, str):
             return cls.parse(record)
-        return cls("histogram", 0.0, tuple(record["edges"]), tuple(record["counts"]))
+        bins = converted(_Bins, record)
+        return cls("histogram", 0.0, bins.edges, bins.counts)
 
     def cumulative(self, x: float) -> float:
         """The mass below ``x``."""
@@ -144,17 +155,17 @@ def read_density(path: Path | str) -> Density:
             do="make one of one split with: posbias histogram COLLECTION --split SPLIT --json",
         )
     try:
-        edges, counts = (tuple(map(float, found[0][name])) for name in ("edges", "counts"))
-    except (TypeError, ValueError) as error:
+        bins = converted(_Bins, found[0], more=True)
+    except ValueError as error:
         raise bad_input(path, wanted="a histogram", found=str(error), do="make it with: posbias histogram … --json") from error
-    return Density("histogram", 0.0, edges, counts)
+    return Density("histogram", 0.0, bins.edges, bins.counts)
 
 
 def _has_bins(record: Any) -> bool:
     return isinstance(record, Mapping) and {"edges", "counts"} <= record.keys()
 
 
-def _payloads(record: Any) -> list[Mapping[str, Any]]:
+def _payloads(record: Any) -> list[JsonObject]:
     """The payloads of all histograms of answer positions among some results."""
     results = record.get("results") if isinstance(record, Mapping) else None
     found = [item for item in results or () if isinstance(item, Mapping) and item.get("kind") == "histogram"]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,17 +27,20 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Passage
+from positionbias.core.schema import converted
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.positions.answers import locate_split
 from positionbias.positions.density import Density
 from positionbias.positions.evidence_sentences import EvidenceSentence, KeptQuestions, choose_sentences
 from positionbias.positions.placed import BINS, PlacedQuestions, moves_of, place_histogram, weights_by_distance
-from positionbias.positions.rewrite import MoveSpan, Rewriting, rewrite
+from positionbias.positions.rewrite import MoveSpan, Rewriting, Rewritten, RewrittenShard, rewrite
 from positionbias.positions.settings import Matching, Placing
-from positionbias.results.collections import PLACEMENT, AnswersMoved, PlacementFigures
+from positionbias.results.collections import PLACEMENT, PlacementFigures
 from positionbias.results.payloads import PlaceHistogram
 from positionbias.results.result import Result
 from positionbias.text.sentences import Parts, sentence_spans, with_own_at
@@ -53,6 +56,13 @@ class _Move(NamedTuple):
 
     own: int
     place: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts(Rewritten):
+    """What was done to a collection, and how many ``questions`` were kept or dropped, by split and fate."""
+
+    questions: Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +87,7 @@ def place(
     map_shards: MapShards = map,
     overwrite: bool = False,
     name: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``collection`` with its evidence sentences placed, shard by shard through ``map_shards``; ``name`` defaults to that of the folder.
 
@@ -120,7 +130,7 @@ def _shards(collection: Collection, moves: Mapping[str, _Move]) -> list[_Shard]:
     ]
 
 
-def _place_shard(shard: _Shard, target: Path) -> dict[str, Any]:
+def _place_shard(shard: _Shard, target: Path) -> RewrittenShard:
     """Write one shard with its evidence placed; a pure function of the shard and its moves."""
     moves = {
         row: _Move(own, to) for row, own, to in zip(*(c.tolist() for c in (shard.rows, shard.own, shard.place)), strict=True)
@@ -133,9 +143,10 @@ def _place_shard(shard: _Shard, target: Path) -> dict[str, Any]:
                 yield passage if row not in moves else passage._replace(text=_Placed(passage.text, moves[row]).text)
                 row += 1
 
-    facts = write_shard(target, placed()).facts()
+    written = write_shard(target, placed())
     moved = sum(move.own != move.place for move in moves.values())
-    return {**facts, "passages": {MOVED: moved, STAYED: len(moves) - moved, WITHOUT: facts["count"] - len(moves)}}
+    fates = {MOVED: moved, STAYED: len(moves) - moved, WITHOUT: written.count - len(moves)}
+    return RewrittenShard(written.count, written.checksum, fates)
 
 
 class _Placed:
@@ -168,7 +179,7 @@ def _unmoved(start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _write_tables(placing: Placing, kept: KeptQuestions, moves: Mapping[str, _Move], folder: Path) -> dict[str, Any]:
+def _write_tables(placing: Placing, kept: KeptQuestions, moves: Mapping[str, _Move], folder: Path) -> JsonObject:
     """Write what was done to each split's questions; how many were kept, and the checksums of the tables."""
     (folder / PLACED).mkdir(exist_ok=True)
     checksums = {}
@@ -208,8 +219,8 @@ def placing_of(collection: Collection) -> Placing:
     if collection.manifest.command != "place":
         found = f"one made by {collection.manifest.command!r}"
         raise bad_input(collection.path, wanted="a placed collection", found=found, do="make one with: posbias place")
-    settings = dict(collection.manifest.settings)
-    return Placing(density=Density.of(settings.pop("density")), **settings)
+    settings = collection.manifest.settings
+    return converted(Placing, {**settings, "density": Density.of(settings["density"])})
 
 
 def placed_questions(collection: Collection, split: str) -> PlacedQuestions:
@@ -229,11 +240,10 @@ def placement_results(collection: Collection, *, map_shards: MapShards = map) ->
     Raises:
         InputError: as ``placing_of``.
     """
-    placing, facts = placing_of(collection), collection.manifest.content["placement"]
+    placing, facts = placing_of(collection), collection.manifest.content_as(_Facts, "placement")
     header = partial(Result, collection=collection.name, system=str(placing.density), seed=placing.seed, interval=None)
-    moved = facts["passages"][MOVED] / len(collection) if len(collection) else None
-    answers = {split: AnswersMoved(**counts) for split, counts in facts["splits"].items()}
-    figures = PlacementFigures(passages=facts["passages"], questions=facts["questions"], splits=answers)
+    moved = facts.passages[MOVED] / len(collection) if len(collection) else None
+    figures = PlacementFigures(passages=facts.passages, questions=facts.questions, splits=facts.splits)
     results = [header(PLACEMENT, split="", value=moved, count=len(collection), payload=figures)]
     for split in collection.splits:
         questions = placed_questions(collection, split)
@@ -244,7 +254,7 @@ def placement_results(collection: Collection, *, map_shards: MapShards = map) ->
         starts, mean = _answer_starts(collection, split, placing.density, map_shards)
         results.append(header("answer starts", split=split, value=mean, count=sum(starts.reached), payload=starts))
         moves = moves_of(questions)
-        distance = moves.figures["mean_distance"]
+        distance = moves.figures.mean_distance
         results.append(header("sentence moves", split=split, value=distance, count=len(questions.query_ids), payload=moves))
     return results
 

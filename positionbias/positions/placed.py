@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec import structs
 from scipy.stats import chi2
 
 from positionbias.core.errors import bad_input
 from positionbias.positions.density import Density
+from positionbias.results.curves import MovesFigures
 from positionbias.results.payloads import PlaceHistogram, SentenceMoves
 
 __all__ = ["BINS", "PlacedQuestions", "bin_of", "moves_of", "place_histogram", "weights_by_distance"]
@@ -149,18 +151,21 @@ def moves_of(placed: PlacedQuestions) -> SentenceMoves:
     """Return the distances that the sentences of these questions moved, and the cost of matching them."""
     uniform, distance = _uniform_distances(placed), placed.distance
     counts = np.bincount(distance, minlength=len(uniform))
-    figures = {
-        "mean_distance": float(distance.mean()),
-        "mean_distance_of_uniform": float(np.average(np.arange(len(uniform)), weights=uniform)),
-        "share_unmoved": float((distance == 0).mean()),
-        "share_moved_forward": float((placed.after < placed.before).mean()),
-        "share_moved_backward": float((placed.after > placed.before).mean()),
-    }
+    figures = MovesFigures(
+        mean_distance=float(distance.mean()),
+        mean_distance_of_uniform=float(np.average(np.arange(len(uniform)), weights=uniform)),
+        share_unmoved=float((distance == 0).mean()),
+        share_moved_forward=float((placed.after < placed.before).mean()),
+        share_moved_backward=float((placed.after > placed.before).mean()),
+    )
     weights = np.zeros(0)
     if placed.weight is not None:
         weights = _weights(uniform, counts)
-        figures["mean_distance_weighted"] = float(np.average(distance, weights=placed.weight))
-        figures["share_unmatched"] = float(uniform[counts == 0].sum() / uniform.sum())
-        figures["effective_questions"] = float(placed.weight.sum() ** 2 / (placed.weight**2).sum())
-        figures["largest_weight"] = float(placed.weight.max())
+        figures = structs.replace(
+            figures,
+            mean_distance_weighted=float(np.average(distance, weights=placed.weight)),
+            share_unmatched=float(uniform[counts == 0].sum() / uniform.sum()),
+            effective_questions=float(placed.weight.sum() ** 2 / (placed.weight**2).sum()),
+            largest_weight=float(placed.weight.max()),
+        )
     return SentenceMoves(counts.tolist(), uniform.tolist(), weights.tolist(), figures)

@@ -13,12 +13,13 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import input_errors, read_document, read_whole, sha256_file
 from positionbias.core.input_state import content_digest, file_mark, file_state, unchanged
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     InputRef,
     Manifest,
@@ -29,7 +30,7 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.memory import keep_freed_memory
-from positionbias.core.ordered_file import OrderedFile, Packing, pack, packing_of, resumable_file, resumed_file
+from positionbias.core.ordered_file import Counts, OrderedFile, Packing, pack, packing_of, resumable_file, resumed_file
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.shard_work import MapShards
@@ -80,7 +81,7 @@ def debias_file(
     fields: Fields | None = None,
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: JsonObject | None = None,
     block_bytes: int = RAW_BLOCK_BYTES,
 ) -> RotatedFile:
     """Write ``source`` rotated, in its own format; the end of a name says what is compressed (``.gz``, ``.zst``).
@@ -117,7 +118,7 @@ class _Task:
     fields: Fields
     map_shards: MapShards
     overwrite: bool
-    provenance: Mapping[str, Any]
+    provenance: JsonObject
     block_bytes: int
 
     def lines_resumed(self) -> RotatedFile:
@@ -218,20 +219,20 @@ class _Task:
     def _name(place: Path | Pipe) -> str:
         return place.name if isinstance(place, Pipe) else str(place)
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self) -> JsonObject:
         return {
             **asdict(self.rotation),
             "format": self.kind,
             **{f"{key}_field": name for key, name in asdict(self.fields).items()},
         }
 
-    def _job(self) -> dict[str, Any]:
+    def _job(self) -> JsonObject:
         assert isinstance(self.source, Path)
         settings = {**self._settings(), "block_bytes": self.block_bytes}
         return {"command": "debias", "settings": settings, "inputs": [file_state(self.source)]}
 
     def _rotated(
-        self, checksum: str, size: int, facts: Sequence[Mapping[str, Any]], answers: Mapping[str, int] | None = None
+        self, checksum: str, size: int, facts: Sequence[Counts], answers: Mapping[str, int] | None = None
     ) -> RotatedFile:
         passages = Counter(dict.fromkeys(possible_fates(self.rotation), 0))
         for item in facts:
@@ -243,7 +244,7 @@ class _Task:
     def _manifest(self, rotated: RotatedFile) -> Manifest:
         assert isinstance(self.out, Path)
         inputs: tuple[InputRef, ...] = ()
-        state: dict[str, Any] = {"name": self._name(self.source)}
+        state: JsonObject = {"name": self._name(self.source)}
         if isinstance(self.source, Path):
             state = file_mark(self.source)
             inputs = (input_ref("original", self.source, content_digest(self.source), artefact=self.out),)
@@ -273,7 +274,7 @@ def raw_result(rotated: RotatedFile) -> Result:
     return rotation_result_of(rotated.name, rotated.rotation, figures)
 
 
-def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[Edits | bytes, dict[str, Any]]:
+def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[Edits | bytes, Counts]:
     """What is to be done to a block; or, where it is compressed, which takes longer than to send it, the block as it is written."""
     keep_freed_memory()
     edits, counts = rotate(block)

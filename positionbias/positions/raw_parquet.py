@@ -50,6 +50,7 @@ def rotate_parquet(
     _check_types(source, schema, *names)
     parts.mkdir(exist_ok=True)
     made = make_shards(
+        dict[str, int],
         partial(_rotate_group, rotation, source, names),
         range(metadata.num_row_groups),
         lambda index: parts / f"{index:05d}.arrow",
@@ -71,7 +72,7 @@ def _compression(metadata: pq.FileMetaData) -> dict[str, str] | str:
     return {column.path_in_schema: "none" if column.compression == "UNCOMPRESSED" else column.compression for column in columns}
 
 
-def _rotate_group(rotation: Rotation, source: Path, names: tuple[str, str], index: int, target: Path) -> Mapping[str, Any]:
+def _rotate_group(rotation: Rotation, source: Path, names: tuple[str, str], index: int, target: Path) -> dict[str, int]:
     """Rotate one row group into an Arrow file; pure of the others."""
     import pyarrow as pa
     import pyarrow.ipc as ipc

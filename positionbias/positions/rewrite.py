@@ -16,15 +16,18 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.manifest import input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage
 from positionbias.core.shard_work import MapShards
+from positionbias.core.shards import Shard
 from positionbias.positions.answers import answered_passages
 from positionbias.positions.locate import TokenisedPassage, known_span, locate
 from positionbias.positions.settings import Matching
+from positionbias.results.collections import AnswersMoved
 
-__all__ = ["ORIGINAL", "Moved", "MoveSpan", "Rewriting", "moved_answers", "rewrite"]
+__all__ = ["ORIGINAL", "Moved", "MoveSpan", "Rewriting", "Rewritten", "RewrittenShard", "moved_answers", "rewrite"]
 
 Item = TypeVar("Item")
 MoveSpan = Callable[[int, int], tuple[int, int] | None]
@@ -32,31 +35,45 @@ ORIGINAL = "original"  # the role of the collection itself among the inputs
 OWN_CONTENT = ("checksum", "passages_checksum", "passages", "shards", "splits", "absent")
 
 
-def _nothing_more(folder: Path) -> Mapping[str, Any]:
+def _nothing_more(folder: Path) -> JsonObject:
     return {}
+
+
+@dataclass(frozen=True, slots=True)
+class RewrittenShard(Shard):
+    """A shard, with how many ``passages`` met which fate."""
+
+    passages: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What was done to passages, counted by fate, and to the answers of each split."""
+
+    passages: Mapping[str, int]
+    splits: Mapping[str, AnswersMoved]
 
 
 @dataclass(frozen=True, slots=True)
 class Rewriting(Generic[Item]):
     """The rewriting of every passage.
 
-    ``make(item, path)`` writes one of ``shards`` for ``CollectionWriter.add_shards``, with ``passages`` by ``fates`` among
-    its facts. ``move(passage)`` gives the new place of a span of that passage, or None where it is split. ``kept`` has the kept queries
-    by split; a split without any is left out; None keeps all. ``beside(folder)`` writes further files into the
-    collection, and returns facts about them. The manifest has these facts and the counts under ``what``.
+    ``make(item, path)`` writes one of ``shards`` as ``CollectionWriter.add_shards`` wants it, and counts which of ``fates`` its passages met. ``move(passage)`` says where a span of that passage stands afterwards, or None where it is taken apart. ``kept`` has the queries
+    that stay, by split; a split without any is left out; None keeps all. ``beside(folder)`` writes what else belongs into the
+    collection, and gives facts about it. The manifest has these facts and the counts under ``what``.
     """
 
     command: str
     what: str
-    settings: Mapping[str, Any]
+    settings: JsonObject
     seed: int
     shards: Sequence[Item]
-    make: Callable[[Item, Path], Mapping[str, Any]]
+    make: Callable[[Item, Path], RewrittenShard]
     move: Callable[[Passage], MoveSpan]
     fates: Sequence[str]
     notes: Sequence[str]
     kept: Mapping[str, Container[str]] | None = None
-    beside: Callable[[Path], Mapping[str, Any]] = _nothing_more
+    beside: Callable[[Path], JsonObject] = _nothing_more
 
 
 def rewrite(
@@ -67,7 +84,7 @@ def rewrite(
     map_shards: MapShards = map,
     overwrite: bool = False,
     name: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``collection`` rewritten, shard by shard through ``map_shards``; ``name`` defaults to that of the folder.
 
@@ -76,12 +93,12 @@ def rewrite(
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
     out, kept = Path(out), rewriting.kept
-    job = {"command": rewriting.command, "settings": dict(rewriting.settings), "collection": collection.checksum}
+    job: JsonObject = {"command": rewriting.command, "settings": dict(rewriting.settings), "collection": collection.checksum}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         passages = Counter(dict.fromkeys(rewriting.fates, 0))
-        done = writer.add_shards(rewriting.make, rewriting.shards, map_shards)
+        done = writer.add_shards(RewrittenShard, rewriting.make, rewriting.shards, map_shards)
         for facts in track(done, rewriting.command, len(rewriting.shards), unit="shards"):
-            passages.update(facts["passages"])
+            passages.update(facts.passages)
         splits = {}
         for split in collection.splits:
             if kept is not None and not kept.get(split):

@@ -9,17 +9,20 @@ first stage's results for a query.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from msgspec import UNSET
 
 from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.manifest import input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.seeds import drawn_order
@@ -53,7 +56,7 @@ class _Chosen(NamedTuple):
     """The ids of the kept queries, and the dropped ones counted by cause."""
 
     query_ids: set[str]
-    facts: dict[str, Any]
+    facts: SelectionFigures
 
 
 def select(
@@ -65,7 +68,7 @@ def select(
     map_shards: MapShards = map,
     overwrite: bool = False,
     name: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``collection`` with the chosen queries alone in one split; ``by`` is the collection whose answers choose them, where that is
     another one: the original of a rotated collection, to keep the same queries of both. ``name`` defaults to that of the folder.
@@ -85,7 +88,7 @@ def select(
         inputs.append(input_ref("chosen by", by.path, by.checksum, artefact=out))
     if original := collection.manifest.input("original"):  # the original of a rotated collection, reachable from here too
         inputs.append(input_ref("original", collection.path / original.path, original.checksum, artefact=out))
-    job = {"command": "select", "settings": settings, "collections": [item.checksum for item in inputs]}
+    job: JsonObject = {"command": "select", "settings": settings, "collections": [item.checksum for item in inputs]}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         writer.share_passages(collection)
         for split in collection.splits:
@@ -98,8 +101,8 @@ def select(
             inputs=inputs,
             licence=collection.manifest.licence,
             notes=(*collection.manifest.notes, *_notes(selection)),
-            content={"selection": chosen.facts},
-            allow_absent=True,  # judged passages missing in the collection are missing here too
+            content={"selection": chosen.facts.to_rows()},
+            allow_absent=True,  # what the collection judges without holding it, this one does too
             **(provenance or {}),
         )
     return Collection(out)
@@ -126,26 +129,27 @@ def _choose(collection: Collection, selection: Selection, map_shards: MapShards)
     whole = [item for item in placed if starts.inside[item] == starts.known[item]]
     partly = [item for item in placed if 0 < starts.inside[item] < starts.known[item]]
     fitting = [*whole, *partly] if selection.several == "any" else whole
-    facts: dict[str, Any] = {
-        "queries": len(query_ids),
-        "without_known_position": len(query_ids) - len(placed),
-        "outside": len(placed) - len(whole) - len(partly),
-        "inside_in_part": len(partly),
-        "inside": len(whole),
-        "answers": dict(starts.counts.outcomes),
-        **({"unmatched": dict(starts.counts.unmatched)} if starts.counts.unmatched else {}),
-    }
-    _check_enough(collection, selection, len(fitting), facts)
     kept = _drawn(fitting, selection)
-    return _Chosen(kept, {"kept": len(kept), **facts})
+    facts = SelectionFigures(
+        kept=len(kept),
+        queries=len(query_ids),
+        without_known_position=len(query_ids) - len(placed),
+        outside=len(placed) - len(whole) - len(partly),
+        inside_in_part=len(partly),
+        inside=len(whole),
+        answers=starts.counts.outcomes,
+        unmatched=starts.counts.unmatched or UNSET,
+    )
+    _check_enough(collection, selection, len(fitting), facts)
+    return _Chosen(kept, facts)
 
 
-def _check_enough(collection: Collection, selection: Selection, fitting: int, facts: Mapping[str, Any]) -> None:
+def _check_enough(collection: Collection, selection: Selection, fitting: int, facts: SelectionFigures) -> None:
     if not fitting:
         raise InputError(
             f"{collection.path}: wanted queries of split {selection.split!r} whose answers start in {selection.answers_in}; found none "
-            f"among {facts['queries']:,} ({facts['outside'] + facts['inside_in_part']:,} with answers elsewhere, "
-            f"{facts['without_known_position']:,} without a known position); widen --answers-in, or give another --split"
+            f"among {facts.queries:,} ({facts.outside + facts.inside_in_part:,} with answers elsewhere, "
+            f"{facts.without_known_position:,} without a known position); widen --answers-in, or give another --split"
         )
     if selection.queries is not None and selection.queries > fitting:
         raise SettingError(
@@ -193,15 +197,15 @@ def _notes(selection: Selection) -> tuple[str, ...]:
 def selection_result(collection: Collection) -> Result:
     """Return the counts of a selection, from the manifest; ``value`` is the share of the split's queries kept."""
     manifest = collection.manifest
-    facts, settings = manifest.content["selection"], manifest.settings
+    figures = manifest.content_as(SelectionFigures, "selection")
     return Result(
         measure=SELECTION,
         collection=collection.name,
-        split=settings["split"],
-        system=f"answers in {settings['answers_in']}",
+        split=str(manifest.settings["split"]),
+        system=f"answers in {manifest.settings['answers_in']}",
         seed=manifest.seed,
-        value=facts["kept"] / facts["queries"],
+        value=figures.kept / figures.queries,
         interval=None,
-        count=facts["queries"],
-        payload=SelectionFigures(**facts),
+        count=figures.queries,
+        payload=figures,
     )

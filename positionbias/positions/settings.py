@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
 from positionbias.positions.density import Density
 from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
@@ -143,7 +144,7 @@ class Selection:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The settings, as a manifest has them."""
         return {**asdict(self), "answers_in": str(self.answers_in)}
 
@@ -171,7 +172,7 @@ class Placing:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The settings, as a manifest has them."""
         given = {"one_question": self.one_question, "match_distance": self.match_distance, "seed": self.seed}
         return {"density": self.density.record(), **given}

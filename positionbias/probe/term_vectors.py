@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from positionbias.core.collection import Collection
 from positionbias.models.checkpoint import Checkpoint
@@ -73,12 +74,13 @@ def probe(
         for layer, system in enumerate(systems):
             words = term_vectors(encoded, layer)
             curve = average_term_similarity(*words, settings)
-            read = {
-                "passages": len(passage_ids),
-                "passages_at_length_limit": encoded.truncated,
-                "words": len(words.terms),
-                "words_unknown": int((words.terms == UNKNOWN).sum()),
-            }
+            figures = structs.replace(
+                curve.figures,
+                passages=len(passage_ids),
+                passages_at_length_limit=encoded.truncated,
+                words=len(words.terms),
+                words_unknown=int((words.terms == UNKNOWN).sum()),
+            )
             results.append(
                 Result(
                     measure="MATS",
@@ -86,10 +88,10 @@ def probe(
                     split="",
                     system=system,
                     seed=settings.seed,
-                    value=curve.figures["mats"],
+                    value=figures.mats,
                     interval=None,
                     count=len(passage_ids),
-                    payload=replace(curve, figures={**curve.figures, **read}),
+                    payload=replace(curve, figures=figures),
                 )
             )
     return results

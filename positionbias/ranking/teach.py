@@ -21,6 +21,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, group_queries
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, input_ref
 from positionbias.core.progress import Progress, step
 from positionbias.core.records import relevant_passages
@@ -256,12 +257,17 @@ def _teach(
     name = name or model.name
     precision = str(config.dtype(model.model.device)).removeprefix("torch.")
     refs = (
-        input_ref("model", model.path, model.manifest.content["checksum"], artefact=out),
+        input_ref("model", model.path, model.manifest.checksum, artefact=out),
         input_ref("collection", collection.path, collection.checksum, artefact=out),
         *inputs,
     )
-    record = {**settings, "precision": precision, "model": shape_of(model.model)}
-    job = {"command": "teach", "name": name, "settings": record, "inputs": [(ref.role, ref.checksum) for ref in refs]}
+    record: JsonObject = {**settings, "precision": precision, "model": shape_of(model.model)}
+    job: JsonObject = {
+        "command": "teach",
+        "name": name,
+        "settings": record,
+        "inputs": [(ref.role, ref.checksum) for ref in refs],
+    }
     began = time.perf_counter()
     with (
         resumable_folder(out, {**job, "block_pairs": size}, overwrite=overwrite) as folder,

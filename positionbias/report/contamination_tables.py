@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from positionbias.core.formatting import decimal
 from positionbias.evaluation.significance import BONFERRONI, HOLM
 from positionbias.report.cells import (
@@ -51,7 +53,7 @@ def _tests(
             text_cell(result.split),
             *_system(result.facts, ", contaminated" if result.facts.source and name == "standard-teacher" else ""),
             *comparison_cells(payload, HOLM, BONFERRONI),
-            text_cell(", ".join(decimal(value, sign=True) for value in payload.notes.get("difference by seed", ()))),
+            text_cell(", ".join(decimal(value, sign=True) for value in payload.noted.by_seed)),
             count_cell(result.count),
         ]
         for result, payload in found
@@ -176,7 +178,10 @@ def _part(point: Point | None) -> tuple[Cell, Cell]:
 
 def sets_table(results: Sequence[Result]) -> Table:
     """How much of each teacher's training set was of a target."""
-    found = [(result, of.to_rows()) for result, of in of_type(results, TeacherSet)]
+    found = [
+        (result, dict(zip(of.__struct_encode_fields__, structs.astuple(of), strict=True)))
+        for result, of in of_type(results, TeacherSet)
+    ]
     keys = distinct(key for _, rows in found for key in rows)
     body = [
         [
@@ -194,7 +199,10 @@ def sets_table(results: Sequence[Result]) -> Table:
 
 def trained_table(results: Sequence[Result]) -> Table:
     """How long each teacher and student trained, what stopped it, and its validation where there was one."""
-    found = [(result, of.to_rows()) for result, of in of_type(results, Trainings)]
+    found = [
+        (result, dict(zip(of.__struct_encode_fields__, structs.astuple(of), strict=True)))
+        for result, of in of_type(results, Trainings)
+    ]
     keys = distinct(key for _, rows in found for key in rows)
     body = [
         [

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from positionbias.core.formatting import decimal
 from positionbias.core.interval import Interval
+from positionbias.core.schema import converted
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import BONFERRONI
 from positionbias.report.cells import (
@@ -238,5 +239,4 @@ def leakage_sentence(results: Sequence[Result]) -> str:
 
 def _chosen(result: Result) -> Sequence[int]:
     assert isinstance(result.payload, PerQuery)
-    sizes: Sequence[int] = result.payload.notes.get("chosen instances, fold by fold", ())
-    return sizes
+    return converted(list[int], result.payload.notes.get("chosen instances, fold by fold", []))

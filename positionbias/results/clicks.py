@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import field
@@ -15,15 +15,33 @@ __all__ = [
     "LENGTHS",
     "TRIPLES",
     "ClickCounts",
+    "ClickLog",
     "ClickedRank",
     "ClickedRanks",
     "SampledTriples",
+    "Source",
     "TripleFigures",
     "Words",
 ]
 
 TRIPLES, LENGTHS, CLICKED = "training triples", "words of sampled triples", "clicked ranks"
 CLICK_MEASURES = (TRIPLES, LENGTHS, CLICKED)
+
+
+class ClickLog(msgspec.Struct, frozen=True):
+    """What the manifest says of a click log; ``clicked_ranks`` counts clicks by rank."""
+
+    records: int
+    clicks: int
+    without_list: int = field(name="clicks without a list")
+    outside: int = field(name="clicks outside of their list")
+    clicked_ranks: Mapping[str, int]
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a collection comes from, as far as its clicks are concerned."""
+
+    log: ClickLog | None = None
 
 
 class ClickCounts(Figures, frozen=True, kw_only=True):

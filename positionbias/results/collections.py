@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.results.figures import Figures
 
 __all__ = [
@@ -46,11 +47,11 @@ class Origin(Struct, frozen=True):
     """The origin of a collection, by its manifest. Lists of a source are shortened to their length in ``content``."""
 
     command: str
-    settings: Mapping[str, Any] = {}
+    settings: JsonObject = {}
     licence: str = ""
     inputs: Sequence[SourceInput] = ()
     notes: Sequence[str] = ()
-    content: Mapping[str, Any] = {}
+    content: JsonObject = {}
     versions: Mapping[str, str] = {}
     created: str | None = None
 
@@ -134,18 +135,18 @@ class RotationFigures(Figures, frozen=True, kw_only=True):
     passages_checksum: str | UnsetType = UNSET
     sha256: str | UnsetType = UNSET
 
-    def to_rows(self) -> dict[str, Any]:
+    def to_rows(self) -> dict[str, Json]:
         """Return the figures as JSON has them: the answers of a split as ``answers_SPLIT``."""
-        rows: dict[str, Any] = {}
+        rows: dict[str, Json] = {}
         for name, value in super().to_rows().items():
-            if name == "answers":
+            if name == "answers" and isinstance(value, Mapping):
                 rows |= {f"answers_{split}" if split else name: counts for split, counts in value.items()}
             else:
                 rows[name] = value
         return rows
 
     @classmethod
-    def from_rows(cls, rows: Mapping[str, Any]) -> Self:
+    def from_rows(cls, rows: JsonObject) -> Self:
         """Return the figures that ``to_rows`` wrote."""
         answers = {name.removeprefix("answers").removeprefix("_"): rows[name] for name in rows if name.startswith("answers")}
         return super().from_rows({**{name: rows[name] for name in rows if not name.startswith("answers")}, "answers": answers})

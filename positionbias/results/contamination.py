@@ -186,12 +186,12 @@ class QuerySetMeans(Figures, frozen=True, kw_only=True):
 
 def comparisons_along(results: Iterable[Result], axis: str) -> list[tuple[Result, Comparison]]:
     """Return the comparisons along one of the study's two axes."""
-    return [(result, payload) for result, payload in of_type(results, Comparison) if payload.notes.get("axis") == axis]
+    return [(result, payload) for result, payload in of_type(results, Comparison) if payload.noted.axis == axis]
 
 
 def is_contamination_test(result: Result) -> bool:
-    """Return whether a result is a comparison of this study."""
-    return isinstance(result.payload, Comparison) and result.payload.notes.get("axis") in (CONTAMINATION, STANDARD)
+    """Whether a result is a comparison of this study."""
+    return isinstance(result.payload, Comparison) and result.payload.noted.axis in (CONTAMINATION, STANDARD)
 
 
 def against_clean(results: Sequence[Result]) -> list[tuple[Result, Comparison]]:

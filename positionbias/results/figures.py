@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 import msgspec
 from msgspec.structs import FieldInfo, fields
 
+from positionbias.core.json_text import Json, JsonObject
+
 __all__ = ["BESIDE", "Figures", "Record", "Rows", "read_figures"]
 
 T = TypeVar("T")
@@ -28,11 +30,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     FLAT: ClassVar[str] = ""  # a field whose content is flattened too, under its own names only
 
-    def to_rows(self) -> dict[str, Any]:
+    def to_rows(self) -> dict[str, Json]:
         """Return the figures as JSON has them, in the order of the fields."""
         rows: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_of_numpy)
         prefixes = {field.encode_name: prefix for field, prefix in _beside(type(self))}
-        found: dict[str, Any] = {}
+        found: dict[str, Json] = {}
         for name, value in rows.items():
             found |= (
                 {f"{prefixes[name]}{own}": item for own, item in (value or {}).items()} if name in prefixes else {name: value}
@@ -40,7 +42,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return found
 
     @classmethod
-    def from_rows(cls, rows: Mapping[str, Any]) -> Self:
+    def from_rows(cls, rows: JsonObject) -> Self:
         """Return the figures that ``to_rows`` wrote.
 
         Raises:
@@ -54,6 +56,16 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             if own or field.required:
                 inside[field.encode_name] = {name.removeprefix(prefix): left.pop(name) for name in own}
         return msgspec.convert({**left, **inside}, cls)
+
+    @classmethod
+    def of_facts(cls, facts: JsonObject) -> Self:
+        """Return the figures that stand in a manifest under the fields' own names; other facts are skipped.
+
+        Raises:
+            ValueError: a field is missing, or of another type.
+        """
+        names = zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
+        return msgspec.convert({encoded: facts[name] for name, encoded in names if name in facts}, cls)
 
 
 class Figures(Record, frozen=True, kw_only=True):
@@ -73,7 +85,7 @@ class Rows(Figures, Generic[T], frozen=True, kw_only=True):
     rows: Mapping[str, T]
 
 
-def read_figures(measure: str, rows: Mapping[str, Any]) -> Figures:
+def read_figures(measure: str, rows: JsonObject) -> Figures:
     """Return the figures of a result from its rows.
 
     Raises:

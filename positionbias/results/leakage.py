@@ -178,7 +178,7 @@ class LeakedAndClean(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
 def tests_of_leakage(results: Iterable[Result]) -> list[tuple[Result, Comparison]]:
     """Return the comparisons of a leakage with none."""
-    return [(result, payload) for result, payload in of_type(results, Comparison) if payload.notes.get("axis") == LEAKAGE]
+    return [(result, payload) for result, payload in of_type(results, Comparison) if payload.noted.axis == LEAKAGE]
 
 
 def leaked_sizes(results: Iterable[Result]) -> list[tuple[Result, SizeEffect]]:

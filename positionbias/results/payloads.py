@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType, convert
 
 from positionbias.core.convergence import Ending
 from positionbias.core.interval import Interval
+from positionbias.core.json_text import JsonObject
 from positionbias.results.buckets import PositionBuckets, ResponseCurve
-from positionbias.results.figures import Figures
+from positionbias.results.curves import AtsFigures, HistogramFigures
+from positionbias.results.figures import Figures, Record
 from positionbias.results.leaked_order import LeakedOrder
 from positionbias.results.places import PlaceHistogram, SentenceMoves
 from positionbias.results.suspicion import Suspicion
@@ -25,6 +29,7 @@ __all__ = [
     "Example",
     "Examples",
     "Finding",
+    "Noted",
     "LeakedOrder",
     "Payload",
     "PerQuery",
@@ -36,6 +41,7 @@ __all__ = [
     "ResponseCurve",
     "SentenceMoves",
     "TrainingCurve",
+    "TrainingNotes",
     "Verdict",
 ]
 
@@ -53,7 +59,7 @@ class PositionHistogram:
     counts: Sequence[int]
     expected: Sequence[float]
     outcomes: Mapping[str, int]
-    figures: Mapping[str, Any]
+    figures: HistogramFigures
 
 
 REMARKS = "remarks"  # a note with caveats of a system's figures, a list of sentences
@@ -68,8 +74,27 @@ class PerQuery:
 
     query_ids: Sequence[str]
     values: Sequence[float]
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: JsonObject = field(default_factory=dict)
     clusters: Sequence[str] = ()
+
+
+class Noted(Struct, frozen=True):
+    """What the notes of a comparison say that others read; the others are remarks for people.
+
+    ``axis`` is what the two differ in, ``systems`` and ``test_sets`` theirs, ``baseline`` the facts of the baseline. Over trainings: how many, with how many
+    rotations, what intervals are ``over``, and the difference ``by_seed``, also as a share.
+    """
+
+    queries: int = 0
+    axis: str = ""
+    systems: Sequence[str] = ()
+    test_sets: Sequence[str] = ()
+    baseline: JsonObject = msgspec.field(name="baseline facts", default={})
+    trainings: int = 0
+    rotations: int = 1
+    over: str = ""
+    by_seed: Sequence[float] = msgspec.field(name="difference by seed", default=())
+    relative_by_seed: Sequence[float] = msgspec.field(name="relative by seed", default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +121,13 @@ class Comparison:
     p_t: float | None
     p_adjusted: Mapping[str, float | None] = field(default_factory=dict)
     subset: str = "all queries"
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: JsonObject = field(default_factory=dict)
     p: float | None = None
+
+    @property
+    def noted(self) -> Noted:
+        """What its notes say."""
+        return convert(self.notes, Noted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +144,21 @@ class AtsCurve:
     pairs: Sequence[int]
     std_terms: Sequence[float | None]
     std_pairs: Sequence[float | None]
-    figures: Mapping[str, Any]
+    figures: AtsFigures
+
+
+class TrainingNotes(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What a checkpoint's manifest says of its training: the step whose ``weights`` were kept, the steps done and what ``stopped`` them, the
+    tuned re-ranking depth, and what it was trained and validated on."""
+
+    best_step: int | None = None
+    weights: str = ""
+    steps: int | None = None
+    stopped: str = ""
+    depth: int | UnsetType | None = UNSET
+    training_groups: int | None = None
+    validation_queries: int | None = None
+    validation_queries_seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +167,7 @@ class TrainingCurve:
 
     steps: Sequence[int]
     series: Mapping[str, Sequence[float | None]]
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: TrainingNotes = field(default_factory=TrainingNotes)
     ending: Ending = field(default_factory=Ending)
 
 

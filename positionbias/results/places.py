@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from positionbias.results.curves import MovesFigures
 
 __all__ = ["PlaceHistogram", "SentenceMoves"]
 
@@ -39,4 +40,4 @@ class SentenceMoves:
     counts: Sequence[int]
     uniform: Sequence[float]
     weights: Sequence[float]
-    figures: Mapping[str, Any]
+    figures: MovesFigures

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field, to_builtins
 
 from positionbias.core.interval import Interval
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.results.figures import Figures
 from positionbias.results.payloads import PerQuery
 from positionbias.results.result import Result
@@ -269,15 +270,15 @@ class LeftOutFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", t
     relevant: int = field(name="unique relevant")
     runs: Sequence[LeftOutRun]
 
-    def to_rows(self) -> dict[str, Any]:
+    def to_rows(self) -> dict[str, Json]:
         """Return the figures as JSON has them."""
-        rows = super().to_rows()
-        return {**rows, "runs": [{"run": run["run"], "kind": run["kind"], **run["measures"]} for run in rows["runs"]]}
+        runs = [{"run": run.run, "kind": run.kind, **to_builtins(run.measures)} for run in self.runs]
+        return {**super().to_rows(), "runs": runs}
 
     @classmethod
-    def from_rows(cls, rows: Mapping[str, Any]) -> Self:
+    def from_rows(cls, rows: JsonObject) -> Self:
         """Return the figures that ``to_rows`` wrote."""
-        given = [dict(run) for run in rows["runs"]]
+        given = convert(rows["runs"], list[dict[str, Json]])
         runs = [{"run": run.pop("run"), "kind": run.pop("kind"), "measures": run} for run in given]
         return super().from_rows({**rows, "runs": runs})
 

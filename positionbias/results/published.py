@@ -6,8 +6,8 @@ import csv
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
+from positionbias.core.schema import converted
 from positionbias.results.result import Facts
 
 __all__ = ["DELTA", "DEVIATION", "PublishedCell", "read_cells", "under_pools"]
@@ -45,14 +45,16 @@ def read_cells(path: Path) -> tuple[PublishedCell, ...]:
     cells = []
     with path.open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
-            named: dict[str, Any] = {name: row[name] for name in Facts.__dataclass_fields__ if name in row}
-            of_row: dict[str, Any] = {"split": row.get("split", ""), "facts": Facts(**named), "row": row.get("row", "")}
+            facts = converted(Facts, {name: row[name] for name in Facts.__dataclass_fields__ if name in row})
+            of_row = PublishedCell(
+                int(row["table"]), "", "", 0.0, row["place"], row.get("split", ""), facts, row.get("row", "")
+            )
             for head, text in row.items():
                 if "|" in head and (figure := re.fullmatch(r"([-+.\d]+)(\S*)", text)):
                     collection, measure, place = head.split("|")
-                    where = f"{row['place']}, {place}"
-                    cell = PublishedCell(int(row["table"]), collection, measure, float(figure[1]), where, **of_row)
-                    cells.append(replace(cell, letters=figure[2]))
+                    where = f"{of_row.place}, {place}"
+                    named = replace(of_row, collection=collection, measure=measure, place=where)
+                    cells.append(replace(named, value=float(figure[1]), letters=figure[2]))
     return tuple(cells)
 
 

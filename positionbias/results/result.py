@@ -146,14 +146,16 @@ def _payload(kind: str, measure: str, record: Mapping[str, Any]) -> Payload:
 
 
 def _part(type_: Any, value: Any) -> Any:
-    """Read a part of a payload: named figures as their type; an interval with an end that is not a number as None."""
-    return type_.from_rows(value) if isinstance(type_, type) and issubclass(type_, Record) else _closed(value)
+    """A part of a payload: named figures as their type, and no interval for one with an end that is no number."""
+    return type_.from_rows(_closed(value)) if isinstance(type_, type) and issubclass(type_, Record) else _closed(value)
 
 
 def _closed(value: Any) -> Any:
-    """Replace an interval with an end that is not a number by None."""
-    ends = isinstance(value, dict) and "low" in value and "high" in value
-    return None if ends and None in (value["low"], value["high"]) else value
+    """None for an interval with an end that is no number, also within an object."""
+    if not isinstance(value, dict):
+        return value
+    ends = "low" in value and "high" in value
+    return None if ends and None in (value["low"], value["high"]) else {name: _closed(item) for name, item in value.items()}
 
 
 def _plain(value: Any) -> Any:

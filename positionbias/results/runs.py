@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 from msgspec import field
 
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.results.figures import Figures
 
 __all__ = ["CANDIDATES", "ENSEMBLE", "BM25Figures", "DenseFigures", "EnsembleFigures", "Missing", "RerankingFigures"]
@@ -77,19 +78,21 @@ class EnsembleFigures(Figures, frozen=True, kw_only=True):
     passages: int
     missing: Mapping[str, Missing]
 
-    def to_rows(self) -> dict[str, Any]:
+    def to_rows(self) -> dict[str, Json]:
         """Return the figures as JSON has them."""
         rows = super().to_rows()
-        for label, missing in rows.pop("missing").items():
-            rows |= {f"{label}: {name}": count for name, count in missing.items()}
+        del rows["missing"]
+        for label, missing in self.missing.items():
+            rows |= {f"{label}: {name}": count for name, count in msgspec.to_builtins(missing).items()}
         return rows
 
     @classmethod
-    def from_rows(cls, rows: Mapping[str, Any]) -> Self:
+    def from_rows(cls, rows: JsonObject) -> Self:
         """Return the figures that ``to_rows`` wrote."""
-        own: dict[str, Any] = {"missing": {}}
+        own: dict[str, Json] = {}
+        missing: dict[str, dict[str, Json]] = {}
         for name, count in rows.items():
             label, colon, what = name.rpartition(": ")
-            place = own["missing"].setdefault(label, {}) if colon else own
+            place = missing.setdefault(label, {}) if colon else own
             place[what] = count
-        return super().from_rows(own)
+        return super().from_rows({**own, "missing": missing})

@@ -64,7 +64,7 @@ def of_kind(results: Iterable[Result], kind: str) -> list[Result]:
 def axis_of(result: Result) -> str:
     """Return the axis of a comparison: one of ``AXES``, also over trainings, or "" where unknown."""
     assert isinstance(result.payload, Comparison)
-    axis = result.payload.notes.get("axis", "")
+    axis = result.payload.noted.axis
     return axis if axis in (*AXES, *map(over_axis, AXES)) else ""
 
 
@@ -89,8 +89,8 @@ def comparisons(
 
 
 def compared(payload: Comparison) -> str:
-    """Return "baseline → candidate": the systems named in the notes, else the two names."""
-    first, second = payload.notes.get("systems", (payload.baseline, payload.candidate))
+    """What is compared, as "baseline → candidate": the systems where the notes name them, else the two names."""
+    first, second = payload.noted.systems or (payload.baseline, payload.candidate)
     return f"{first} → {second}"
 
 

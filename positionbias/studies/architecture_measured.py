@@ -67,7 +67,7 @@ def rotated_against_changed(
     found = []
     for family in families.values():
         for (candidate, _), comparison in zip(family, adjust([one for _, one in family]), strict=True):
-            count, interval = comparison.notes["queries"], comparison.difference_interval
+            count, interval = comparison.noted.queries, comparison.difference_interval
             found.append(replace(candidate, value=comparison.difference, interval=interval, count=count, payload=comparison))
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
+from positionbias.core.json_text import JsonObject
 from positionbias.evaluation.significance import adjust, compare
 from positionbias.results.payloads import Comparison
 from positionbias.results.result import Result
@@ -65,7 +66,7 @@ class Repeat:
             columns = [{q: v for q, v in column.items() if q in self.whole} for column in columns]
         items = (one[0], other[0])
         names = [f"{item.system} on {self.study.passages(item.facts).name}" for item in items]
-        notes = {
+        notes: JsonObject = {
             "axis": axis,
             "systems": [i.system for i in items],
             "test_sets": [i.facts.test for i in items],
@@ -82,7 +83,7 @@ class Repeat:
         )
 
     def _result(self, measure: str, comparison: Comparison, candidate: SystemRuns) -> Result:
-        between_tests = comparison.notes["axis"] == "test sets"
+        between_tests = comparison.noted.axis == "test sets"
         return Result(
             measure=measure,
             collection=self.study.original.name if between_tests else self.study.passages(candidate.facts).name,
@@ -91,7 +92,7 @@ class Repeat:
             seed=self.study.seed,
             value=comparison.difference,
             interval=comparison.difference_interval,
-            count=comparison.notes["queries"],
+            count=comparison.noted.queries,
             payload=comparison,
             facts=candidate.facts,
         )

@@ -46,7 +46,7 @@ from positionbias.results.contamination import (
     clean_of,
     largest_shares,
 )
-from positionbias.results.payloads import Comparison, Payload, PerQuery
+from positionbias.results.payloads import Comparison, Payload, PerQuery, TrainingNotes
 from positionbias.results.points import Estimate, Point
 from positionbias.results.result import Facts, Result
 from positionbias.studies.artefacts import as_ended, ending_at
@@ -168,13 +168,14 @@ class _Measuring:
         """How long each system trained, and what stopped it."""
         for system, trials in self.trials.items():
             contents = [read_manifest(trial.trained).content for trial in trials]
-            best = [content["validation_ndcg@10"] for content in contents if content.get("validation_ndcg@10") is not None]
+            notes = [TrainingNotes.of_facts(content) for content in contents]
+            best = [found for content in contents if isinstance(found := content.get("validation_ndcg@10"), float)]
             figures = Trainings(
                 seeds=[trial.seed for trial in trials],
-                steps=[content.get("steps") for content in contents],
-                kept_steps=[content.get("best_step") for content in contents],
-                stopped=list(dict.fromkeys(str(content.get("stopped", "")) for content in contents)),
-                depths=[content.get("depth") for content in contents],
+                steps=[note.steps for note in notes],
+                kept_steps=[note.best_step for note in notes],
+                stopped=list(dict.fromkeys(note.stopped for note in notes)),
+                depths=[note.depth or None for note in notes],
                 ended=[ending_at(trial.trained).finish.value for trial in trials],
             )
             value = sum(best) / len(best) if best else None
@@ -265,7 +266,7 @@ class _Measuring:
             corrected = adjust([comparison for _, _, comparison in family])
             for (system, target, _), comparison in zip(family, corrected, strict=True):
                 difference, interval = comparison.difference, comparison.difference_interval
-                queries = comparison.notes["queries"]
+                queries = comparison.noted.queries
                 yield self._result(measure, target, system, comparison, difference, queries, interval)
 
     # -- doses, inheritance ---------------------------------------------------------------------------------------------------

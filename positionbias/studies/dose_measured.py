@@ -49,9 +49,7 @@ def measure_doses(
     changes = changes_between_doses(results, headline.measure, _ordered(histograms), clusters, settings.seed)
     _, spoken = idle_trainings([*results, *changes])
     values = query_values(results)
-    of_changes = [
-        result for result in spoken if isinstance(result.payload, Comparison) and result.payload.notes["axis"] == DOSES
-    ]
+    of_changes = [result for result in spoken if isinstance(result.payload, Comparison) and result.payload.noted.axis == DOSES]
     changes += over_trainings(
         of_changes, clusters=clusters, seed=settings.seed, find=lambda name, facts: _change(lambda of: values(name, of), facts)
     )
@@ -98,7 +96,7 @@ def changes_between_doses(
         )
         # a share of a change says nothing
         comparison = replace(comparison, relative=None, relative_as_printed=None, relative_interval=None)
-        count, interval = comparison.notes["queries"], comparison.difference_interval
+        count, interval = comparison.noted.queries, comparison.difference_interval
         found.append(replace(result, value=comparison.difference, interval=interval, count=count, payload=comparison))
     return found
 
@@ -129,7 +127,7 @@ def dose_findings(results: Sequence[Result], measure: str) -> list[Finding]:
 
 
 def _positions(histograms: Sequence[tuple[Result, PositionHistogram]], variants: Sequence[str]) -> Finding:
-    shares = {result.facts.variant: found.figures["first_fifth"]["value"] for result, found in histograms}
+    shares = {result.facts.variant: fifth.value for result, found in histograms if (fifth := found.figures.first_fifth)}
     means = {result.facts.variant: result.value or 0.0 for result, _ in histograms}
     listed = "; ".join(f"{v}, {percent(shares[v])} start in the first fifth (mean position {means[v]:.3f})" for v in variants)
     number = " to ".join(f"{n:,}" for n in sorted({result.count for result, _ in histograms}))

@@ -67,19 +67,18 @@ def relative_of(comparison: Comparison | None) -> Change | None:
     """The relative change; None where it is undefined."""
     if comparison is None or comparison.relative is None:
         return None
-    return _change(comparison, comparison.relative, comparison.relative_interval, "relative by seed")
+    return _change(comparison.relative, comparison.relative_interval, comparison.noted.relative_by_seed)
 
 
 def difference_of(comparison: Comparison | None) -> Change | None:
     """The difference; None where there is no comparison."""
     if comparison is None:
         return None
-    return _change(comparison, comparison.difference, comparison.difference_interval, "difference by seed")
+    return _change(comparison.difference, comparison.difference_interval, comparison.noted.by_seed)
 
 
-def _change(comparison: Comparison, value: float, interval: Interval | None, by_seed: str) -> Change:
-    values = comparison.notes.get(by_seed, ())
-    return Change(value, interval, values, speaks_of_method(interval, len(values)))
+def _change(value: float, interval: Interval | None, by_seed: Sequence[float]) -> Change:
+    return Change(value, interval, by_seed, speaks_of_method(interval, len(by_seed)))
 
 
 def together(
@@ -91,9 +90,9 @@ def together(
     for result in results:
         payload = result.payload
         if result.measure == measure and isinstance(payload, Comparison):
-            if payload.notes["axis"] == axis:
+            if payload.noted.axis == axis:
                 single.setdefault(key(result, payload), []).append((result, payload))
-            elif payload.notes["axis"] == over_axis(axis):
+            elif payload.noted.axis == over_axis(axis):
                 pooled[key(result, payload)] = (result, payload)
     alone = {name: group[0] for name, group in single.items() if len(group) == 1}
     return {name: (alone | pooled)[name] for name in single if name in alone or name in pooled}
@@ -118,8 +117,11 @@ def _verdict(change: Change | None) -> tuple[str, bool | None]:
 def _positions(result: Result, place: str) -> Finding:
     payload = result.payload
     assert isinstance(payload, PositionHistogram)
-    share = payload.figures["first_fifth"]
-    interval, expected = Interval(**share["interval"]), share["expected"]
+    share = payload.figures.first_fifth
+    assert share is not None
+    interval, expected = share.interval, share.expected
+    assert interval is not None
+    assert expected is not None
     if interval.low > expected:
         verdict, holds = "more than an unbiased collection would have", True
     elif interval.high < expected:
@@ -127,7 +129,7 @@ def _positions(result: Result, place: str) -> Finding:
     else:
         verdict, holds = "what an unbiased collection would have", False
     return Finding(
-        f"{place}, {percent(share['value'])} of {result.count:,} answers start in the first fifth "
+        f"{place}, {percent(share.value)} of {result.count:,} answers start in the first fifth "
         f"({between(interval, '.1%')}): {verdict} ({percent(expected)}).",
         holds,
     )
@@ -169,7 +171,7 @@ def trainings(results: Sequence[Result], measure: str, against: Against, *, axis
     """Which of two trainings is better on which test passages; ``against`` adds what goes against the paper, given a repeat's
     result, its comparison, the test passages and whether the second is better."""
     found: list[Finding] = []
-    groups = together(results, measure, axis, lambda r, c: (*c.notes["systems"], r.facts.test or c.notes["test_sets"][0]))
+    groups = together(results, measure, axis, lambda r, c: (*c.noted.systems, r.facts.test or c.noted.test_sets[0]))
     for (base, other, test), (result, comparison) in groups.items():
         change = difference_of(comparison)
         if change is None or (change.interval is None and not change.by_seed):
@@ -191,7 +193,7 @@ def _better(change: Change) -> tuple[str, bool | None]:
 
 def baselines(results: Sequence[Result], measure: str) -> list[Finding]:
     """Whether every model beats every baseline; those that were not shown to are named."""
-    groups = together(results, measure, "baseline", lambda r, c: (c.notes["systems"][0], r.system, c.notes["test_sets"][1]))
+    groups = together(results, measure, "baseline", lambda r, c: (c.noted.systems[0], r.system, c.noted.test_sets[1]))
     if not groups:
         return []
     lost: dict[tuple[str, str], list[str]] = {}
@@ -258,8 +260,8 @@ def _re_ranks(result: Result, idle: Sequence[_Idle]) -> bool:
         return True
     facts = result.facts
     resting = {item.system for item in idle if item.seed == facts.seed and item.rotation in (None, facts.rotation)}
-    systems = set(result.payload.notes["systems"])
-    return result.payload.notes["axis"] == "baseline" or not systems & resting
+    systems = set(result.payload.noted.systems)
+    return result.payload.noted.axis == "baseline" or not systems & resting
 
 
 def _idleness(idle: Sequence[_Idle], results: Sequence[Result]) -> list[Finding]:

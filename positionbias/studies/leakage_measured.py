@@ -92,8 +92,8 @@ class _Measuring:
         found = []
         for (kind, size), path in self.study.trainsets.items():
             groups = Groups(path)
-            leaked = int(groups.manifest.content["leaked"])
-            leaks = groups.manifest.content["leaks"]
+            leaked = groups.manifest.content_as(int, "leaked")
+            leaks = groups.manifest.content_as(dict[str, list[str]], "leaks")
             topics = {test for tests in leaks.values() for test in tests}
             figures = LeakedSetSize(
                 instances=size,
@@ -164,7 +164,7 @@ class _Measuring:
                 family.append((other, comparison))
             corrected = adjust([comparison for _, comparison in family], ["bonferroni"])
             for (other, _), comparison in zip(family, corrected, strict=True):
-                header = {"interval": comparison.difference_interval, "count": comparison.notes["queries"]}
+                header = {"interval": comparison.difference_interval, "count": comparison.noted.queries}
                 found.append(
                     self._result(measure, other.system, comparison, other.facts, value=comparison.difference, **header)
                 )

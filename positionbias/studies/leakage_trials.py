@@ -102,11 +102,10 @@ class LeakageStudy:
 
 def leaked_pairs(groups: Groups) -> list[LeakedPair]:
     """The leaked instances of a training set, one for each test query that its query leaks; in order of test query and passages."""
-    content = groups.manifest.content
-    leaks: Mapping[str, Sequence[str]] = content["leaks"]
+    leaks = groups.manifest.content_as(dict[str, list[str]], "leaks")
     found = {
         LeakedPair(test_id, group.passage_ids[0], negative)
-        for group in islice(groups, int(content["leaked"]))
+        for group in islice(groups, groups.manifest.content_as(int, "leaked"))
         for test_id in leaks[group.query_id]
         for negative in group.passage_ids[1:]
     }

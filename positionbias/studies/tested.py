@@ -88,4 +88,4 @@ class Study:
 
 def answered_splits(collection: Collection) -> list[str]:
     """The splits that hold answers; none where the collection has none."""
-    return [split for split, facts in collection.manifest.content["splits"].items() if facts["answers"]]
+    return [split for split, facts in collection.split_facts.items() if facts.answers]

@@ -14,6 +14,7 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import ended_name
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.positions.debias import rotation_result
 from positionbias.results.payloads import Comparison, Finding
@@ -230,7 +231,7 @@ def _comparison(
 ) -> Comparison:
     columns = [values_of(results)[measure] for _, results in (one, two)]
     names = [item.system for item, _ in (one, two)]
-    notes = {
+    notes: JsonObject = {
         "axis": axis,
         "systems": names,
         "test_sets": ["original", "original"],
@@ -241,7 +242,7 @@ def _comparison(
 
 def _as_result(measure: str, comparison: Comparison, row: tuple[SystemRuns, list[Result]], seed: int) -> Result:
     item, results = row
-    count, interval = comparison.notes["queries"], comparison.difference_interval
+    count, interval = comparison.noted.queries, comparison.difference_interval
     where = (results[0].collection, results[0].split)
     return Result(measure, *where, item.system, seed, comparison.difference, interval, count, comparison, item.facts)
 
@@ -251,7 +252,7 @@ def _findings(results: Sequence[Result], curves: Sequence[Result], measure: str)
     idle, spoken = idle_trainings(results)
 
     def against(_: Result, comparison: Comparison, __: str, better: bool | None) -> list[Finding]:
-        one, other = (rows[system] for system in comparison.notes["systems"])
+        one, other = (rows[system] for system in comparison.noted.systems)
         return against_transfer(results, measure, one, other, better)
 
     return [*idle, *trainings(spoken, measure, against), *baselines(results, measure)]

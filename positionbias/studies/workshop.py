@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     manifest_path,
     write_manifest,
@@ -311,7 +312,7 @@ class Workshop(Artefacts):
             run = made()
             with atomic_file(place, overwrite=True) as partial_run:
                 write_run(partial_run, run)
-                content = {"checksum": sha256_file(partial_run), "queries": len(run), "pairs": run.pairs}
+                content: JsonObject = {"checksum": sha256_file(partial_run), "queries": len(run), "pairs": run.pairs}
                 manifest = self._manifest(place, "run", command, settings, inputs)
                 write_manifest(manifest_path(partial_run), replace(manifest, name=run.name, content=content))
 

@@ -71,16 +71,16 @@ def collection_counts(collection: Collection) -> list[Result]:
     """Return the manifest's counts: one Result for the passages, then one a split for its queries."""
     passages = PassageFigures(passages=len(collection), manifest=_origin(collection))
     results = [_result(PASSAGES, collection, "", len(collection), passages)]
-    absent = collection.manifest.content.get("absent", {})
-    for split, counts in collection.manifest.content["splits"].items():
+    absent = collection.manifest.content_as(dict[str, Absent], "absent", {})
+    for split, counts in collection.split_facts.items():
         queries = QueryFigures(
-            queries=counts["queries"],
-            judgements=counts["qrels"],
-            answers=counts["answers"],
-            further_judgements=counts.get("qrels_sets", UNSET),
-            absent=Absent(**absent[split]) if split in absent else UNSET,
+            queries=counts.queries,
+            judgements=counts.qrels,
+            answers=counts.answers,
+            further_judgements=counts.qrels_sets or UNSET,
+            absent=absent.get(split, UNSET),
         )
-        results.append(_result(QUERIES, collection, split, counts["queries"], queries))
+        results.append(_result(QUERIES, collection, split, counts.queries, queries))
     return results
 
 
@@ -129,7 +129,7 @@ def _origin(collection: Collection) -> Origin:
         notes=list(manifest.notes),
         content={key: _condense(value) for key, value in manifest.content.items() if key != "splits"},
         versions=dict(manifest.versions),
-        created=manifest.provenance.get("created"),
+        created=manifest.created,
     )
 
 

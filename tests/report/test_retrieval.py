@@ -179,7 +179,7 @@ def test_the_paper_s_rows_stand_below_ours() -> None:
     counted = Result(
         "queries", "mini", "train", "", 1, 1.0, None, 1_735, QueryFigures(queries=1_735, judgements=1_735, answers=0)
     )
-    trained = Result("training", "mini", "validation", "x", 1, 0.4, None, 3, TrainingCurve([0, 500], {}, {}), cat)
+    trained = Result("training", "mini", "validation", "x", 1, 0.4, None, 3, TrainingCurve([0, 500], {}), cat)
     (table,) = tables.retrieval_tables([*grid(cat, collection="mini"), counted, trained], PUBLISHED)
     rows = texts(table)
     assert [row[:4] for row in rows] == [

@@ -19,6 +19,7 @@ from positionbias.positions.settings import AnswerRange
 from positionbias.probe.passages import original_collection
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
+from positionbias.results.curves import AtsFigures, HistogramFigures, PositionFigure
 from positionbias.results.payloads import AtsCurve, Comparison, Finding, PerQuery, PositionHistogram, TrainingCurve
 from positionbias.results.result import Facts, Result, load_results
 from positionbias.studies.dose import DoseSettings, dose
@@ -217,7 +218,7 @@ def test_the_change_between_doses_by_hand() -> None:
 
 
 def histogram(variant: str, share: float, mean: float) -> Result:
-    payload = PositionHistogram([0, 1], [3_335], [1.0], {}, {"first_fifth": {"value": share}})
+    payload = PositionHistogram([0, 1], [3_335], [1.0], {}, HistogramFigures(first_fifth=PositionFigure(share)))
     return Result("answer positions", "squad", "train", "answers", 1, mean, None, 3_335, payload, Facts(variant=variant))
 
 
@@ -233,7 +234,7 @@ def changed(axis: str, variant: str, value: float, half: float) -> Result:
 
 def mats(variant: str, value: float) -> Result:
     facts = Facts("tk", "original", "original", seed=1, variant=variant)
-    return Result("MATS", "squad", "", "tk-original", 1, value, None, 9, AtsCurve([], [], [], [], [], [], {}), facts)
+    return Result("MATS", "squad", "", "tk-original", 1, value, None, 9, AtsCurve([], [], [], [], [], [], AtsFigures()), facts)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -39,7 +39,7 @@ def curve(system: str, ending: Ending, seed: int = 1) -> Result:
 def write_ending(model: Path, ending: Ending) -> None:
     """Give an invented checkpoint what tells how its training ended."""
     (model / "posbias.json").write_text(json.dumps({"kind": "tk", "depth": ending.depth, "shape": {}}))
-    (model / "training.json").write_text(json.dumps({"log": [], "ending": ending.to_json()}))
+    (model / "training.json").write_text(json.dumps({"log": [], "ending": asdict(ending)}))
 
 
 def end_as(model: Path, finish: Finish) -> None:

@@ -12,6 +12,7 @@ import pytest
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.interval import Interval
 from positionbias.results.collections import Origin, PassageFigures
+from positionbias.results.curves import AtsFigures, HistogramFigures
 from positionbias.results.payloads import (
     AtsCurve,
     Comparison,
@@ -216,7 +217,7 @@ def test_baselines_not_beaten_are_named() -> None:
 
 def histogram(low: float, high: float, share: float = 0.5) -> Result:
     first = {"value": share, "expected": 0.24, "interval": {"low": low, "high": high}}
-    payload = PositionHistogram([0, 0.5, 1], [1, 1], [0.5, 0.5], {}, {"first_fifth": first})
+    payload = PositionHistogram([0, 0.5, 1], [1, 1], [0.5, 0.5], {}, HistogramFigures.from_rows({"first_fifth": first}))
     return Result("answer positions", "planted", "train", "", 1, None, None, 1800, payload)
 
 
@@ -237,7 +238,7 @@ def test_where_answers_sit() -> None:
 
 
 def mats(training: str, value: float | None, *, test: str = "original", seed: int = 1, collection: str = "planted") -> Result:
-    curve = AtsCurve([0, 1], [1.0, 0.9], [20, 20], [50, 50], [None, None], [None, None], {"mats": value})
+    curve = AtsCurve([0, 1], [1.0, 0.9], [20, 20], [50, 50], [None, None], [None, None], AtsFigures(mats=value))
     facts = Facts(model="tk", training=training, test=test, seed=seed, rotation=1 if training == "rotated" else None)
     return Result("MATS", collection, "", f"tk-{training}", 1, value, None, 500, curve, facts)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from positionbias.core.formatting import percent
+from positionbias.core.schema import converted
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import HOLM
 from positionbias.papers.tripclick import (
@@ -141,7 +142,7 @@ def _negatives(results: Sequence[Result]) -> list[Finding]:
     for result, payload in compared_along(results, NEGATIVES):
         if result.measure != HEADLINE:
             continue
-        other = Facts(**payload.notes["baseline facts"])
+        other = converted(Facts, payload.noted.baseline)
         p = payload.p_adjusted.get(HOLM)
         verdict = "no test" if p is None else f"p {p_shown(p)} after Holm's correction"
         ours = f"{REGENERATED} negatives" if result.facts.variant == REGENERATED else set_name(result.facts)

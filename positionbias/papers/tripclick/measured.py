@@ -12,6 +12,7 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
+from positionbias.core.json_text import JsonObject
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.depth import apply_depth
@@ -241,7 +242,7 @@ class _Measuring:
             for test, measure in ((test.label, measure) for test in self.settings.tests for measure in self.ranked):
                 names = [system_label(of, self.every) for of in (base, facts)]
                 repeats = paired(self.values[base, test, measure], self.values[facts, test, measure])
-                notes = {"axis": axis, "systems": names, "baseline facts": asdict(base), "test_sets": [test] * 2}
+                notes: JsonObject = {"axis": axis, "systems": names, "baseline facts": asdict(base), "test_sets": [test] * 2}
                 found = compare_trainings(
                     repeats,
                     baseline_name=names[0],
@@ -256,7 +257,7 @@ class _Measuring:
             corrected = adjust([comparison for _, comparison in family])
             for (facts, _), payload in zip(family, corrected, strict=True):
                 header = {"value": payload.difference, "interval": payload.difference_interval}
-                results.append(self._result(measure, test, facts, payload, count=payload.notes["queries"], **header))
+                results.append(self._result(measure, test, facts, payload, count=payload.noted.queries, **header))
         return results
 
     # -- depth ----------------------------------------------------------------------------------------------------------------
@@ -301,7 +302,7 @@ class _Measuring:
         for name, path in self.study.trainsets.items():
             groups = Groups(path)
             truth = None if self.settings.truth is None else truth_of(self.collection, self.settings)
-            held = count_set(groups, truth, groups.manifest.content.get(LEFT_OUT, {}))
+            held = count_set(groups, truth, groups.manifest.content_as(dict[str, int], LEFT_OUT, {}))
             false = held.false_negatives
             share = None if false is None or not held.negatives else false / held.negatives
             made = self.collection.name, "", name, self.seed, share, None, held.groups
@@ -367,8 +368,8 @@ def _logged(seeds: Sequence[int], curves: Sequence[TrainingCurve]) -> Telemetry:
         score_margin=[_late(curve, "score margin") for curve in curves],
         loss=[_late(curve, "loss") for curve in curves],
         seeds=seeds,
-        steps=[_noted(curve, "steps") for curve in curves],
-        kept=[_noted(curve, "best_step") for curve in curves],
+        steps=[curve.notes.steps for curve in curves],
+        kept=[curve.notes.best_step for curve in curves],
     )
 
 
@@ -398,8 +399,3 @@ def _late(curve: TrainingCurve, name: str) -> float | None:
     logged = [(step, value) for step, value in zip(curve.steps, curve.series.get(name, ()), strict=False) if value is not None]
     late = [value for step, value in logged if 2 * step >= logged[-1][0]]
     return sum(late) / len(late) if late else None
-
-
-def _noted(curve: TrainingCurve, name: str) -> int | None:
-    value = curve.notes.get(name)
-    return None if value is None else int(value)

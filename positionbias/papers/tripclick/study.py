@@ -111,8 +111,8 @@ class _Study:
 
     def _triples(self) -> int:
         """About how many triples a set has, where each positive has all its negatives."""
-        splits = self.collection.manifest.content["splits"]
-        return sum(int(splits[split]["qrels"]) for split in self.settings.train) * self.settings.negatives
+        splits = self.collection.split_facts
+        return sum(splits[split].qrels for split in self.settings.train) * self.settings.negatives
 
     def _trial(self, ranker: Ranker, of: Negatives, seed: int) -> Trial:
         settings, model = self.settings, ranker.model
