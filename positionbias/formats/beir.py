@@ -28,7 +28,7 @@ from positionbias.core.progress import track
 from positionbias.core.records import HIGHEST_GRADE, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, write_shard
-from positionbias.formats.json_lines import MEND, Bad, json_lines, named, text_of
+from positionbias.formats.json_lines import FIX, Bad, json_lines, named, text_of
 
 __all__ = ["HEADER", "UNJUDGED", "BeirSource", "file_of_split", "import_beir"]
 

@@ -20,7 +20,7 @@ from positionbias.core.blocks import BLOCK_BYTES
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import Json
-from positionbias.formats.json_scanner import MEND, WHAT, Column, ColumnScanner
+from positionbias.formats.json_scanner import FIX, WHAT, Column, ColumnScanner
 
 if TYPE_CHECKING:
     import numpy as np

@@ -114,7 +114,7 @@ def ending_of(path: Path, training: TrainingLog, depth: int | None) -> Ending:
     try:
         return Ending.of_log([int(row["step"] or 0) for row in training.log], [row.get("ndcg") for row in training.log], depth)
     except KeyError as error:
-        raise bad_input(path / LOG, wanted="a training log", found=f"a row without {error}", do=MEND) from error
+        raise bad_input(path / LOG, wanted="a training log", found=f"a row without {error}", do=FIX) from error
 
 
 def save_checkpoint(
@@ -203,7 +203,7 @@ def read_log(folder: Path) -> TrainingLog:
     Raises:
         InputError: it holds something else.
     """
-    return read_as(TrainingLog, read_json(folder / LOG, what="a training log"), folder / LOG, do=MEND, more=True)
+    return read_as(TrainingLog, read_json(folder / LOG, what="a training log"), folder / LOG, do=FIX, more=True)
 
 
 def _is_checkpoint(folder: Path) -> bool:
