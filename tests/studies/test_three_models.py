@@ -13,10 +13,10 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.run import read_run, write_run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.shapes import BertCatConfig, BertDotConfig
+from positionbias.report.plan_text import plan_text
 from positionbias.results.payloads import Comparison, PerQuery
 from positionbias.results.result import Facts, load_results
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.plan import plan_result, plan_table
 from positionbias.studies.position_bias import StudySettings, position_bias
 from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
@@ -98,9 +98,9 @@ def test_a_dry_run_writes_nothing_and_knows_every_step(folder: Path, collection:
     assert not any(step.done for step in shop.planned)
     assert all(step.seconds is not None and step.seconds > 0 for step in shop.planned)
     assert {step.note for step in shop.planned if step.name.startswith("train")} == {"at most 2 steps"}
-    text = plan_table(shop.planned)
+    result = shop.steps.plan("graded")
+    text = plan_text([result])
     assert f"{len(shop.planned)} of {len(shop.planned)} steps to be made, about " in text
-    result = plan_result(shop.planned, "graded")
     assert (result.count, len(result.payload.rows)) == (len(shop.planned), len(shop.planned))
 
 

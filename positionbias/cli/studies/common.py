@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
@@ -29,8 +29,7 @@ from positionbias.firststage.settings import Bm25Settings
 from positionbias.positions.rotate import Rotation
 
 if TYPE_CHECKING:
-    from positionbias.report.table import Table
-    from positionbias.results.result import Result
+    from positionbias.results.artefacts import PlannedStep
     from positionbias.studies.position_bias import StudySettings
     from positionbias.studies.step import Planned, Steps
     from positionbias.studies.workshop import Workshop
@@ -41,11 +40,13 @@ __all__ = [
     "Asked",
     "Running",
     "candidates_option",
-    "finish",
+    "draws_option",
+    "dry_run_option",
     "keys",
     "run_options",
     "run_steps_options",
     "runs_by_split",
+    "say_steps_before",
     "seeds_option",
     "study_options",
 ]
@@ -57,16 +58,14 @@ seeds_option: Decorator = click.option(
     type=click.IntRange(min=0),
     help=f"Of a training; may be given again. Three or more have intervals over trainings. [default: {SEEDS}, from --seed on; 1 with --quick]",
 )
-_repeat_options: Decorator = all_of(
-    seeds_option,
-    click.option(
-        "--rotations",
-        "draws",
-        multiple=True,
-        type=click.IntRange(min=0),
-        help=f"Seed of a rotation draw; may be given again; every training seed meets every draw. [default: {DRAWS}, from --seed on; 1 with --quick]",
-    ),
+draws_option: Decorator = click.option(
+    "--rotations",
+    "draws",
+    multiple=True,
+    type=click.IntRange(min=0),
+    help=f"Seed of a rotation draw; may be given again; every training seed meets every draw. [default: {DRAWS}, from --seed on; 1 with --quick]",
 )
+_repeat_options: Decorator = all_of(seeds_option, draws_option)
 candidates_option: Decorator = click.option(
     "--candidates", multiple=True, metavar="SPLIT=RUN", help="A run to take instead of BM25's; may be given again."
 )
@@ -126,7 +125,7 @@ _text_options: Decorator = all_of(
         "--probe-passages", type=click.IntRange(min=1), help="Passages MATS is measured on at the end; by default all."
     ),
 )
-_dry_run_option: Decorator = click.option(
+dry_run_option: Decorator = click.option(
     "--dry-run", is_flag=True, help="Show the steps, which are done and about how long the others take; write nothing."
 )
 
@@ -155,13 +154,18 @@ class Running:
         self._run(partial(Steps, output_place(self.out), say), study, what, shorter)
 
     def _run(self, opened: Callable[..., Made], study: Callable[[Made], Path], what: str, shorter: str) -> None:
+        from positionbias.ops.studies import StudyPlan, reported
+        from positionbias.studies.step import Steps
+
         made = opened(dry_run=True)
         study(made)
         if self.dry_run:
-            _show(made.planned, what, as_json=self.as_json)
+            plan = StudyPlan([(made if isinstance(made, Steps) else made.steps).plan(what)])
+            emit(plan.results, as_json=self.as_json, table=plan.__str__)
         else:
-            _say_before(made.planned, yes=self.yes, shorter=shorter)
-            finish(study(opened()), output_place(self.out), as_json=self.as_json)
+            say_steps_before(made.planned, yes=self.yes, shorter=shorter)
+            found = reported(study(opened()), output_place(self.out))
+            emit(found.results, as_json=self.as_json, table=found.__str__)
 
 
 def _as_running(options: Decorator) -> Decorator:
@@ -178,23 +182,18 @@ def _as_running(options: Decorator) -> Decorator:
 
 
 # the second without processes of its own; both with --seed
-run_options = _as_running(all_of(_dry_run_option, seed_option(), workers_option, yes_option, json_option))
-run_steps_options = _as_running(all_of(_dry_run_option, seed_option(), yes_option, json_option))
+run_options = _as_running(all_of(dry_run_option, seed_option(), workers_option, yes_option, json_option))
+run_steps_options = _as_running(all_of(dry_run_option, seed_option(), yes_option, json_option))
 
 
-def _say_before(planned: Sequence[Planned], *, yes: bool, shorter: str) -> None:
+def say_steps_before(planned: Sequence[Planned | PlannedStep], *, yes: bool, shorter: str) -> None:
+    """Say how long the steps take that are not done, and ask a terminal where that is long; ``shorter`` says what to do instead."""
     left = [one for one in planned if not one.done]
     if left:
         known = [one.seconds for one in left if one.seconds is not None]
         open_ = len(left) - len(known)
         more = f" ({open_} of them not counted: nothing tells their time)" if open_ else ""
         say_before(f"{len(left)} steps to be made{more}", sum(known) if known else None, yes=yes, shorter=shorter)
-
-
-def _show(planned: Sequence[Planned], collection: str, *, as_json: bool) -> None:
-    from positionbias.studies.plan import plan_result, plan_table
-
-    emit([plan_result(planned, collection)], as_json=as_json, table=lambda: plan_table(planned))
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,30 +268,3 @@ def runs_by_split(texts: Sequence[str]) -> dict[str, Path]:
             raise SettingError(f"--candidates: wanted SPLIT=RUN; found {text!r}; write it so")
         runs[split] = input_place(place)
     return runs
-
-
-def finish(results: Path, place: Path, *, as_json: bool) -> None:
-    """Write the report and the tables, and print what was found."""
-    from positionbias.report.html import report_tables, write_report
-    from positionbias.report.load import load_studies
-    from positionbias.report.table import save_tables
-    from positionbias.results.result import load_results
-    from positionbias.studies.published import published_for
-
-    page = write_report([results], place / "report.html", overwrite=True, published_for=published_for)
-    tables = report_tables(load_studies([results]), published_for)
-    save_tables(tables, place / "tables", overwrite=True)
-    found = load_results(results)
-    emit(found, as_json=as_json, table=lambda: _summary(found, tables))
-    say(f"\nreport: {page}\ntables: {place / 'tables'} (CSV and LaTeX)")
-
-
-def _summary(results: Sequence[Result], tables: Mapping[str, Table]) -> str:
-    """The study's own tables, and what was found in sentences."""
-    from positionbias.report.parts import tables_after
-    from positionbias.report.table import as_text
-    from positionbias.results.payloads import Finding
-
-    shown = map(as_text, tables_after("study", tables))
-    sentences = [r.payload.text for r in results if isinstance(r.payload, Finding)]
-    return "\n".join([*shown, "What was found", *(f"- {text}" for text in sentences)])

@@ -311,6 +311,7 @@ COMMAND = StudyCommand(
     settings=TripClickSettings,
     models=("bert_cat", "bert_dot"),
     own_encoders=True,
+    training=("epochs",),
     decided={
         "most_depth": "validation is at --depth alone",
         "least_depth": "validation is at --depth alone",
