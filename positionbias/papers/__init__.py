@@ -23,6 +23,7 @@ __all__ = ["PAPERS", "StudyCommand", "command_of", "module_of", "modules"]
 # study -> what it asks, one line of help; in the order of pages and of help
 PAPERS: Mapping[str, str] = {
     "tripclick": "How well do re-ranking and dense retrieval do on clicks, and do better negatives help?",
+    "pooling": "Can test collections made by one kind of system judge another?",
 }
 FOLDERS: Mapping[str, str] = {}  # of studies that share one, or are called otherwise
 

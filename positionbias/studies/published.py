@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 from positionbias.contamination import published as contamination
 from positionbias.leakage import published as leakage
-from positionbias.pooling import published as pooling
 from positionbias.report.load import Study
 from positionbias.report.parts import parts
 from positionbias.report.published import Published
@@ -18,7 +17,6 @@ from positionbias.results.collections import PassageFigures
 from positionbias.results.contamination import distilled, targets_of
 from positionbias.results.leakage import by_condition
 from positionbias.results.payloads import PerQuery
-from positionbias.results.pools import PublishedTask
 from positionbias.results.published import DELTA, DEVIATION, PublishedCell
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
@@ -147,14 +145,12 @@ def published_for(study: Study) -> Published | None:
     A collection made from another (rotated, sampled, selected, planted) is not the position-bias paper's, and gets no figure of it.
     """
     for part in parts():
-        if part.published is not None and part.is_of(study.results):
-            return part.published(study.results)
+        if part.published is not None and (found := part.published(study.results)):
+            return found
     if tested := by_condition(study.results):
         return _of_leakage(tested[0])
     if distilled(study.results):
         return _of_contamination(study.results)
-    if recognised := of_type(study.results, PublishedTask):
-        return Published(pooling.PAPER, pooling.CELLS, {result.collection: own.task for result, own in recognised})
     names = {}
     for result, figures in of_type(study.results, PassageFigures):
         if (command := figures.manifest.command) in COLLECTIONS:

@@ -35,11 +35,6 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "Does a teacher that saw the test make its students look better?",
     ),
     **{name: (PAPER, name, text) for name, text in PAPERS.items()},
-    "pooling": (
-        "positionbias.cli.studies.pooling",
-        "pooling",
-        "Can test collections made by one kind of system judge another?",
-    ),
     "transfer": ("positionbias.cli.studies.transfer", "transfer", "Does training on rotated passages first help elsewhere?"),
 }
 

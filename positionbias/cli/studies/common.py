@@ -44,7 +44,6 @@ __all__ = [
     "dry_run_option",
     "keys",
     "run_options",
-    "run_steps_options",
     "runs_by_split",
     "say_steps_before",
     "seeds_option",
@@ -147,12 +146,6 @@ class Running:
         shorter = "--dry-run shows the steps; --quick, or fewer --seeds and --models, take less"
         self._run(partial(Workshop, output_place(self.out), say, workers=self.workers), study, collection, shorter)
 
-    def run_steps(self, study: Callable[[Steps], Path], what: str, shorter: str) -> None:
-        """The same for a study without models. ``shorter`` says what takes less time."""
-        from positionbias.studies.step import Steps
-
-        self._run(partial(Steps, output_place(self.out), say), study, what, shorter)
-
     def _run(self, opened: Callable[..., Made], study: Callable[[Made], Path], what: str, shorter: str) -> None:
         from positionbias.ops.studies import StudyPlan, reported
         from positionbias.studies.step import Steps
@@ -181,9 +174,7 @@ def _as_running(options: Decorator) -> Decorator:
     return decorate
 
 
-# the second without processes of its own; both with --seed
 run_options = _as_running(all_of(dry_run_option, seed_option(), workers_option, yes_option, json_option))
-run_steps_options = _as_running(all_of(dry_run_option, seed_option(), yes_option, json_option))
 
 
 def say_steps_before(planned: Sequence[Planned | PlannedStep], *, yes: bool, shorter: str) -> None:

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+import positionbias
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import write_run
 from positionbias.formats.trec import write_qrels
+from positionbias.papers.pooling.settings import Level, PoolingSettings, PoolingTask
+from positionbias.papers.pooling.study import run_study
 from positionbias.pooling.judged_runs import judge_runs
 from positionbias.pooling.reliability import reliability
 from positionbias.pooling.scores import pool_measures
@@ -22,14 +25,13 @@ from positionbias.results.payloads import Finding
 from positionbias.results.pools import ChangeFigures, PoolFigures
 from positionbias.results.result import Result, load_results
 from positionbias.results.select import of_type
-from positionbias.studies.pooling import PoolingSettings, PoolingTask, pooling
 from positionbias.studies.step import Steps
 
 SIMULATION = Simulation(rate=0.5, queries=5, groups=3)
 PARTS = ("coverage", "reliability", "kinds", "left-out", "curves", "relabelled")
 
 
-def task(folder: Path, name: str, simulation: Simulation = SIMULATION, *, relevant_from: int = 1) -> PoolingTask:
+def task(folder: Path, name: str, simulation: Simulation = SIMULATION) -> PoolingTask:
     """Six runs, their table and judgements."""
     lines = ["run\tgroup\tkind"]
     for system, run in simulated_runs(simulation):
@@ -37,8 +39,7 @@ def task(folder: Path, name: str, simulation: Simulation = SIMULATION, *, releva
         lines.append("\t".join(system))
     (folder / name / "systems.tsv").write_text("\n".join(lines) + "\n")
     write_qrels(folder / name / "qrels.txt", simulated_qrels(simulation))
-    places = (folder / name / part for part in ("runs", "qrels.txt", "systems.tsv"))
-    return PoolingTask(name, *places, relevant_from=relevant_from)  # type: ignore[arg-type]
+    return PoolingTask(name, *(folder / name / part for part in ("runs", "qrels.txt", "systems.tsv")))
 
 
 def settings(*tasks: PoolingTask, pools: int = 3) -> PoolingSettings:
@@ -48,7 +49,7 @@ def settings(*tasks: PoolingTask, pools: int = 3) -> PoolingSettings:
 def run(asked: PoolingSettings, folder: Path) -> tuple[list[Result], list[str]]:
     """The results, and the steps that were made."""
     told: list[str] = []
-    results = load_results(pooling(asked, Steps(folder, told.append)))
+    results = load_results(run_study(asked, Steps(folder, told.append)))
     return results, [line.partition(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -88,7 +89,7 @@ def test_a_dry_run_writes_nothing_and_needs_no_runs_read(tmp_path: Path) -> None
     steps = Steps(tmp_path / "study", dry_run=True)
     given = task(tmp_path, "one")
     (given.runs / "neural-0.run").write_text("not a run\n")
-    pooling(replace(settings(given), relabel=0.0), steps)
+    run_study(replace(settings(given), relabel=0.0), steps)
     assert [(step.name, step.done) for step in steps.planned] == [
         *((f"one/{part}", False) for part in PARTS[:-1]),
         ("measure", False),
@@ -102,9 +103,15 @@ def test_bad_settings_and_files(tmp_path: Path) -> None:
         settings(given, given)
     for name in ("", "a/b", ".hidden", "results"):
         with pytest.raises(SettingError, match="--task: wanted a name without slashes"):
-            replace(given, name=name)
-    with pytest.raises(SettingError, match="--relabel: wanted a share from 0 to 1"):
+            settings(given._replace(name=name))
+    with pytest.raises(SettingError, match="--relabel: wanted a number from 0 to 1"):
         replace(settings(given), relabel=2.0)
+    with pytest.raises(
+        SettingError, match="--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up, of one; found 'two=2'"
+    ):
+        replace(settings(given), relevant_from=(Level("two", 2),))
+    levels = replace(settings(given), relevant_from=(Level("one", 3), Level("", 2)))
+    assert (levels.level("one"), levels.level("two"), settings(given).level("one")) == (3, 2, 1)
     with pytest.raises(SettingError, match="-m: wanted a measure; found 'quality'"):
         replace(settings(given), measures=("quality",))
     # the second task's table is looked at before the first task is measured
@@ -116,6 +123,23 @@ def test_bad_settings_and_files(tmp_path: Path) -> None:
 
 
 def test_no_torch_takes_part() -> None:
-    code = "import sys; import positionbias.studies.pooling, positionbias.cli.studies.pooling; print('torch' in sys.modules)"
+    code = "import sys; import positionbias.papers.pooling.study, positionbias.ops.studies; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_study_from_python(tmp_path: Path) -> None:
+    asked = settings(task(tmp_path, "one"))
+    plan = positionbias.study("pooling", settings=asked, out=tmp_path / "study", dry_run=True)
+    assert "7 of 7 steps to be made" in str(plan)
+    assert not (tmp_path / "study").exists()
+    found = positionbias.study("pooling", settings=asked, out=tmp_path / "study")
+    assert "What was found" in str(found)
+    assert {result.collection for result in found.results} == {"one"}
+    assert (tmp_path / "study" / "report.html").is_file()
+    with pytest.raises(SettingError, match="study pooling: wanted no collection; found 1"):
+        positionbias.study("pooling", "squad", settings=asked, out=tmp_path / "study")
+    with pytest.raises(SettingError, match="settings: wanted PoolingSettings; found PoolSettings"):
+        positionbias.study("pooling", settings=PoolSettings(), out=tmp_path / "study")
+    with pytest.raises(SettingError, match="study: wanted one of .*; found 'pools'"):
+        positionbias.study("pools", settings=asked, out=tmp_path / "study")

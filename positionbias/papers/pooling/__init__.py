@@ -1,23 +1,23 @@
-"""Every figure that the paper on test collections prints, Tables 1 and 2, each with its place, to stand beside ours.
+"""The study of pools: which tasks are those of the paper on test collections, whose figures stand beside ours.
 
 A task is the paper's where it has its 43 judged queries and documents named as its own are; no other is given a figure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from positionbias.core.records import Qrel
 from positionbias.pooling.settings import PoolSettings
-from positionbias.results.pools import ALL
-from positionbias.results.published import PublishedCell, under_pools
+from positionbias.results.pools import PoolFigures
 
-__all__ = ["CELLS", "DOCUMENTS", "PAPER", "PASSAGES", "TOPICS", "paper_task"]
+__all__ = ["DOCUMENTS", "PAPER", "PASSAGES", "RECOGNISED", "TOPICS", "PublishedTask", "paper_task"]
 
 PAPER = "On the Reliability of Test Collections for Evaluating Systems of Different Types (SIGIR 2020)"
 DOCUMENTS, PASSAGES = "TREC DL 2019 documents", "TREC DL 2019 passages"
 KINDS = ("traditional", "neural")
 DEPTH = 10
+RECOGNISED = "published task"
 
 # the topics of the TREC 2019 Deep Learning Track that were judged, the same for both tasks
 TOPICS = frozenset(
@@ -28,38 +28,17 @@ TOPICS = frozenset(
     ).split()
 )
 
-# pools | τ of MRR for traditional, neural and all test systems | of NDCG@10
-_TABLES = {
-    DOCUMENTS: """
-traditional | 0.436 -0.12  -0.19 | 0.772 0.68  0.676
-neural      | 0.769  0.635  0.842 | 0.774 0.836 0.852
-""",
-    PASSAGES: """
-traditional | 0.63   0.004  0.0   | 0.789 0.574 0.612
-neural      | 0.7    0.81   0.875 | 0.89  0.874 0.881
-""",
-}
-# the paper's column → our measure; for passages a document of grade 1 is not relevant in the track's reciprocal rank
-_MEASURES = {DOCUMENTS: {"MRR": "RR", "NDCG@10": "nDCG@10"}, PASSAGES: {"MRR": "RR(rel=2)", "NDCG@10": "nDCG@10"}}
-_ROWS = {"traditional": "Trad Pool", "neural": "Neural Pool"}
-_COLUMNS = {"traditional": "Trad", "neural": "Neural", ALL: "All"}
 
+class PublishedTask(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="published task"):
+    """Which of the paper's tasks a task is."""
 
-def _cells() -> Iterator[PublishedCell]:
-    for number, (task, text) in enumerate(_TABLES.items(), 1):
-        for line in text.strip().splitlines():
-            pool, *groups = (part.strip() for part in line.split("|"))
-            for (column, measure), group in zip(_MEASURES[task].items(), groups, strict=True):
-                for test, value in zip(_COLUMNS, map(float, group.split()), strict=True):
-                    place = f"Table {number}, {_ROWS[pool]}, {column}, {_COLUMNS[test]}"
-                    yield PublishedCell(number, task, measure, value, place, facts=under_pools(pool, test))
+    MEASURES = (RECOGNISED,)
 
-
-CELLS: tuple[PublishedCell, ...] = tuple(_cells())
+    task: str
 
 
 def paper_task(qrels: Sequence[Qrel], kinds: Sequence[str], settings: PoolSettings) -> tuple[str, str]:
-    """Which of the paper's tasks this is, and ""; or "" and why it is none of them.
+    """Return which of the paper's tasks this is and "", or "" and why it is none of them.
 
     Documents of the track are named D and a number, its passages by a number [decision]: both have the same topics.
     """

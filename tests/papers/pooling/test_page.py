@@ -7,17 +7,26 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.errors import InputError
+from positionbias.papers.pooling.page import (
+    bias_caption,
+    bias_figure,
+    coverage_caption,
+    coverage_figure,
+    curve_caption,
+    curve_figure,
+    pool_figures,
+    scatter_caption,
+    scatter_figure,
+    verdict_caption,
+    verdict_figure,
+)  # fmt: skip
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
-from positionbias.report.pool_captions import bias_caption, coverage_caption, curve_caption, scatter_caption, verdict_caption
-from positionbias.report.pool_curves import curve_figure, verdict_figure
-from positionbias.report.pool_figures import bias_figure, coverage_figure, scatter_figure
-from positionbias.report.pool_page import pool_figures
 from positionbias.report.pool_tables import order_table
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 from positionbias.studies.published import published_for
 
-from . import invented_pools
+from ...report import invented_pools
 
 
 def tables(folder: Path, *tasks: str, **more: object) -> dict[str, Table]:

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from positionbias.core.records import Qrel
-from positionbias.pooling.published import CELLS, DOCUMENTS, PASSAGES, TOPICS, paper_task
+from positionbias.papers.pooling import DOCUMENTS, PASSAGES, TOPICS, paper_task
+from positionbias.papers.pooling.page import CELLS
 from positionbias.pooling.settings import PoolSettings
 from positionbias.results.published import under_pools
 
@@ -24,10 +25,10 @@ def test_every_cell_and_its_place() -> None:
     assert len(CELLS) == len({(cell.table, cell.measure, cell.facts) for cell in CELLS}) == 24
     by_place = {cell.place: cell.value for cell in CELLS}
     for (table, row), line in PRINTED.items():
-        heads = [f"{column}, {test}" for column in ("MRR", "NDCG@10") for test in ("Trad", "Neural", "All")]
+        heads = [f"{test}, {column}" for column in ("MRR", "NDCG@10") for test in ("Trad", "Neural", "All")]
         for head, value in zip(heads, map(float, line.split()), strict=True):
             assert by_place[f"Table {table}, {row}, {head}"] == value
-    found = next(cell for cell in CELLS if cell.place == "Table 2, Trad Pool, MRR, Neural")
+    found = next(cell for cell in CELLS if cell.place == "Table 2, Trad Pool, Neural, MRR")
     assert (found.collection, found.measure, found.facts) == (PASSAGES, "RR(rel=2)", under_pools("traditional", "neural"))
 
 

@@ -13,18 +13,19 @@ No model takes part, and nothing here imports torch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import InputRef, Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.formats.trec import read_qrels
+from positionbias.papers.pooling import PAPER, RECOGNISED, PublishedTask, paper_task
+from positionbias.papers.pooling.settings import PoolingSettings, PoolingTask
 from positionbias.pooling.coverage import coverage_results
 from positionbias.pooling.curves import curve_depths, curve_results, depth_curve, groups_curve
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
@@ -32,83 +33,28 @@ from positionbias.pooling.kind_effects import PERMUTATIONS, POOLS, kind_effects
 from positionbias.pooling.kind_results import kind_results
 from positionbias.pooling.leave_out import leave_out, leave_out_results
 from positionbias.pooling.pools import NOTES, pool_kinds
-from positionbias.pooling.published import PAPER, paper_task
 from positionbias.pooling.relabelled import relabelled, relabelled_results
 from positionbias.pooling.reliability import Reliability, reliability
 from positionbias.pooling.reliability_results import reliability_results
 from positionbias.pooling.scores import PoolMeasure, pool_measures
-from positionbias.pooling.settings import CoverageSettings, PoolSettings
+from positionbias.pooling.settings import CoverageSettings
 from positionbias.pooling.systems import RunFiles, System, find_runs, kinds_of, read_runs, read_systems, runs_checksum
 from positionbias.results.payloads import Finding
-from positionbias.results.pools import RECOGNISED, TASK, PublishedTask
+from positionbias.results.pools import TASK
 from positionbias.results.result import RESULTS, Result, load_results, save_results
 from positionbias.studies.estimate import Work
 from positionbias.studies.step import Steps
 
-__all__ = ["PoolingSettings", "PoolingTask", "pooling"]
+__all__ = ["run_study"]
 
 
-@dataclass(frozen=True, slots=True)
-class PoolingTask:
-    """Runs, their judgements and the table of their systems; ``relevant_from`` is the least grade of a relevant document.
-
-    Raises:
-        SettingError: a name that cannot be a folder's.
-    """
-
-    name: str
-    runs: Path
-    qrels: Path
-    systems: Path
-    relevant_from: int = 1
-
-    def __post_init__(self) -> None:
-        if not self.name or self.name.startswith(".") or "/" in self.name or self.name in ("results", "steps", "tables"):
-            wanted = "a name without slashes that is none of results, steps and tables"
-            raise SettingError(f"--task: wanted {wanted}; found {self.name!r}; give another")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolingSettings:
-    """What the study is run with: ``measures`` as ir_measures names them, ``deepest`` of the curves of what is found, ``relabel`` a share of runs.
-
-    Raises:
-        SettingError: no task, two of one name, a measure that does not exist, a number outside its range.
-    """
-
-    tasks: tuple[PoolingTask, ...]
-    pools: PoolSettings
-    measures: tuple[str, ...] = ("RR", "nDCG@10")
-    deepest: int = 100
-    relabel: float = 0.1
-    repeats: int = 20
-
-    def __post_init__(self) -> None:
-        names = [task.name for task in self.tasks]
-        if not names or len(set(names)) < len(names):
-            raise SettingError(
-                f"--task: wanted at least one, each name once; found {', '.join(names) or 'none'}; give each once"
-            )
-        if not 0 <= self.relabel <= 1:
-            raise SettingError(f"--relabel: wanted a share from 0 to 1; found {self.relabel}; give another")
-        pool_measures(self.measures)
-
-    def record(self) -> dict[str, Any]:
-        """As the manifest has it: JSON-ready, files by name."""
-        levels = {task.name: task.relevant_from for task in self.tasks}
-        own = {"measures": list(self.measures), "deepest": self.deepest, "relabel": self.relabel, "repeats": self.repeats}
-        return {"tasks": list(levels), "relevant_from": levels, **asdict(self.pools), **own}
-
-
-def pooling(settings: PoolingSettings, steps: Steps) -> Path:
+def run_study(settings: PoolingSettings, steps: Steps) -> Path:
     """Run the study in the folder of ``steps``; give back the folder of its results.
 
     Raises:
         InputError: runs, judgements or a table of systems that are not there, malformed, or do not belong together; fewer than two kinds.
     """
-    tasks = [
-        _Task(task, settings, steps) for task in settings.tasks
-    ]  # every task's files are looked at before the first is read
+    tasks = [_Task(task, settings, steps) for task in settings.tasks]  # all files are looked at before the first is read
     parts = {task.given.name: task.run() for task in tasks}
     inputs = {f"{name}/{part}": _checksum(path, steps) for name, of_task in parts.items() for part, path in of_task.items()}
     place = steps.folder / "results"
@@ -159,7 +105,8 @@ class _Task:
         self.table = read_systems(given.systems)
         self.found: RunFiles = find_runs(given.runs, self.table, table=given.systems)
         pool_kinds(list(self.found.files))
-        self.measures: list[PoolMeasure] = pool_measures(settings.measures, given.relevant_from)
+        self.level = settings.level(given.name)
+        self.measures: list[PoolMeasure] = pool_measures(settings.measures, self.level)
         if self.found.absent and not steps.dry_run:
             names = f"{len(self.found.absent):,} lines have no run in {given.runs} and were left out"
             steps.tell(f"{given.systems}: {names}, the first {self.found.absent[0].run!r}")
@@ -189,11 +136,11 @@ class _Task:
 
     def run(self) -> dict[str, Path]:
         """Every part's results, by its name."""
-        chosen, level = self.settings, self.given.relevant_from
+        chosen, level = self.settings, self.level
         pools = asdict(chosen.pools) | {"measures": list(chosen.measures), "relevant_from": level}
         drawn = chosen.pools.pools * len(kinds_of(list(self.found.files)))
-        points = len(curve_depths(chosen.pools)) + len({system.group for system in self.found.files})
         groups = len({system.group for system in self.found.files})
+        points = len(curve_depths(chosen.pools)) + groups
         permuted = 2 * PERMUTATIONS * POOLS * len(kinds_of(list(self.found.files)))
         parts: dict[str, tuple[dict[str, Any], Callable[[], list[Result]], int]] = {
             "coverage": ({"depth": chosen.pools.depth, "deepest": chosen.deepest, "relevant_from": level}, self._coverage, 1),
@@ -223,16 +170,16 @@ class _Task:
         return self.steps.make(f"{self.given.name}/{name}", place, settings, self.checksums, make, work=work, note=note)
 
     def _coverage(self) -> list[Result]:
-        settings = CoverageSettings(self.settings.pools.depth, self.settings.deepest, self.given.relevant_from)
+        settings = CoverageSettings(self.settings.pools.depth, self.settings.deepest, self.level)
         return coverage_results(self.judged, settings, collection=self.given.name)
 
     @cached_property
     def _measured(self) -> Reliability:
-        return reliability(self.judged, self.measures, self.settings.pools, level=self.given.relevant_from)
+        return reliability(self.judged, self.measures, self.settings.pools, level=self.level)
 
     def _reliability(self) -> list[Result]:
-        level, name = self.given.relevant_from, self.given.name
-        results = reliability_results(self._measured, self.judged, collection=name, level=level)
+        name = self.given.name
+        results = reliability_results(self._measured, self.judged, collection=name, level=self.level)
         task, why = paper_task(self.qrels, kinds_of(self.judged.systems), self.settings.pools)
         if task:
             queries, payload = len(self.judged.query_ids), PublishedTask(task=task)
@@ -245,13 +192,13 @@ class _Task:
         return kind_results(effects, self.judged, collection=self.given.name, seed=self.settings.pools.seed)
 
     def _left_out(self) -> list[Result]:
-        left = leave_out(self.judged, self.measures, self.settings.pools, level=self.given.relevant_from)
+        left = leave_out(self.judged, self.measures, self.settings.pools, level=self.level)
         return leave_out_results(left, self.judged, self.measures, collection=self.given.name)
 
     def _curves(self) -> list[Result]:
-        level, pools = self.given.relevant_from, self.settings.pools
-        deep = depth_curve(self.judged, self.measures, pools, curve_depths(pools), level=level)
-        wide = groups_curve(self.judged, self.measures, pools, level=level)
+        pools = self.settings.pools
+        deep = depth_curve(self.judged, self.measures, pools, curve_depths(pools), level=self.level)
+        wide = groups_curve(self.judged, self.measures, pools, level=self.level)
         curves = {"depth": deep, "groups": wide}
         return [
             result
@@ -260,6 +207,6 @@ class _Task:
         ]
 
     def _relabelled(self) -> list[Result]:
-        chosen, level = self.settings, self.given.relevant_from
+        chosen, level = self.settings, self.level
         again = relabelled(self.judged, self.measures, chosen.pools, share=chosen.relabel, repeats=chosen.repeats, level=level)
         return relabelled_results(self._measured, again, collection=self.given.name, share=chosen.relabel, drawn=chosen.repeats)
