@@ -93,7 +93,7 @@ def study(
         raise SettingError(f"study {name}: wanted {wanted}; found {len(collections)} collections; give as many")
     found = [find_collection(one) for one in collections]
     place = output_place(out)
-    if of.models:
+    if of.trains:
         from positionbias.studies.workshop import Workshop
 
         made: Any = Workshop(place, say, workers=workers, dry_run=dry_run)
@@ -103,7 +103,7 @@ def study(
         made = Steps(place, say, dry_run=dry_run)
     results = getattr(module_of(name, "study"), of.run)(*found, settings, made)
     if dry_run:
-        steps: Steps = made.steps if of.models else made
+        steps: Steps = made.steps if of.trains else made
         return StudyPlan([steps.plan(found[-1].name if found else getattr(settings, "collection", ""))])
     return reported(results, place)
 

@@ -11,7 +11,7 @@ Others find a paper's modules by their fixed names, so that nothing below this p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -37,22 +37,31 @@ class StudyCommand:
     ``collections`` are the arguments. ``run`` names the function in the paper's ``study``; it takes the collections, the settings and
     a ``Workshop``, or ``Steps`` where no models are trained.
 
-    ``models`` are trained where none are named, with ``own_encoders`` each as KIND or KIND=ENCODER; ``training`` are options of their
-    training beside those that all have; ``decided`` are settings of a training that the study sets, each with how. With --quick
-    options take ``quick_sizes`` by default, in words ``quick``. ``shorter`` says what takes less time.
+    ``defaults`` are the study's own of options that all studies have. With ``own_encoders`` a model may be KIND=ENCODER; ``epochs``
+    says whether trainings may last for some passes over their set; ``decided`` are settings of a training that the study sets, each
+    with how. Where there is a ``teacher``, its kind by default, the field of that name is the model that the others learn from. With
+    --quick options take ``quick_sizes`` by default, in words ``quick``, and trainings a number of steps with ``quick_steps``.
+    ``shorter`` says what takes less time.
     """
 
     settings: type
     help: str
     collections: Sequence[str] = ("collection",)
     run: str = "run_study"
-    models: Sequence[str] = ("tk",)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     own_encoders: bool = False
-    training: Sequence[str] = ()
+    epochs: bool = True
     decided: Mapping[str, str] = field(default_factory=dict)
+    teacher: str = ""
     quick: str = ""
     quick_sizes: Mapping[str, Any] = field(default_factory=dict)
+    quick_steps: bool = True
     shorter: str = "--dry-run shows the steps; --quick, or fewer --seeds and --models, take less"
+
+    @property
+    def trains(self) -> bool:
+        """Whether the study trains models, for which it needs a workshop."""
+        return any(one.name == "models" for one in fields(self.settings))
 
 
 def command_of(study: str) -> StudyCommand:

@@ -25,7 +25,7 @@ from positionbias.cli.studies.common import (
     say_steps_before,
     seeds_option,
 )
-from positionbias.cli.studies.models import model_options, models_of
+from positionbias.cli.studies.models import model_options, models_of, teacher_of, teacher_options
 from positionbias.core.operation import made_of, settings_parameters
 from positionbias.core.settings import settings_of
 from positionbias.papers import PAPERS, StudyCommand, command_of
@@ -62,21 +62,23 @@ def study_command(name: str, of: StudyCommand) -> click.Command:
             outcome = asked()
         emit(outcome.results, as_json=as_json, table=outcome.__str__)
 
+    shared = _shared(of)
     options = all_of(
         *map(click.argument, of.collections),
         settings_options(of.settings),
         out_option(what="The study, a folder."),
-        *(option for field, option in SHARED.items() if field in _shared(of)),
-        *([settings_options(TrainConfig, *of.training)] if of.training else []),
+        *([teacher_options(of.teacher)] if of.teacher else []),
+        *(option for field, option in SHARED.items() if field in shared),
+        *([settings_options(TrainConfig, "epochs")] if of.trains and of.epochs else []),
         *([quick_study_option(of.quick, **of.quick_sizes)] if of.quick else []),
         dry_run_option,
-        *([seed_option()] if "seed" in _shared(of) else []),
-        *([workers_option] if of.models else []),
+        *([seed_option()] if "seed" in shared else []),
+        *([workers_option] if of.trains else []),
         yes_option,
         json_option,
     )
     text = help_text(of.help, settings_parameters(of.settings, ""))
-    return click.command(name, help=text, context_settings={"default_map": {"models": of.models}})(options(run))
+    return click.command(name, help=text, context_settings={"default_map": of.defaults})(options(run))
 
 
 def _shared(of: StudyCommand) -> set[str]:
@@ -87,12 +89,16 @@ def _shared(of: StudyCommand) -> set[str]:
 def _settings(of: StudyCommand, given: dict[str, Any]) -> Any:
     """Return the settings that the options make."""
     shared, quick = _shared(of), given.get("quick", False)
-    made = {"seed": given.pop("seed")} if "seed" in shared else {}
+    made: dict[str, Any] = {"seed": given.pop("seed")} if "seed" in shared else {}
     for field, number in (("seeds", SEEDS), ("draws", DRAWS)):
         if field in shared:
             made[field] = keys(given.pop(field), made["seed"], number, quick=quick)
     if "candidates" in shared:
         made["candidates"] = runs_by_split(given.pop("candidates"))
-    if "models" in shared:
-        made["models"] = models_of(given, depth=given["depth"], own_encoders=of.own_encoders, decided=of.decided)
+    depth = given.get("train_depth" if of.teacher else "depth")  # where validation looks
+    if of.teacher:
+        made["teacher"] = teacher_of(given, depth=depth, quick_steps=of.quick_steps)
+    if of.trains:
+        how: dict[str, Any] = {"own_encoders": of.own_encoders, "decided": of.decided, "quick_steps": of.quick_steps}
+        made["models"] = models_of(given, depth=depth, **how)
     return made_of(of.settings, given, **made)

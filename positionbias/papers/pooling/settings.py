@@ -106,7 +106,6 @@ class PoolingSettings:
 COMMAND = StudyCommand(
     settings=PoolingSettings,
     collections=(),
-    models=(),
     shorter="fewer --pools and --repeats take less",
     help=r"""Can test collections made by one kind of system judge another?
 
