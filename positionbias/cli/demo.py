@@ -32,7 +32,7 @@ def demo(out: str, seed: int, workers: int, as_json: bool) -> None:
     from pathlib import Path
 
     from positionbias.ops.studies import reported
-    from positionbias.studies.demo import run_demo
+    from positionbias.papers.position_bias.study import run_demo
     from positionbias.studies.workshop import Workshop
 
     place = Path(out)

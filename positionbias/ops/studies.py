@@ -83,7 +83,7 @@ def study(
         InputError: a collection or file that is missing or does not fit.
     """
     from positionbias.core.collection import find_collection
-    from positionbias.papers import command_of, module_of
+    from positionbias.papers import command_of, runner_of
 
     of = command_of(name)
     if not isinstance(settings, of.settings):
@@ -101,7 +101,7 @@ def study(
         from positionbias.studies.step import Steps
 
         made = Steps(place, say, dry_run=dry_run)
-    results = getattr(module_of(name, "study"), of.run)(*found, settings, made)
+    results = runner_of(name)(*found, settings, made)
     if dry_run:
         steps: Steps = made.steps if of.trains else made
         return StudyPlan([steps.plan(found[-1].name if found else getattr(settings, "collection", ""))])

@@ -4,28 +4,34 @@ Others find a paper's modules by their fixed names, so that nothing below this p
 
     NAME               the payload types of its results, if it has its own
     NAME.settings      ``COMMAND``: the settings and the help of ``posbias study NAME``; ``COMMANDS`` by name of several
-    NAME.study         ``run_study``, or the functions that commands name
+    NAME.study         ``run_study``, or what ``StudyCommand.run`` names
     NAME.page          ``PART``: its sections of a report, and which results stand there
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from positionbias.core.errors import SettingError
 
-__all__ = ["PAPERS", "StudyCommand", "command_of", "module_of", "modules"]
+__all__ = ["PAPERS", "StudyCommand", "command_of", "module_of", "modules", "runner_of"]
 
 # study -> what it asks, one line of help; in the order of pages and of help
 PAPERS: Mapping[str, str] = {
+    "position-bias": "Do re-rankers lean on where answers sit, and does rotation cure it?",
+    "dose": "Does the bias grow with how front-loaded the training answers are?",
+    "architecture": "Is rotating the data better than changing the model?",
+    "transfer": "Does training on rotated passages first help elsewhere?",
     "tripclick": "How well do re-ranking and dense retrieval do on clicks, and do better negatives help?",
     "pooling": "Can test collections made by one kind of system judge another?",
 }
-FOLDERS: Mapping[str, str] = {}  # of studies that share one, or are called otherwise
+# the folder of a study that is not called by its name
+FOLDERS: Mapping[str, str] = dict.fromkeys(("position-bias", "dose", "architecture", "transfer"), "position_bias")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +40,7 @@ class StudyCommand:
 
     ``settings`` is a dataclass whose declared fields are options. Fields called ``models``, ``seeds``, ``draws``, ``candidates`` and
     ``seed`` declare nothing: all studies have the same options for them. ``help`` is written as an operation's docstring.
-    ``collections`` are the arguments. ``run`` names the function in the paper's ``study``; it takes the collections, the settings and
+    ``collections`` are the arguments. ``run`` is the module and the function there that takes the collections, the settings and
     a ``Workshop``, or ``Steps`` where no models are trained.
 
     ``defaults`` are the study's own of options that all studies have. With ``own_encoders`` a model may be KIND=ENCODER; ``epochs``
@@ -47,7 +53,7 @@ class StudyCommand:
     settings: type
     help: str
     collections: Sequence[str] = ("collection",)
-    run: str = "run_study"
+    run: str = "study.run_study"
     defaults: Mapping[str, Any] = field(default_factory=dict)
     own_encoders: bool = False
     epochs: bool = True
@@ -74,6 +80,13 @@ def command_of(study: str) -> StudyCommand:
         raise SettingError(f"study: wanted one of {', '.join(PAPERS)}; found {study!r}; give one of these")
     settings = module_of(study, "settings")
     found: StudyCommand = settings.COMMANDS[study] if study in FOLDERS else settings.COMMAND
+    return found
+
+
+def runner_of(study: str) -> Callable[..., Path]:
+    """Return the function that runs a study and gives back the folder of its results."""
+    module, _, name = command_of(study).run.partition(".")
+    found: Callable[..., Path] = getattr(module_of(study, module), name)
     return found
 
 

@@ -83,16 +83,13 @@ CONTAMINATION = Part(
     after_report=("contamination",),
 )
 CLICKS = Part(sections=CLICK_SECTIONS, measures=CLICK_MEASURES)
-POSITIONS = Part(  # its sections are the general ones
-    after_study=("retrieval", "transfer", "doses", "architecture"), after_report=("effectiveness", "transfer")
-)
 
 
 @cache
 def parts() -> Sequence[Part]:
     """Return every part, in the page's order."""
     papers = [module.PART for module in import_module("positionbias.papers").modules("page")]
-    return (AUDIT, LEAKAGE, CONTAMINATION, CLICKS, *papers, POSITIONS)
+    return (AUDIT, LEAKAGE, CONTAMINATION, CLICKS, *papers)
 
 
 def own_sections() -> list[PageSection]:

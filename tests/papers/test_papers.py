@@ -10,7 +10,7 @@ import click
 import pytest
 
 from positionbias.cli.studies import STUDIES, study
-from positionbias.papers import PAPERS, command_of, module_of, modules
+from positionbias.papers import PAPERS, modules, runner_of
 from positionbias.report.load import Study
 from positionbias.report.parts import Part, own_sections, parts, tables_after
 from positionbias.report.table import Table
@@ -23,7 +23,7 @@ def test_every_paper_has_its_modules() -> None:
     for name in PAPERS:
         assert study.get_command(click.Context(study), name) is not None
         assert STUDIES[name][2] == PAPERS[name]
-        assert callable(getattr(module_of(name, "study"), command_of(name).run))
+        assert callable(runner_of(name))
     assert all(isinstance(module.PART, Part) for module in modules("page"))
     payloads = [kind for package in modules() for kind in vars(package).values() if isinstance(kind, type)]
     assert any(issubclass(kind, Figures) for kind in payloads)

@@ -31,7 +31,7 @@ from positionbias.core.settings import settings_of
 from positionbias.papers import PAPERS, StudyCommand, command_of
 from positionbias.training.config import TrainConfig
 
-__all__ = ["study_command"]
+__all__ = ["settings_of_command", "study_command"]
 
 SHARED: dict[str, Decorator] = {  # the options of fields that declare nothing
     "models": model_options,
@@ -55,7 +55,9 @@ def study_command(name: str, of: StudyCommand) -> click.Command:
 
         collections = [given.pop(one) for one in of.collections]
         workers = given.pop("workers", 1)
-        asked: Callable[..., Any] = partial(study, name, *collections, settings=_settings(of, given), out=out, workers=workers)
+        asked: Callable[..., Any] = partial(
+            study, name, *collections, settings=settings_of_command(of, given), out=out, workers=workers
+        )
         outcome = asked(dry_run=True)
         if not dry_run:
             say_steps_before(outcome.steps, yes=yes, shorter=of.shorter)
@@ -86,7 +88,7 @@ def _shared(of: StudyCommand) -> set[str]:
     return {one.name for one in fields(of.settings)} & {*SHARED, "seed"} - set(settings_of(of.settings))
 
 
-def _settings(of: StudyCommand, given: dict[str, Any]) -> Any:
+def settings_of_command(of: StudyCommand, given: dict[str, Any]) -> Any:
     """Return the settings that the options make."""
     shared, quick = _shared(of), given.get("quick", False)
     made: dict[str, Any] = {"seed": given.pop("seed")} if "seed" in shared else {}

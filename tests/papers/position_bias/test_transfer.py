@@ -12,22 +12,27 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.models.checkpoint import load_checkpoint
+from positionbias.papers.position_bias.settings import SourceRun, TransferSettings
+from positionbias.papers.position_bias.transfer import run_transfer
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Facts, load_results
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.position_bias import StudySettings
-from positionbias.studies.transfer import transfer
 from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
-from ..tiny import TINY, planted
+from ...tiny import TINY, planted
 
 TRAINING = TrainConfig(
     batch_size=4, max_steps=3, validate_every=1, learning_rate=0.05, kernel_learning_rate=0.05, probe_passages=0, threads=1
 )
-SETTINGS = StudySettings(models=(ModelSettings("tk", TINY, TRAINING),), depth=4, train_depth=4, measures=("nDCG@10",))
-BEFORE = replace(SETTINGS, tests=(), models=(ModelSettings("tk", TINY, replace(TRAINING, max_steps=2)),))
+SETTINGS = TransferSettings(
+    models=(ModelSettings("tk", TINY, TRAINING),),
+    depth=4,
+    train_depth=4,
+    measures=("nDCG@10",),
+    source_assignments=("max_steps=2",),
+)
 STEPS = [
     "source/rotate-1", "source/bm25-train", "source/bm25-validation",
     "target/bm25-train", "target/bm25-validation", "target/bm25-test",
@@ -55,11 +60,10 @@ def target(places: Path) -> Collection:
     return planted(places / "target")
 
 
-def run(source: Collection, target: Collection, out: Path, settings: StudySettings = SETTINGS) -> list[str]:
+def run(source: Collection, target: Collection, out: Path, settings: TransferSettings = SETTINGS) -> list[str]:
     """The steps that were made, in their order."""
     told: list[str] = []
-    before = replace(BEFORE, seeds=settings.seeds, draws=settings.draws)
-    assert transfer(source, target, settings, before, Workshop(out, told.append)) == out / "results"
+    assert run_transfer(source, target, settings, Workshop(out, told.append)) == out / "results"
     return [line.split(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -127,10 +131,10 @@ def test_a_dry_run_with_one_training_done(places: Path, source: Collection, targ
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        transfer(source, target, SETTINGS, BEFORE, Workshop(out, stop))
+        run_transfer(source, target, SETTINGS, Workshop(out, stop))
     before = sorted(out.rglob("*"))
     shop = Workshop(out, dry_run=True)
-    transfer(source, target, SETTINGS, BEFORE, shop)
+    run_transfer(source, target, SETTINGS, shop)
     assert sorted(out.rglob("*")) == before
     assert [step.name for step in shop.planned] == STEPS
     assert [step.name for step in shop.planned if not step.done] == STEPS[9:]
@@ -140,10 +144,11 @@ def test_a_dry_run_with_one_training_done(places: Path, source: Collection, targ
 def test_what_is_refused(places: Path, source: Collection, target: Collection) -> None:
     shop = Workshop(places / "none")
     with pytest.raises(SettingError, match="wanted two collections"):
-        transfer(target, target, SETTINGS, BEFORE, shop)
-    other = replace(BEFORE, models=(ModelSettings("bert_cat", encoder="minilm"),))
-    with pytest.raises(SettingError, match="--models: wanted the same models for source and target"):
-        transfer(source, target, SETTINGS, other, shop)
+        run_transfer(target, target, SETTINGS, shop)
+    with pytest.raises(SettingError, match="--set-source: wanted a setting of one of the models: .*; found 'layerz'"):
+        replace(SETTINGS, source_assignments=("layerz=2",))
+    with pytest.raises(SettingError, match="--candidates: wanted splits of the study .*; found 'dev'"):
+        replace(SETTINGS, source_candidates=(SourceRun("dev", Path("x")),))
     with pytest.raises(InputError, match="wanted the splits train, dev; found no dev"):
-        transfer(source, target, SETTINGS, replace(BEFORE, validation="dev"), shop)
+        run_transfer(source, target, replace(SETTINGS, source_validation="dev"), shop)
     assert not (places / "none").exists()

@@ -22,25 +22,25 @@ from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint
+from positionbias.papers.position_bias.settings import PositionBiasSettings
+from positionbias.papers.position_bias.study import run_study
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.table import save_tables
 from positionbias.results.payloads import Comparison, Finding
 from positionbias.results.result import Result, load_results
-from positionbias.studies.by_position import position_only_run
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.position_bias import StudySettings, position_bias
-from positionbias.studies.workshop import Workshop
+from positionbias.studies.workshop import Workshop, position_only_run
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
 from tests.sealing import reseal
 
-from ..tiny import TINY, planted
+from ...tiny import TINY, planted
 
 TRAINING = TrainConfig(
     batch_size=8, max_steps=4, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=20, threads=1
 )
-SETTINGS = StudySettings(
+SETTINGS = PositionBiasSettings(
     models=(ModelSettings("tk", TINY, TRAINING),), depth=6, train_depth=6, measures=("nDCG@10", "R@10"), probe_passages=60
 )
 TESTS = ("original", "rotated-1")
@@ -57,7 +57,7 @@ MODELS = [step for subject in SUBJECTS for step in (f"train-{subject}", *AFTER[s
 STEPS = [*FIRST, *POSITION, *MODELS, "measure"]
 
 
-def with_training(**changes: object) -> StudySettings:
+def with_training(**changes: object) -> PositionBiasSettings:
     """The study with other settings of its training."""
     model = SETTINGS.models[0]
     return replace(SETTINGS, models=(replace(model, training=replace(model.training, **changes)),))
@@ -68,10 +68,10 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(tmp_path_factory.mktemp("study") / "planted")
 
 
-def run(collection: Collection, out: Path, settings: StudySettings = SETTINGS) -> list[str]:
+def run(collection: Collection, out: Path, settings: PositionBiasSettings = SETTINGS) -> list[str]:
     """Run the study; the steps that were made, in their order."""
     told: list[str] = []
-    assert position_bias(collection, settings, Workshop(out, told.append)) == out / "results"
+    assert run_study(collection, settings, Workshop(out, told.append)) == out / "results"
     return [line.split(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -219,7 +219,7 @@ STILL = with_training(learning_rate=1e-12, kernel_learning_rate=1e-12, max_steps
     ids=["measures", "probe", "bm25", "train depth", "relevance"],
 )
 def test_a_change_makes_again_what_rests_on_it(
-    copied: Path, collection: Collection, changed: StudySettings, made: list[str], maybe: list[str]
+    copied: Path, collection: Collection, changed: PositionBiasSettings, made: list[str], maybe: list[str]
 ) -> None:
     found = run(collection, copied, changed)
     assert [step for step in found if step in made or step not in maybe] == made
@@ -297,7 +297,7 @@ def test_stopped_in_the_middle_and_restarted(
 ) -> None:
     shutil.rmtree(copied)
     with pytest.raises(KeyboardInterrupt):  # between two steps
-        position_bias(collection, SETTINGS, Workshop(copied, interrupt_after("bm25-validation")))
+        run_study(collection, SETTINGS, Workshop(copied, interrupt_after("bm25-validation")))
     validations = []
 
     def validate(*arguments, **options):
@@ -311,7 +311,7 @@ def test_stopped_in_the_middle_and_restarted(
         patch.setattr(loop, "validate", validate)
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):
-                position_bias(collection, SETTINGS, Workshop(copied))
+                run_study(collection, SETTINGS, Workshop(copied))
     assert run(collection, copied) == STEPS[11:]
     assert sorted(contents(copied)) == sorted(contents(finished))  # and nothing else lies about
     for path in (finished / "results").iterdir():
@@ -324,7 +324,7 @@ def test_stopped_in_the_middle_and_restarted(
 def test_two_workers_train_both_at_once_to_the_same_bytes(collection: Collection, finished: Path, copied: Path) -> None:
     shutil.rmtree(copied)
     told: list[str] = []
-    position_bias(collection, SETTINGS, Workshop(copied, told.append, workers=2))
+    run_study(collection, SETTINGS, Workshop(copied, told.append, workers=2))
     made = [line.split(":")[0] for line in told]
     assert made.index(TRAINED[1]) == made.index(TRAINED[0]) + 1
     assert sorted(made) == sorted(STEPS)
@@ -345,7 +345,7 @@ def test_a_collection_without_the_splits(tmp_path: Path) -> None:
         writer.add_split("test", [Query("q", "lamp")], [Qrel("q", "a", 1)])
         writer.finish(name="c", command="a test", settings={})
     with pytest.raises(InputError, match="wanted the splits train, validation, test; found no train, validation"):
-        position_bias(Collection(tmp_path / "c"), SETTINGS, Workshop(tmp_path / "s"))
+        run_study(Collection(tmp_path / "c"), SETTINGS, Workshop(tmp_path / "s"))
     assert not (tmp_path / "s").exists()
 
 
@@ -356,14 +356,14 @@ def test_tests_that_share_a_query(tmp_path: Path) -> None:
             writer.add_split(split, [Query("q", "lamp")], [Qrel("q", "a", 1)])
         writer.finish(name="c", command="a test", settings={})
     with pytest.raises(InputError, match="--test: wanted splits that share no query; found 'q' in one and in two"):
-        position_bias(Collection(tmp_path / "c"), replace(SETTINGS, tests=("one", "two")), Workshop(tmp_path / "s"))
+        run_study(Collection(tmp_path / "c"), replace(SETTINGS, tests=("one", "two")), Workshop(tmp_path / "s"))
 
 
 def test_candidates_of_another_collection(collection: Collection, tmp_path: Path) -> None:
     (tmp_path / "x.run").write_text("q Q0 nobody 1 1.0 x\n")
     settings = replace(SETTINGS, candidates={"test": tmp_path / "x.run"})
     with pytest.raises(InputError, match="does not hold, the first 'nobody'"):
-        position_bias(collection, settings, Workshop(tmp_path / "s"))
+        run_study(collection, settings, Workshop(tmp_path / "s"))
 
 
 @pytest.mark.parametrize(
@@ -382,10 +382,10 @@ def test_candidates_of_another_collection(collection: Collection, tmp_path: Path
 )  # fmt: skip
 def test_settings_are_checked(change: dict, complaint: str) -> None:
     with pytest.raises(SettingError, match=complaint):
-        StudySettings(**change)
+        PositionBiasSettings(**change)
 
 
 def test_measures_follow_the_grade() -> None:
-    assert StudySettings().measures == ("nDCG@10", "RR@10", "R@10")
-    assert StudySettings(relevant_from=2).measures == ("nDCG@10", "RR(rel=2)@10", "R(rel=2)@10")
-    assert StudySettings(relevant_from=2, measures=("AP",)).measures == ("AP",)
+    assert PositionBiasSettings().measures == ("nDCG@10", "RR@10", "R@10")
+    assert PositionBiasSettings(relevant_from=2).measures == ("nDCG@10", "RR(rel=2)@10", "R(rel=2)@10")
+    assert PositionBiasSettings(relevant_from=2, measures=("AP",)).measures == ("AP",)

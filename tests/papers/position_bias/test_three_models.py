@@ -13,15 +13,16 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.run import read_run, write_run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.shapes import BertCatConfig, BertDotConfig
+from positionbias.papers.position_bias.settings import PositionBiasSettings
+from positionbias.papers.position_bias.study import run_study
 from positionbias.report.plan_text import plan_text
 from positionbias.results.payloads import Comparison, PerQuery
 from positionbias.results.result import Facts, load_results
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.position_bias import StudySettings, position_bias
 from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
-from ..tiny import TINY, planted, tiny_encoder
+from ...tiny import TINY, planted, tiny_encoder
 
 TRAINING = TrainConfig(batch_size=4, max_steps=2, validate_every=2, learning_rate=0.01, probe_passages=0, threads=1)
 
@@ -50,7 +51,7 @@ def collection(folder: Path) -> Collection:
 
 
 @pytest.fixture(scope="module")
-def settings(folder: Path, collection: Collection) -> StudySettings:
+def settings(folder: Path, collection: Collection) -> PositionBiasSettings:
     encoder = str(tiny_encoder(folder / "encoder"))
     given = folder / "bm25.dl19.run"
     write_run(given, retrieve(collection, collection.queries("dl19"), 5, Bm25Settings()))
@@ -59,7 +60,7 @@ def settings(folder: Path, collection: Collection) -> StudySettings:
         ModelSettings("bert_cat", BertCatConfig(pair_length=30), TRAINING, encoder=encoder),
         ModelSettings("bert_dot", BertDotConfig(query_length=12, passage_length=24), TRAINING, encoder=encoder),
     )
-    return StudySettings(
+    return PositionBiasSettings(
         models=models,
         draws=(1, 2),
         depth=4,
@@ -72,16 +73,18 @@ def settings(folder: Path, collection: Collection) -> StudySettings:
 
 
 @pytest.fixture(scope="module")
-def finished(folder: Path, collection: Collection, settings: StudySettings) -> Path:
+def finished(folder: Path, collection: Collection, settings: PositionBiasSettings) -> Path:
     out = folder / "study"
-    assert position_bias(collection, settings, Workshop(out)) == out / "results"
+    assert run_study(collection, settings, Workshop(out)) == out / "results"
     return out
 
 
-def test_a_dry_run_writes_nothing_and_knows_every_step(folder: Path, collection: Collection, settings: StudySettings) -> None:
+def test_a_dry_run_writes_nothing_and_knows_every_step(
+    folder: Path, collection: Collection, settings: PositionBiasSettings
+) -> None:
     before = sorted(folder.rglob("*"))
     shop = Workshop(folder / "dry", dry_run=True)
-    assert position_bias(collection, settings, shop) == folder / "dry" / "results"
+    assert run_study(collection, settings, shop) == folder / "dry" / "results"
     assert sorted(folder.rglob("*")) == before
     trainings = 3 * (1 + 2)
     kinds = Counter(step.name.partition("-")[0] for step in shop.planned)
@@ -104,13 +107,13 @@ def test_a_dry_run_writes_nothing_and_knows_every_step(folder: Path, collection:
     assert (result.count, len(result.payload.rows)) == (len(shop.planned), len(shop.planned))
 
 
-def test_a_dry_run_of_a_finished_study(finished: Path, collection: Collection, settings: StudySettings) -> None:
+def test_a_dry_run_of_a_finished_study(finished: Path, collection: Collection, settings: PositionBiasSettings) -> None:
     shop = Workshop(finished, dry_run=True)
-    position_bias(collection, settings, shop)
+    run_study(collection, settings, shop)
     assert all(step.done for step in shop.planned)
     # a further seed: its trainings and what rests on them, by the time that the others took
     shop = Workshop(finished, dry_run=True)
-    position_bias(collection, replace(settings, seeds=(1, 2)), shop)
+    run_study(collection, replace(settings, seeds=(1, 2)), shop)
     left = [step for step in shop.planned if not step.done]
     assert all("seed-2" in step.name or step.name == "measure" for step in left)
     assert len([step for step in left if step.name.startswith("train")]) == 9
@@ -174,7 +177,7 @@ def test_every_model_training_test_set_and_measure(finished: Path) -> None:
     }
 
 
-def test_a_given_run_is_re_ranked_as_it_is(finished: Path, settings: StudySettings) -> None:
+def test_a_given_run_is_re_ranked_as_it_is(finished: Path, settings: PositionBiasSettings) -> None:
     assert not (finished / "runs" / "bm25-dl19.run").exists()
     given, done = (
         read_run(settings.candidates["dl19"]),

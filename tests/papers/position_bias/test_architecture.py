@@ -14,27 +14,26 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.models.checkpoint import load_checkpoint
+from positionbias.papers.position_bias import ARCHITECTURES, VARIANTS
+from positionbias.papers.position_bias.settings import ArchitectureSettings
+from positionbias.papers.position_bias.variants import rotated_against_changed, run_architecture
 from positionbias.report.architecture import architecture_table
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Facts, Result, load_results
-from positionbias.studies.architecture import ArchitectureSettings, architecture
-from positionbias.studies.architecture_measured import ARCHITECTURES, VARIANTS, rotated_against_changed
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.position_bias import StudySettings
 from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
-from ..tiny import TINY, planted
+from ...tiny import TINY, planted
 
 TRAINING = TrainConfig(
     batch_size=8, max_steps=2, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=10, threads=1
 )
-STUDY = StudySettings(
+SETTINGS = ArchitectureSettings(
     models=(ModelSettings("tk", TINY, TRAINING),), depth=6, train_depth=6, measures=("nDCG@10", "R@10"), probe_passages=40
 )
-SETTINGS = ArchitectureSettings(study=STUDY)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +44,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 def run(collection: Collection, out: Path, settings: ArchitectureSettings = SETTINGS) -> list[str]:
     """Run the study; the steps that were made, in their order."""
     told: list[str] = []
-    assert architecture(collection, settings, Workshop(out, told.append)) == out / "results"
+    assert run_architecture(collection, settings, Workshop(out, told.append)) == out / "results"
     return [line.split(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -129,7 +128,7 @@ def test_the_table_has_a_row_a_training(finished: Path, tmp_path: Path) -> None:
 def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(finished: Path, collection: Collection) -> None:
     assert run(collection, finished) == []
     shop = Workshop(finished.with_name("dry"), dry_run=True)
-    architecture(collection, SETTINGS, shop)
+    run_architecture(collection, SETTINGS, shop)
     assert sum(step.name.startswith("train-") for step in shop.planned) == 6
     assert not finished.with_name("dry").exists()
 
@@ -174,10 +173,10 @@ def test_no_table_of_one_variant_or_none() -> None:
         ({"positions": ("sinusoid", "sinusoid")}, "--positions"),
         ({"positions": ("sinusoid", "none", "learned")}, "--positions"),
         (
-            {"study": replace(STUDY, models=(ModelSettings("tk", TINY), ModelSettings("bert_dot", encoder="minilm")))},
+            {"models": (ModelSettings("tk", TINY), ModelSettings("bert_dot", encoder="minilm"))},
             "--models",
         ),
-        ({"study": replace(STUDY, models=(ModelSettings("tk", start=Path("model")),))}, "--start"),
+        ({"models": (ModelSettings("tk", start=Path("model")),)}, "--start"),
     ],
     ids=["one", "twice", "unknown", "bert", "start"],
 )

@@ -14,30 +14,31 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import read_manifest
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import AnswerRange
+from positionbias.papers.position_bias.settings import DoseSettings, Level
+from positionbias.papers.position_bias.variants import changes_between_doses, dose_findings, run_dose
 from positionbias.probe.passages import original_collection
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.results.payloads import AtsCurve, Comparison, Finding, PerQuery, PositionHistogram, TrainingCurve
 from positionbias.results.result import Facts, Result, load_results
-from positionbias.studies.dose import DoseSettings, dose
-from positionbias.studies.dose_measured import changes_between_doses, dose_findings
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.position_bias import StudySettings
 from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
-from ..tiny import TINY, planted
+from ...tiny import TINY, planted
 
 TRAINING = TrainConfig(
     batch_size=8, max_steps=2, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=10, threads=1
 )
-STUDY = StudySettings(
-    models=(ModelSettings("tk", TINY, TRAINING),), depth=6, train_depth=6, measures=("nDCG@10", "R@10"), probe_passages=40
+FRONT, WHOLE = Level(0, 0.4), Level(0, 1)
+SETTINGS = DoseSettings(
+    models=(ModelSettings("tk", TINY, TRAINING),),
+    depth=6,
+    train_depth=6,
+    measures=("nDCG@10", "R@10"),
+    probe_passages=40,
+    doses=(FRONT, WHOLE),
 )
-FRONT, WHOLE = AnswerRange(0, 0.4), AnswerRange(0, 1)
-SETTINGS = DoseSettings((FRONT, WHOLE), STUDY)
 LABELS = {"answers in 0:0.4": "answers-0-0_4", "answers in 0:1": "answers-0-1"}
 SELECTED = [f"select-{label}-{text}" for label in LABELS.values() for text in ("original", "rotated-1")]
 
@@ -50,7 +51,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 def run(collection: Collection, out: Path, settings: DoseSettings = SETTINGS) -> list[str]:
     """Run the study; the steps that were made, in their order."""
     told: list[str] = []
-    assert dose(collection, settings, Workshop(out, told.append)) == out / "results"
+    assert run_dose(collection, settings, Workshop(out, told.append)) == out / "results"
     return [line.split(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -141,21 +142,21 @@ def test_the_report_has_the_dose(finished: Path, tmp_path: Path) -> None:
 def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(finished: Path, collection: Collection) -> None:
     assert run(collection, finished) == []
     shop = Workshop(finished.with_name("dry"), dry_run=True)
-    dose(collection, SETTINGS, shop)
+    run_dose(collection, SETTINGS, shop)
     assert not finished.with_name("dry").exists()
     names = [step.name for step in shop.planned]
     assert names[4:8] == SELECTED
     assert not any(step.done for step in shop.planned)
     again = Workshop(finished, dry_run=True)
-    dose(collection, SETTINGS, again)
+    run_dose(collection, SETTINGS, again)
     assert [step.name for step in again.planned] == names
     assert all(step.done for step in again.planned)
 
 
 def test_another_dose_leaves_what_it_does_not_touch(finished: Path, collection: Collection) -> None:
-    more = replace(SETTINGS, doses=(FRONT, WHOLE, AnswerRange(0, 0.8)))
+    more = replace(SETTINGS, doses=(FRONT, WHOLE, Level(0, 0.8)))
     shop = Workshop(finished, dry_run=True)
-    dose(collection, more, shop)
+    run_dose(collection, more, shop)
     unmade = [step.name for step in shop.planned if not step.done]
     assert unmade
     assert all("answers-0-0_8" in name for name in unmade[:-1])
@@ -163,9 +164,9 @@ def test_another_dose_leaves_what_it_does_not_touch(finished: Path, collection: 
 
 
 def test_fresh_rotations_need_no_rotated_selections(collection: Collection, tmp_path: Path) -> None:
-    settings = replace(SETTINGS, study=replace(STUDY, rotate_at_reading=True), queries=3)
+    settings = replace(SETTINGS, rotate_at_reading=True, queries=3)
     shop = Workshop(tmp_path / "x", dry_run=True)
-    dose(collection, settings, shop)
+    run_dose(collection, settings, shop)
     names = [step.name for step in shop.planned]
     assert [name for name in names if name.startswith("select-")] == [f"select-{label}-original" for label in LABELS.values()]
 
@@ -173,18 +174,18 @@ def test_fresh_rotations_need_no_rotated_selections(collection: Collection, tmp_
 def test_what_does_not_fit_is_one_clear_line(collection: Collection, tmp_path: Path) -> None:
     for doses in ((), (FRONT,), (FRONT, FRONT)):
         with pytest.raises(SettingError, match="--dose: wanted two or more, each once; found "):
-            DoseSettings(doses)
+            DoseSettings(doses=doses)
     with pytest.raises(SettingError, match="--queries: wanted at least 1; found 0"):
-        DoseSettings((FRONT, WHOLE), queries=0)
+        DoseSettings(doses=(FRONT, WHOLE), queries=0)
     shop = Workshop(tmp_path / "x")
     with pytest.raises(
         SettingError, match=r"--queries: wanted 30 training queries a dose; found \d+ with answers in 0:0.4; lower it"
     ):
-        dose(collection, replace(SETTINGS, queries=30), shop)
+        run_dose(collection, replace(SETTINGS, queries=30), shop)
     with pytest.raises(InputError, match=r"whose answers start in 0.999:1; found none among 30"):
-        dose(collection, replace(SETTINGS, doses=(WHOLE, AnswerRange(0.999, 1))), shop)
+        run_dose(collection, replace(SETTINGS, doses=(WHOLE, Level(0.999, 1))), shop)
     with pytest.raises(InputError, match="found no dev"):
-        dose(collection, replace(SETTINGS, study=replace(STUDY, tests=("dev",))), shop)
+        run_dose(collection, replace(SETTINGS, tests=("dev",)), shop)
     assert not (tmp_path / "x").exists()
 
 
@@ -306,7 +307,7 @@ def test_a_dose_whose_model_re_ranks_nothing_has_no_effect_to_compare() -> None:
 
 def test_a_rotation_of_another_draw_is_another_study(finished: Path, collection: Collection) -> None:
     shop = Workshop(finished, dry_run=True)
-    dose(collection, replace(SETTINGS, study=replace(STUDY, draws=(2,), rotation=Rotation())), shop)
+    run_dose(collection, replace(SETTINGS, draws=(2,)), shop)
     done = [step.name for step in shop.planned if step.done]
     assert "select-answers-0-0_4-original" in done
     assert "rotate-2" not in done

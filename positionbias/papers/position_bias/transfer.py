@@ -15,15 +15,15 @@ from positionbias.core.collection import Collection
 from positionbias.core.convergence import ended_name
 from positionbias.core.errors import SettingError
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
+from positionbias.papers.position_bias.findings import against_transfer, baselines, idle_trainings, trainings
+from positionbias.papers.position_bias.settings import PositionBiasSettings, TransferSettings
+from positionbias.papers.position_bias.study import candidate_runs, check_splits, test_runs
 from positionbias.positions.debias import rotation_result
 from positionbias.results.payloads import Comparison, Finding
 from positionbias.results.result import Facts, Result
-from positionbias.studies.against import against_transfer
 from positionbias.studies.artefacts import as_ended
-from positionbias.studies.findings import baselines, idle_trainings, trainings
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.over_trainings import BASELINE_FACTS, over_trainings
-from positionbias.studies.position_bias import StudySettings, candidate_runs, check_splits, test_runs
 from positionbias.studies.sample import judgements
 from positionbias.studies.systems import (
     FIRST_STAGE,
@@ -38,7 +38,7 @@ from positionbias.studies.systems import (
 from positionbias.studies.workshop import Workshop
 from positionbias.text.statistics import collection_counts
 
-__all__ = ["transfer"]
+__all__ = ["run_transfer"]
 
 NOTES = (
     "The training on the target goes on from the source's checkpoint, with an optimiser of its own [decision].",
@@ -72,23 +72,20 @@ class _Artefacts:
         }
 
 
-def transfer(source: Collection, target: Collection, settings: StudySettings, before: StudySettings, shop: Workshop) -> Path:
+def run_transfer(source: Collection, target: Collection, settings: TransferSettings, workshop: Workshop) -> Path:
     """Run the study in the workshop's folder; give back the folder of its results.
 
-    ``settings`` are the target's; of ``before``, the source's, count the models, the candidates and the splits (no tests).
-
     Raises:
-        SettingError: the two name other models, or the collections are one.
+        SettingError: the collections are one.
         InputError: as ``check_splits``.
     """
-    if [model.kind for model in settings.models] != [model.kind for model in before.models]:
-        raise SettingError("--models: wanted the same models for source and target; found others; name them once")
+    before = settings.source
     if source.checksum == target.checksum:
         raise SettingError(f"transfer: wanted two collections; found {source.path} twice; give another SOURCE or TARGET")
     check_splits(target, settings)
     check_splits(source, before)
-    there, here = shop.within("source"), shop.within("target")
-    rotated = {draw: there.rotated(source.path, rotation) for draw, rotation in settings.rotations().items()}
+    there, here = workshop.within("source"), workshop.within("target")
+    rotated = {draw: there.rotated(source.path, rotation) for draw, rotation in settings.rotations.items()}
     given = candidate_runs(there, source.path, before, before.splits)
     runs = candidate_runs(here, target.path, settings, settings.splits)
     study = _Study(source, target, settings, before, there, here)
@@ -102,7 +99,7 @@ def transfer(source: Collection, target: Collection, settings: StudySettings, be
     candidates = tuple(asked.values())
     artefacts = _Artefacts(source.path, target.path, rotated, settings.tests, candidates, tested, first, subjects)
     record = {"target": settings.record(), "source": before.record()}
-    return shop.results(
+    return workshop.results(
         f"Transfer: {source.name} to {target.name}",
         "study transfer",
         {**record, "collections": [dict(source.manifest.settings), dict(target.manifest.settings)]},
@@ -117,8 +114,8 @@ def transfer(source: Collection, target: Collection, settings: StudySettings, be
 class _Study:
     source: Collection
     target: Collection
-    settings: StudySettings
-    before: StudySettings
+    settings: PositionBiasSettings
+    before: PositionBiasSettings
     there: Workshop
     here: Workshop
 
@@ -160,7 +157,7 @@ def _subject(system: str, facts: Facts, path: Path, *before: Path) -> Subject:
     return Subject(ended_name(system, facts.unfinished), facts, path)
 
 
-def _measure(artefacts: _Artefacts, settings: StudySettings) -> list[Result]:
+def _measure(artefacts: _Artefacts, settings: PositionBiasSettings) -> list[Result]:
     source, target = Collection(artefacts.source), Collection(artefacts.target)
     qrels = judgements(target, artefacts.tests, settings.test_queries, settings.seed)
     clusters = clusters_by_passage(qrels, level=settings.relevant_from)
