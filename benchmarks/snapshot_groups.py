@@ -323,7 +323,7 @@ def study_tripclick(record: Recorder) -> None:
 def study_pooling(record: Recorder) -> None:
     from positionbias.core.run import Run, write_run
     from positionbias.formats.trec import write_qrels
-    from positionbias.pooling.published import TOPICS
+    from positionbias.papers.pooling import TOPICS
     from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 
     simulation, topics = Simulation(queries=43, groups=2), dict(enumerate(sorted(TOPICS)))

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from positionbias.ops.pools import pool_coverage, pool_reliability, pool_verdict
     from positionbias.ops.positions import histogram
     from positionbias.ops.probe import ats, mats
+    from positionbias.ops.studies import study
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
@@ -88,6 +89,7 @@ _PUBLIC = {
     "sample_pairs": "ops.leakage_labels",
     "select": "ops.collections",
     "show": "ops.collections",
+    "study": "ops.studies",
     "suspect_contamination": "ops.contamination",
 }
 
@@ -136,6 +138,7 @@ __all__ = [
     "sample_pairs",
     "select",
     "show",
+    "study",
     "suspect_contamination",
 ]
 

@@ -55,6 +55,7 @@ PUBLIC = [
     "sample_pairs",
     "select",
     "show",
+    "study",
     "suspect_contamination",
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["duration_in_words"]
+__all__ = ["duration_in_words", "shown_time"]
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
@@ -47,3 +47,10 @@ def _rounded(seconds: float, unit: int) -> int:
 
 def _counted(number: int, unit: str) -> str:
     return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
+
+
+def shown_time(seconds: float) -> str:
+    """Return seconds, minutes or hours, whichever is short to read."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3600:.1f} h"

@@ -27,7 +27,6 @@ from positionbias.report.clicks_page import CLICK_SECTIONS
 from positionbias.report.contamination_page import CONTAMINATION_SECTIONS
 from positionbias.report.leakage_page import LEAKAGE_SECTIONS
 from positionbias.report.load import Study
-from positionbias.report.pool_page import POOL_SECTIONS
 from positionbias.report.published import Published
 from positionbias.report.table import Table
 from positionbias.results.audit import AUDIT_MEASURES
@@ -48,7 +47,7 @@ class Part:
 
     ``sections`` stand in their order. Results of ``measures`` stand in no table of statistics. ``is_of`` says whether results
     are of a study whose sections show every system; ``comparisons`` gives those that its sections show. ``published`` gives
-    what the paper prints about results that ``is_of`` accepts. ``after_study`` and ``after_report`` begin the names of the
+    what the paper prints beside results of its own study. ``after_study`` and ``after_report`` begin the names of the
     tables that the terminal shows.
     """
 
@@ -84,17 +83,13 @@ CONTAMINATION = Part(
     after_report=("contamination",),
 )
 CLICKS = Part(sections=CLICK_SECTIONS, measures=CLICK_MEASURES)
-POOLS = Part(sections=POOL_SECTIONS, after_study=("pool-order", "pool-labels"))
-POSITIONS = Part(  # its sections are the general ones
-    after_study=("retrieval", "transfer", "doses", "architecture"), after_report=("effectiveness", "transfer")
-)
 
 
 @cache
 def parts() -> Sequence[Part]:
     """Return every part, in the page's order."""
     papers = [module.PART for module in import_module("positionbias.papers").modules("page")]
-    return (AUDIT, LEAKAGE, CONTAMINATION, CLICKS, *papers, POOLS, POSITIONS)
+    return (AUDIT, LEAKAGE, CONTAMINATION, CLICKS, *papers)
 
 
 def own_sections() -> list[PageSection]:

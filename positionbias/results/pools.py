@@ -20,9 +20,9 @@ from positionbias.results.select import distinct, of_type
 
 __all__ = [
     "ALL", "CHANGE", "COVERAGE", "CURVES", "FOUND", "FOUND_ALONE", "LEFT_OUT", "LEFT_OUT_BY", "ONE_POOL", "ORDER",
-    "RECOGNISED", "RELABELLED", "TASK", "UNJUDGED", "ChangeFigures", "Contrast", "CoverageFigures", "CurveFigures",
+    "RELABELLED", "TASK", "UNJUDGED", "ChangeFigures", "Contrast", "CoverageFigures", "CurveFigures",
     "FalseAlarms", "KindAnswer", "KindFigures", "LeftOutByKind", "LeftOutFigures", "LeftOutRun", "Moved", "OnePoolFigures",
-    "OrderFigures", "PoolFigures", "PoolPoint", "PoolSize", "PublishedTask", "RelabelledFigures", "Spread", "SystemCounts",
+    "OrderFigures", "PoolFigures", "PoolPoint", "PoolSize", "RelabelledFigures", "Spread", "SystemCounts",
     "TaskFigures", "by_contrast", "by_measure", "by_task", "ends_of", "interval_of", "is_of_pools", "kind_effects_of",
     "measures_in", "pools_in", "systems_under", "task_of", "tests_in",
 ]  # fmt: skip
@@ -37,7 +37,6 @@ LEFT_OUT, LEFT_OUT_BY = "left out", "left out by "
 CURVES = {axis: f"{axis} of pools by " for axis in ("depth", "groups")}
 RELABELLED = "relabelled by "
 UNJUDGED = "unjudged@"
-RECOGNISED = "published task"
 
 
 class PoolFigures(Figures, frozen=True, kw_only=True):
@@ -336,14 +335,6 @@ class RelabelledFigures(UnderPools, frozen=True, kw_only=True, tag_field="what",
     repeats: int
     tau_b: Spread
     change: Spread
-
-
-class PublishedTask(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="published task"):
-    """The paper's task that a task equals, if any."""
-
-    MEASURES = (RECOGNISED,)
-
-    task: str
 
 
 OfPools = UnderPools | OnePoolFigures | KindFigures | CurveFigures

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from positionbias.core.convergence import Ending, Finish
+from positionbias.papers.position_bias.page import CELLS
 from positionbias.report import tables
 from positionbias.report.published import Published
 from positionbias.report.table import Table
@@ -15,7 +16,6 @@ from positionbias.results.curves import AtsFigures
 from positionbias.results.payloads import AtsCurve, TrainingCurve
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import labels
-from positionbias.studies.published import CELLS
 
 from . import invented
 

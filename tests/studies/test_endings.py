@@ -11,6 +11,7 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import Manifest
+from positionbias.papers.position_bias.transfer import _alike
 from positionbias.papers.tripclick import MEMBERS
 from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.report.html import write_report
@@ -21,7 +22,6 @@ from positionbias.studies.contamination_measured import measure_contamination
 from positionbias.studies.endings import ending_findings, not_finished
 from positionbias.studies.step import content_of
 from positionbias.studies.systems import subject_of
-from positionbias.studies.transfer import _alike
 from tests.sealing import reseal
 
 from ..papers.tripclick.made_up import made_up

@@ -13,17 +13,7 @@ PAPER = "positionbias.cli.studies.paper"  # makes the command of any of them
 
 # name -> (module, attribute, one line of help)
 STUDIES: dict[str, tuple[str, str, str]] = {
-    "position-bias": (
-        "positionbias.cli.studies.position_bias",
-        "position_bias",
-        "Do re-rankers lean on where answers sit, and does rotation cure it?",
-    ),
-    "dose": ("positionbias.cli.studies.dose", "dose", "Does the bias grow with how front-loaded the training answers are?"),
-    "architecture": (
-        "positionbias.cli.studies.architecture",
-        "architecture",
-        "Is rotating the data better than changing the model?",
-    ),
+    **{name: (PAPER, name, text) for name, text in PAPERS.items()},
     "leakage": (
         "positionbias.cli.studies.leakage",
         "leakage",
@@ -34,13 +24,6 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "contamination",
         "Does a teacher that saw the test make its students look better?",
     ),
-    **{name: (PAPER, name, text) for name, text in PAPERS.items()},
-    "pooling": (
-        "positionbias.cli.studies.pooling",
-        "pooling",
-        "Can test collections made by one kind of system judge another?",
-    ),
-    "transfer": ("positionbias.cli.studies.transfer", "transfer", "Does training on rotated passages first help elsewhere?"),
 }
 
 
