@@ -97,7 +97,7 @@ def settings_of_command(of: StudyCommand, given: dict[str, Any]) -> Any:
             made[field] = keys(given.pop(field), made["seed"], number, quick=quick)
     if "candidates" in shared:
         made["candidates"] = runs_by_split(given.pop("candidates"))
-    depth = given.get("train_depth" if of.teacher else "depth")  # where validation looks
+    depth: Any = given.get("train_depth" if of.teacher else "depth")  # where validation looks
     if of.teacher:
         made["teacher"] = teacher_of(given, depth=depth, quick_steps=of.quick_steps)
     if of.trains:

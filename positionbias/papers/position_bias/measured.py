@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from positionbias.core.collection import Collection
+from positionbias.core.json_text import JsonObject
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.papers.position_bias.findings import findings, idle_trainings
 from positionbias.papers.position_bias.settings import PositionBiasSettings
@@ -159,7 +160,7 @@ class Repeat:
             columns = [{q: v for q, v in column.items() if q in self.whole} for column in columns]
         items = (one[0], other[0])
         names = [f"{item.system} on {self.study.passages(item.facts).name}" for item in items]
-        notes = {
+        notes: JsonObject = {
             "axis": axis,
             "systems": [i.system for i in items],
             "test_sets": [i.facts.test for i in items],
