@@ -10,7 +10,7 @@ Others find a paper's modules by their fixed names, so that nothing below this p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
@@ -29,18 +29,22 @@ class StudyCommand:
     """What ``posbias study NAME`` is made of, for a study that trains models on one collection.
 
     ``settings`` is a dataclass whose declared fields are options; every study has options for its ``models``, ``seeds``,
-    ``candidates`` and ``seed``, fields that declare nothing. ``help`` is written as an operation's docstring. ``models`` are
-    trained where none are named, with ``own_encoders`` each as KIND or KIND=ENCODER; ``decided`` are settings of a training
-    that the study sets, each with how. With --quick options take ``quick_sizes`` by default, in words ``quick``.
+    ``candidates`` and ``seed``, fields that declare nothing. ``help`` is written as an operation's docstring. ``defaults`` are
+    the study's own of options that all studies have. With ``own_encoders`` a model may be KIND=ENCODER; ``decided`` are settings
+    of a training that the study sets, each with how. Where there is a ``teacher``, its kind by default, the field of that name
+    is the model that the others learn from. With --quick options take ``quick_sizes`` by default, in words ``quick``, and
+    trainings a number of steps with ``quick_steps``.
     """
 
     settings: type
     help: str
-    models: Sequence[str]
     quick: str
     quick_sizes: Mapping[str, Any]
+    quick_steps: bool = True
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     own_encoders: bool = False
     decided: Mapping[str, str] = field(default_factory=dict)
+    teacher: str = ""
 
 
 def module_of(paper: str, name: str = "") -> ModuleType:

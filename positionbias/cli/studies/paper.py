@@ -11,7 +11,7 @@ from positionbias.cli.generate import help_text
 from positionbias.cli.quick import quick_study_option
 from positionbias.cli.settings_options import settings_options
 from positionbias.cli.studies.common import Running, candidates_option, keys, run_options, runs_by_split, seeds_option
-from positionbias.cli.studies.models import model_options, models_of
+from positionbias.cli.studies.models import model_options, models_of, teacher_of, teacher_options
 from positionbias.core.operation import made_of, settings_parameters
 from positionbias.papers import PAPERS, StudyCommand, module_of
 from positionbias.training.config import TrainConfig
@@ -31,9 +31,13 @@ def study_command(name: str, of: StudyCommand) -> click.Command:
     def run(collection: str, running: Running, seed: int, seeds: tuple[int, ...], **given: Any) -> None:
         from positionbias.core.collection import find_collection
 
-        repeated, runs = keys(seeds, seed, quick=given["quick"]), runs_by_split(given.pop("candidates"))
-        models = models_of(given, depth=given["depth"], own_encoders=of.own_encoders, decided=of.decided)
-        settings = made_of(of.settings, given, models=models, seeds=repeated, candidates=runs, seed=seed)
+        fields = {"seed": seed, "seeds": keys(seeds, seed, quick=given["quick"])}
+        fields["candidates"] = runs_by_split(given.pop("candidates"))
+        depth = given["train_depth" if of.teacher else "depth"]  # where validation looks
+        if of.teacher:
+            fields["teacher"] = teacher_of(given, depth=depth, quick_steps=of.quick_steps)
+        how: dict[str, Any] = {"own_encoders": of.own_encoders, "decided": of.decided, "quick_steps": of.quick_steps}
+        settings = made_of(of.settings, given, models=models_of(given, depth=depth, **how), **fields)
         found = find_collection(collection)
         run_study = module_of(name, "study").run_study
         running.run(lambda shop: run_study(found, settings, shop), found.name)
@@ -42,6 +46,7 @@ def study_command(name: str, of: StudyCommand) -> click.Command:
         click.argument("collection"),
         settings_options(of.settings),
         out_option(what="The study, a folder."),
+        *([teacher_options(of.teacher)] if of.teacher else []),
         model_options,
         settings_options(TrainConfig, "epochs"),
         seeds_option,
@@ -50,4 +55,4 @@ def study_command(name: str, of: StudyCommand) -> click.Command:
         run_options,
     )
     text = help_text(of.help, settings_parameters(of.settings, ""))
-    return click.command(name, help=text, context_settings={"default_map": {"models": of.models}})(options(run))
+    return click.command(name, help=text, context_settings={"default_map": of.defaults})(options(run))

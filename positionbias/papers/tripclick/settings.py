@@ -309,7 +309,7 @@ def _twice(names: Iterable[str]) -> str | None:
 
 COMMAND = StudyCommand(
     settings=TripClickSettings,
-    models=("bert_cat", "bert_dot"),
+    defaults={"models": ("bert_cat", "bert_dot")},
     own_encoders=True,
     decided={
         "most_depth": "validation is at --depth alone",
