@@ -20,6 +20,7 @@ import kept_numbers
 import numpy as np
 from scipy.stats import t
 
+from positionbias.papers.leakage.page import sizes_figure
 from positionbias.papers.tripclick.page import tripclick_figures
 from positionbias.report.audit_page import audit_figures
 from positionbias.report.contamination_page import contamination_figures
@@ -34,7 +35,6 @@ from positionbias.report.drawing import (
     under_all,
 )
 from positionbias.report.figure import MUTED, save_figure, styled
-from positionbias.report.leakage_figure import sizes_figure
 from positionbias.report.plots import answer_positions
 from positionbias.report.pool_page import pool_figures
 from positionbias.results.payloads import PerQuery, PositionHistogram

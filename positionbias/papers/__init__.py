@@ -20,6 +20,7 @@ __all__ = ["PAPERS", "StudyCommand", "module_of", "modules"]
 
 # name -> what its study asks, one line of help; in the order of pages and of help
 PAPERS: Mapping[str, str] = {
+    "leakage": "Do queries that leak into training change what models are worth?",
     "tripclick": "How well do re-ranking and dense retrieval do on clicks, and do better negatives help?",
 }
 
@@ -32,8 +33,8 @@ class StudyCommand:
     ``candidates`` and ``seed``, fields that declare nothing. ``help`` is written as an operation's docstring. ``defaults`` are
     the study's own of options that all studies have. With ``own_encoders`` a model may be KIND=ENCODER; ``decided`` are settings
     of a training that the study sets, each with how. Where there is a ``teacher``, its kind by default, the field of that name
-    is the model that the others learn from. With --quick options take ``quick_sizes`` by default, in words ``quick``, and
-    trainings a number of steps with ``quick_steps``.
+    is the model that the others learn from. ``lasting`` says how many epochs a training has by default. With --quick options take
+    ``quick_sizes`` by default, in words ``quick``, and trainings a number of steps with ``quick_steps``.
     """
 
     settings: type
@@ -45,6 +46,7 @@ class StudyCommand:
     own_encoders: bool = False
     decided: Mapping[str, str] = field(default_factory=dict)
     teacher: str = ""
+    lasting: str = ""
 
 
 def module_of(paper: str, name: str = "") -> ModuleType:

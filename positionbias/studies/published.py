@@ -9,15 +9,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from positionbias.contamination import published as contamination
-from positionbias.leakage import published as leakage
 from positionbias.pooling import published as pooling
 from positionbias.report.load import Study
 from positionbias.report.parts import parts
 from positionbias.report.published import Published
 from positionbias.results.collections import PassageFigures
 from positionbias.results.contamination import distilled, targets_of
-from positionbias.results.leakage import by_condition
-from positionbias.results.payloads import PerQuery
 from positionbias.results.pools import PublishedTask
 from positionbias.results.published import DELTA, DEVIATION, PublishedCell
 from positionbias.results.result import Facts, Result
@@ -147,10 +144,8 @@ def published_for(study: Study) -> Published | None:
     A collection made from another (rotated, sampled, selected, planted) is not the position-bias paper's, and gets no figure of it.
     """
     for part in parts():
-        if part.published is not None and part.is_of(study.results):
-            return part.published(study.results)
-    if tested := by_condition(study.results):
-        return _of_leakage(tested[0])
+        if part.published is not None and (found := part.published(study.results)):
+            return found
     if distilled(study.results):
         return _of_contamination(study.results)
     if recognised := of_type(study.results, PublishedTask):
@@ -160,12 +155,6 @@ def published_for(study: Study) -> Published | None:
         if (command := figures.manifest.command) in COLLECTIONS:
             names[result.collection] = COLLECTIONS[command]
     return Published(PAPER, CELLS, names, PRETRAINED) if names else None
-
-
-def _of_leakage(tested: Result) -> Published | None:
-    """The leakage paper's cells, where the topics are those of one of its targets."""
-    target = leakage.target_of(tested.payload.query_ids) if isinstance(tested.payload, PerQuery) else None
-    return Published(leakage.PAPER, leakage.CELLS, {tested.collection: target}) if target else None
 
 
 def _of_contamination(results: Sequence[Result]) -> Published | None:

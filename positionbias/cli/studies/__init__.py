@@ -24,11 +24,6 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "architecture",
         "Is rotating the data better than changing the model?",
     ),
-    "leakage": (
-        "positionbias.cli.studies.leakage",
-        "leakage",
-        "Do queries that leak into training change what models are worth?",
-    ),
     "contamination": (
         "positionbias.cli.studies.contamination",
         "contamination",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -9,7 +10,7 @@ import click
 from positionbias.cli.common import all_of, out_option
 from positionbias.cli.generate import help_text
 from positionbias.cli.quick import quick_study_option
-from positionbias.cli.settings_options import settings_options
+from positionbias.cli.settings_options import option_of, settings_options
 from positionbias.cli.studies.common import Running, candidates_option, keys, run_options, runs_by_split, seeds_option
 from positionbias.cli.studies.models import model_options, models_of, teacher_of, teacher_options
 from positionbias.core.operation import made_of, settings_parameters
@@ -42,13 +43,14 @@ def study_command(name: str, of: StudyCommand) -> click.Command:
         run_study = module_of(name, "study").run_study
         running.run(lambda shop: run_study(found, settings, shop), found.name)
 
+    epochs = next(one for one in settings_parameters(TrainConfig, "") if one.name == "epochs")
     options = all_of(
         click.argument("collection"),
         settings_options(of.settings),
         out_option(what="The study, a folder."),
         *([teacher_options(of.teacher)] if of.teacher else []),
         model_options,
-        settings_options(TrainConfig, "epochs"),
+        option_of(replace(epochs, of=replace(epochs.of, absent=of.lasting or epochs.of.absent))),
         seeds_option,
         candidates_option,
         quick_study_option(of.quick, **of.quick_sizes),

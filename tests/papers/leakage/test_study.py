@@ -19,22 +19,23 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.cross_validation import query_folds
 from positionbias.evaluation.measures import per_query
-from positionbias.leakage.material import MaterialSettings
+from positionbias.leakage.material import LeakingPairs, MaterialSettings
 from positionbias.models.checkpoint import load_checkpoint
+from positionbias.papers.leakage import OFFSET, ORDER, RANK, TRAINSETS, LeakedSetSize, Memory, SizeEffect
+from positionbias.papers.leakage.memorisation import leaked_pairs
+from positionbias.papers.leakage.settings import LeakageSettings
+from positionbias.papers.leakage.study import run_study
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
-from positionbias.results.leakage import OFFSET, ORDER, RANK, TRAINSETS, LeakedSetSize, Memory, SizeEffect
 from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Facts, Result, load_results
 from positionbias.results.select import of_type
-from positionbias.studies.leakage import LeakageSettings, leakage
-from positionbias.studies.leakage_trials import leaked_pairs
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.workshop import Workshop
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
+from tests.tiny import TINY
 
-from ..tiny import TINY
 from .leaking import TOPICS, leaking_collection, leaking_pairs
 
 TRAINING = TrainConfig(batch_size=4, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=0, threads=1)
@@ -55,11 +56,10 @@ def settings(collection: Collection) -> LeakageSettings:
     return LeakageSettings(
         target="topics",
         sources=("train",),
-        pairs=(leaking_pairs(collection.path.parent / "pairs.jsonl", collection),),
+        leaking=LeakingPairs(pairs=(leaking_pairs(collection.path.parent / "pairs.jsonl", collection),), leaked_queries=4),
         models=(ModelSettings("tk", TINY, TRAINING),),
         sizes=SIZES,
         seeds=SEEDS,
-        leaked_queries=4,
         depth=6,
         folds=3,
     )
@@ -68,7 +68,7 @@ def settings(collection: Collection) -> LeakageSettings:
 def run(collection: Collection, out: Path, settings: LeakageSettings) -> list[str]:
     """Run the study; the steps that were made, in their order."""
     told: list[str] = []
-    assert leakage(collection, settings, Workshop(out, told.append)) == out / "results"
+    assert run_study(collection, settings, Workshop(out, told.append)) == out / "results"
     return [line.split(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -245,7 +245,7 @@ def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(
 ) -> None:
     assert run(collection, finished, settings) == []
     shop = Workshop(finished.with_name("dry"), dry_run=True)
-    leakage(collection, settings, shop)
+    run_study(collection, settings, shop)
     assert not finished.with_name("dry").exists()
     assert [step.name for step in shop.planned] == STEPS
     assert not any(step.done for step in shop.planned)
@@ -253,13 +253,13 @@ def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(
     notes = {step.name: step.note for step in shop.planned}
     assert notes["train-tk-no-20-seed-1"] == "at most 3 steps"  # ten queries, four a batch
     again = Workshop(finished, dry_run=True)
-    leakage(collection, settings, again)
+    run_study(collection, settings, again)
     assert all(step.done for step in again.planned)
 
 
 def test_another_size_leaves_what_it_does_not_touch(finished: Path, collection: Collection, settings: LeakageSettings) -> None:
     shop = Workshop(finished, dry_run=True)
-    leakage(collection, replace(settings, sizes=(*SIZES, 16)), shop)
+    run_study(collection, replace(settings, sizes=(*SIZES, 16)), shop)
     unmade = [step.name for step in shop.planned if not step.done]
     assert [name for name in unmade if "-16" not in name and not name.startswith(("rerank", "to-score"))] == ["measure"]
 
@@ -339,12 +339,12 @@ def test_what_does_not_fit_is_one_clear_line(collection: Collection, settings: L
         assert str(caught.value).startswith(line)
     shop = Workshop(tmp_path / "x")
     with pytest.raises(InputError, match=r"wanted the splits train, dl19; found no dl19 \(there are train, topics\)"):
-        leakage(collection, replace(settings, target="dl19"), shop)
+        run_study(collection, replace(settings, target="dl19"), shop)
     assert not (tmp_path / "x").exists()
     with pytest.raises(SettingError, match="--size: wanted room for 4 leaked queries; found 6 instances, which are 3 queries"):
-        leakage(collection, replace(settings, sizes=(6,)), shop)
+        run_study(collection, replace(settings, sizes=(6,)), shop)
     with pytest.raises(InputError, match="wanted 9 leaked queries of kind msm; found 8 that can be used"):
-        leakage(collection, replace(settings, leaked_queries=9, sizes=(20,)), shop)
+        run_study(collection, replace(settings, leaking=replace(settings.leaking, leaked_queries=9), sizes=(20,)), shop)
     assert not (tmp_path / "x" / "trainsets").exists()
 
 
@@ -354,7 +354,7 @@ def test_folds_that_cannot_be_are_said_before_anything_is_made(
     for changes, line in (
         ({"folds": 13}, "wanted at least one query a fold; found 12 for 13 folds; lower --folds"),
         (
-            {"material": MaterialSettings(target_relevant_from=2)},
+            {"leaking": replace(settings.leaking, counted=MaterialSettings(target_relevant_from=2))},
             "wanted a query with relevant passages in each fold; found none in fold 1",
         ),
     ):
@@ -368,10 +368,10 @@ def test_pairs_that_cannot_be_read_are_said_before_anything_is_made(
 ) -> None:
     place = tmp_path / "pairs.jsonl"
     with pytest.raises(InputError, match="pairs.jsonl: wanted a readable file; found No such file"):
-        run(collection, tmp_path / "study", replace(settings, pairs=(place,)))
+        run(collection, tmp_path / "study", replace(settings, leaking=LeakingPairs(pairs=(place,))))
     place.write_text('{"train_id": "a", "test_id": "b", "label": "perhaps"}', encoding="utf-8")
     with pytest.raises(InputError, match=r"pairs.jsonl:1: wanted a label: .* found 'perhaps'"):
-        run(collection, tmp_path / "study", replace(settings, pairs=(place,)))
+        run(collection, tmp_path / "study", replace(settings, leaking=LeakingPairs(pairs=(place,))))
     assert not (tmp_path / "study").exists()
 
 
@@ -379,4 +379,4 @@ def test_pairs_without_a_query_of_the_target(collection: Collection, settings: L
     pairs = tmp_path / "pairs.jsonl"
     pairs.write_text(json.dumps({"train_id": "a", "test_id": "b", "label": "identical"}), encoding="utf-8")
     with pytest.raises(InputError, match="wanted pairs with queries of the target; found 1 pairs of others, as 'b'"):
-        run(collection, tmp_path / "study", replace(settings, pairs=(pairs,)))
+        run(collection, tmp_path / "study", replace(settings, leaking=LeakingPairs(pairs=(pairs,))))

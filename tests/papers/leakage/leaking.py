@@ -10,8 +10,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.records import Qrel
 from positionbias.core.run import read_run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
-
-from ..tiny import planted
+from tests.tiny import planted
 
 TOPICS = 12
 LEAKED = 8  # topics that a training query leaks

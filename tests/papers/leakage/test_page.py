@@ -11,11 +11,7 @@ import pytest
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
-from positionbias.report.html import report_tables, write_report
-from positionbias.report.leakage_figure import sizes_caption, sizes_figure
-from positionbias.report.load import load_studies
-from positionbias.report.table import Table, as_csv, as_latex, as_text
-from positionbias.results.leakage import (
+from positionbias.papers.leakage import (
     BY_SIZE,
     LEAKAGE,
     NEGATIVE_RANK,
@@ -29,9 +25,13 @@ from positionbias.results.leakage import (
     SizeEffect,
     SizePoint,
 )
+from positionbias.papers.leakage.findings import leakage_findings
+from positionbias.papers.leakage.page import sizes_caption, sizes_figure
+from positionbias.report.html import report_tables, write_report
+from positionbias.report.load import load_studies
+from positionbias.report.table import Table, as_csv, as_latex, as_text
 from positionbias.results.payloads import Comparison, PerQuery
 from positionbias.results.result import Facts, Result, save_results
-from positionbias.studies.leakage_findings import leakage_findings
 from positionbias.studies.published import published_for
 
 ROBUST = [str(number) for number in (*range(301, 451), *range(601, 701))]

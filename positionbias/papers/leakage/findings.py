@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from positionbias.core.formatting import percent
+from positionbias.evaluation.letters import is_significant
 from positionbias.evaluation.significance import BONFERRONI
 from positionbias.leakage.published import TARGETS, target_of
-from positionbias.results.leakage import (
+from positionbias.papers.leakage import (
+    LOWER_IS_BETTER,
     NEGATIVE_RANK,
     OFFSET,
     RANK,
@@ -23,13 +25,10 @@ from positionbias.results.leakage import (
 from positionbias.results.payloads import Comparison, Finding
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
-from positionbias.studies.leakage_trials import LOWER_IS_BETTER
 from positionbias.studies.systems import FIRST_STAGE
-from positionbias.studies.wording import capital, difference_shown, p_shown, shown
+from positionbias.studies.wording import capital, difference_shown, estimate_shown, p_shown, shown
 
 __all__ = ["leakage_findings"]
-
-LEVEL = 0.05
 
 
 def leakage_findings(results: Sequence[Result], topics: Collection[str]) -> list[Finding]:
@@ -73,7 +72,7 @@ def _effects(results: Sequence[Result]) -> list[Finding]:
         return []
     headline = tests[0][0].measure
     found = [_effect(result, payload) for result, payload in tests if result.measure == headline]
-    significant = [(r, p) for r, p in tests if r.measure != headline and _significant(p)]
+    significant = [(r, p) for r, p in tests if r.measure != headline and is_significant(p.p_adjusted.get(BONFERRONI))]
     others = ", ".join(dict.fromkeys(r.measure for r, _ in tests if r.measure != headline))
     if significant:
         listed = "; ".join(f"{r.measure} of {r.system} ({_better(r, p)})" for r, p in significant)
@@ -92,11 +91,8 @@ def _effect(result: Result, payload: Comparison) -> Finding:
     p = payload.p_adjusted.get(BONFERRONI)
     if p is None:
         return Finding(f"{text}; no test: {payload.notes.get('tests', 'undefined')}.", None)
-    verdict = "significant" if p < LEVEL else "not significant"
-    return Finding(
-        f"{text}; {verdict} after Bonferroni's correction (p {p_shown(p)}).",
-        p < LEVEL if p < LEVEL else None,
-    )
+    verdict = "significant" if is_significant(p) else "not significant"
+    return Finding(f"{text}; {verdict} after Bonferroni's correction (p {p_shown(p)}).", is_significant(p) or None)
 
 
 def _weak(results: Sequence[Result]) -> list[Finding]:
@@ -127,16 +123,12 @@ def _by_size(results: Sequence[Result]) -> list[Finding]:
             found.append(
                 Finding(
                     f"On the {result.count:,} topics with leaked queries {condition} changes {effect.measure} of {result.system} by "
-                    f"{_shown(first)} with {first.instances:,} instances and by {_shown(last)} with {last.instances:,}; the "
-                    f"second less the first is {_shown(change)}: {verdict}.",
+                    f"{estimate_shown(first.estimate)} with {first.instances:,} instances and by {estimate_shown(last.estimate)} with {last.instances:,}; the "
+                    f"second less the first is {estimate_shown(change.estimate)}: {verdict}.",
                     holds,
                 )
             )
     return found
-
-
-def _shown(point: SizePoint) -> str:
-    return shown(point.mean, point.interval)
 
 
 def _change(first: SizePoint, last: SizePoint, change: SizePoint) -> tuple[str, bool | None]:
@@ -203,11 +195,6 @@ def _target(topics: Collection[str]) -> list[Finding]:
             None,
         )
     ]
-
-
-def _significant(payload: Comparison) -> bool:
-    p = payload.p_adjusted.get(BONFERRONI)
-    return p is not None and p < LEVEL
 
 
 def _better(result: Result, payload: Comparison) -> str:

@@ -7,22 +7,26 @@ retrieved is put where its score belongs, so that its rank is at most the candid
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.core.errors import InputError
+from positionbias.core.groups import Groups
 from positionbias.core.interval import Interval
 from positionbias.core.run import Ranking, Run
 from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
-from positionbias.results.leakage import Memory
+from positionbias.papers.leakage import Memory
 
 __all__ = [
     "LeakedPair",
     "Places",
+    "leaked_pairs",
     "leaked_places",
     "memorised",
     "rank_offset",
+    "retrieved_alone",
     "with_leaked",
 ]
 
@@ -40,6 +44,19 @@ class Places(NamedTuple):
 
     ranks: np.ndarray
     scores: np.ndarray
+
+
+def leaked_pairs(groups: Groups) -> list[LeakedPair]:
+    """The leaked instances of a training set, one for each test query that its query leaks; in order of test query and passages."""
+    content = groups.manifest.content
+    leaks: Mapping[str, Sequence[str]] = content["leaks"]
+    found = {
+        LeakedPair(test_id, group.passage_ids[0], negative)
+        for group in islice(groups, int(content["leaked"]))
+        for test_id in leaks[group.query_id]
+        for negative in group.passage_ids[1:]
+    }
+    return sorted(found)
 
 
 def with_leaked(candidates: Run, passages: Sequence[tuple[str, str]], *, name: str) -> Run:
@@ -172,3 +189,14 @@ def _memory(with_leakage: np.ndarray, without: np.ndarray, differences: np.ndarr
 
 def _deviation(values: np.ndarray) -> float:
     return float(values.std(ddof=1)) if values.size > 1 else 0.0
+
+
+def retrieved_alone(scored: Run, candidates: Run) -> Run:
+    """The candidates alone, in the order of ``scored``."""
+
+    def kept(ranking: Ranking) -> tuple[str, list[str], list[float]]:
+        known = set(candidates[ranking.query_id].passage_ids)
+        pairs = [(i, s) for i, s in zip(ranking.passage_ids, ranking.scores.tolist(), strict=True) if i in known]
+        return ranking.query_id, [i for i, _ in pairs], [s for _, s in pairs]
+
+    return Run(scored.name, map(kept, scored.rankings()))
