@@ -20,10 +20,10 @@ import kept_numbers
 import numpy as np
 from scipy.stats import t
 
+from positionbias.papers.contamination.page import contamination_figures
 from positionbias.papers.leakage.page import sizes_figure
 from positionbias.papers.tripclick.page import tripclick_figures
 from positionbias.report.audit_page import audit_figures
-from positionbias.report.contamination_page import contamination_figures
 from positionbias.report.drawing import (
     DASHES,
     MARKERS,

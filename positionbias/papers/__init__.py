@@ -21,6 +21,7 @@ __all__ = ["PAPERS", "StudyCommand", "module_of", "modules"]
 # name -> what its study asks, one line of help; in the order of pages and of help
 PAPERS: Mapping[str, str] = {
     "leakage": "Do queries that leak into training change what models are worth?",
+    "contamination": "Does a teacher that saw the test make its students look better?",
     "tripclick": "How well do re-ranking and dense retrieval do on clicks, and do better negatives help?",
 }
 

@@ -24,14 +24,12 @@ from typing import Literal
 from positionbias.report.audit_page import AUDIT_SECTIONS
 from positionbias.report.blocks import Block
 from positionbias.report.clicks_page import CLICK_SECTIONS
-from positionbias.report.contamination_page import CONTAMINATION_SECTIONS
 from positionbias.report.load import Study
 from positionbias.report.pool_page import POOL_SECTIONS
 from positionbias.report.published import Published
 from positionbias.report.table import Table
 from positionbias.results.audit import AUDIT_MEASURES
 from positionbias.results.clicks import CLICK_MEASURES
-from positionbias.results.contamination import CONTAMINATION_MEASURES, distilled, is_contamination_test
 from positionbias.results.result import Result
 
 __all__ = ["PageSection", "Part", "general_comparisons", "general_systems", "own_sections", "parts", "tables_after"]
@@ -67,14 +65,6 @@ AUDIT = Part(
     sections=[(anchor, title, introduction, _alone(build)) for anchor, title, introduction, build in AUDIT_SECTIONS],
     measures=AUDIT_MEASURES,
 )
-CONTAMINATION = Part(
-    sections=CONTAMINATION_SECTIONS,
-    measures=CONTAMINATION_MEASURES,
-    is_of=lambda results: bool(distilled(results)),
-    comparisons=lambda results: filter(is_contamination_test, results),
-    after_study=("contamination",),
-    after_report=("contamination",),
-)
 CLICKS = Part(sections=CLICK_SECTIONS, measures=CLICK_MEASURES)
 POOLS = Part(sections=POOL_SECTIONS, after_study=("pool-order", "pool-labels"))
 POSITIONS = Part(  # its sections are the general ones
@@ -86,7 +76,7 @@ POSITIONS = Part(  # its sections are the general ones
 def parts() -> Sequence[Part]:
     """Return every part, in the page's order."""
     papers = [module.PART for module in import_module("positionbias.papers").modules("page")]
-    return (AUDIT, CONTAMINATION, CLICKS, *papers, POOLS, POSITIONS)
+    return (AUDIT, CLICKS, *papers, POOLS, POSITIONS)
 
 
 def own_sections() -> list[PageSection]:

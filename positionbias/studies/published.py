@@ -6,18 +6,16 @@ The paper calls rotated passages "debiased", and prints Δ = (debiased − origi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from positionbias.contamination import published as contamination
 from positionbias.pooling import published as pooling
 from positionbias.report.load import Study
 from positionbias.report.parts import parts
 from positionbias.report.published import Published
 from positionbias.results.collections import PassageFigures
-from positionbias.results.contamination import distilled, targets_of
 from positionbias.results.pools import PublishedTask
 from positionbias.results.published import DELTA, DEVIATION, PublishedCell
-from positionbias.results.result import Facts, Result
+from positionbias.results.result import Facts
 from positionbias.results.select import of_type
 
 __all__ = ["CELLS", "PAPER", "published_for"]
@@ -146,8 +144,6 @@ def published_for(study: Study) -> Published | None:
     for part in parts():
         if part.published is not None and (found := part.published(study.results)):
             return found
-    if distilled(study.results):
-        return _of_contamination(study.results)
     if recognised := of_type(study.results, PublishedTask):
         return Published(pooling.PAPER, pooling.CELLS, {result.collection: own.task for result, own in recognised})
     names = {}
@@ -155,9 +151,3 @@ def published_for(study: Study) -> Published | None:
         if (command := figures.manifest.command) in COLLECTIONS:
             names[result.collection] = COLLECTIONS[command]
     return Published(PAPER, CELLS, names, PRETRAINED) if names else None
-
-
-def _of_contamination(results: Sequence[Result]) -> Published | None:
-    """The contamination paper's cells, for those targets that are its own by name."""
-    names = {target: name for target in targets_of(results) if (name := contamination.target_of(target))}
-    return Published(contamination.PAPER, contamination.CELLS, names, contamination.PRETRAINED) if names else None

@@ -11,8 +11,7 @@ import pytest
 
 from positionbias.cli.studies import common
 from positionbias.cli.studies.common import Asked
-from positionbias.cli.studies.contamination import contamination
-from positionbias.cli.studies.paper import leakage, tripclick
+from positionbias.cli.studies.paper import contamination, leakage, tripclick
 from positionbias.cli.studies.position_bias import position_bias
 from positionbias.cli.studies.transfer import transfer
 from positionbias.cli.train import train

@@ -32,7 +32,7 @@ def test_every_paper_has_its_modules() -> None:
 def test_sections_stand_in_the_pages_order_and_once() -> None:
     anchors = [anchor for anchor, *_ in own_sections()]
     assert len(set(anchors)) == len(anchors)
-    order = ["contamination", "clicks-triples", "leakage", "tripclick", "tripclick-negatives"]
+    order = ["clicks-triples", "leakage", "contamination", "tripclick", "tripclick-negatives"]
     assert [anchor for anchor in anchors if anchor in order] == order
     assert anchors.index("tripclick-negatives") < min(n for n, anchor in enumerate(anchors) if "pool" in anchor)
 

@@ -24,11 +24,6 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "architecture",
         "Is rotating the data better than changing the model?",
     ),
-    "contamination": (
-        "positionbias.cli.studies.contamination",
-        "contamination",
-        "Does a teacher that saw the test make its students look better?",
-    ),
     **{name: (PAPER, name, text) for name, text in PAPERS.items()},
     "pooling": (
         "positionbias.cli.studies.pooling",

@@ -18,15 +18,14 @@ from positionbias.core.run import read_run
 from positionbias.core.teacher_scores import open_teacher_scores
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.tk import TK
+from positionbias.papers.contamination.settings import CLEAN, ContaminationSettings, Distillation, Source
+from positionbias.papers.contamination.study import run_study
 from positionbias.results.result import load_results
-from positionbias.studies.contamination import contamination
-from positionbias.studies.contamination_settings import CLEAN, ContaminationSettings, Distillation, Source
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.workshop import Workshop
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
-
-from ..tiny import PLANTED, TINY, planted
+from tests.tiny import PLANTED, TINY, planted
 
 TRAINING = TrainConfig(batch_size=8, threads=1, epochs=2, schedule="linear", warmup_share=0.1, save_every=2)
 SMALL = ModelSettings("tk", TINY, TRAINING)
@@ -38,7 +37,7 @@ def settings(**changes: Any) -> ContaminationSettings:
     given: dict[str, Any] = {
         "targets": ("test", "validation"),
         "teacher": SMALL,
-        "students": (SMALL,),
+        "models": (SMALL,),
         "losses": (Distillation("kl"), Distillation("ranknet", 3, 0.5)),
         "shares": (0.0, 0.5, 1.0),
         "target_relevant_from": 1,
@@ -68,7 +67,7 @@ ALL = ["bm25-train", "bm25-test", "bm25-validation", *SETS, *steps(), "measure"]
 def run(collection: Collection, folder: Path, of: ContaminationSettings) -> list[str]:
     """Run the study; give back the steps that were made."""
     told: list[str] = []
-    contamination(collection, of, Workshop(folder, told.append))
+    run_study(collection, of, Workshop(folder, told.append))
     return [line.partition(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -149,7 +148,7 @@ def test_every_candidate_is_re_ranked(finished: Path) -> None:
 def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(finished: Path, collection: Collection) -> None:
     assert run(collection, finished, settings()) == []
     shop = Workshop(finished.with_name("dry"), dry_run=True)
-    contamination(collection, settings(), shop)
+    run_study(collection, settings(), shop)
     assert not finished.with_name("dry").exists()
     assert [step.name for step in shop.planned] == ALL
     assert not any(step.done for step in shop.planned)
@@ -160,13 +159,13 @@ def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(finished: Path,
     assert notes["train-student-tk-kl-test-seed-1"] == "at most 8 steps"
     assert notes["train-student-tk-ranknet-test-seed-1"] == "at most 4 steps"
     again = Workshop(finished, dry_run=True)
-    contamination(collection, settings(), again)
+    run_study(collection, settings(), again)
     assert all(step.done for step in again.planned)
 
 
 def test_a_seed_more_comes_after_all_of_the_first(finished: Path, collection: Collection) -> None:
     shop = Workshop(finished, dry_run=True)
-    contamination(collection, settings(seeds=(1, 2), shares=()), shop)
+    run_study(collection, settings(seeds=(1, 2), shares=()), shop)
     unmade = [step.name for step in shop.planned if not step.done]
     assert unmade == [*steps(NAMES[:3], seed=2), "measure"]
 
@@ -209,8 +208,8 @@ def test_with_a_share_of_nothing_groups_weights_and_runs_are_the_clean_ones(
     plan = of.teacher.plan_on(nothing.path, seed=1, words_of=("train", "test", "validation"))
     teacher = shop.trained("teacher", collection.path, plan)
     scores = shop.taught(teacher, collection.path, "train", candidates, 8)
-    way = of.losses[1].training(of.students[0].training, 27)
-    plan = of.students[0].plan_taught(scores, way, seed=1, split="train", depth=8)
+    way = of.losses[1].training(of.models[0].training, 27)
+    plan = of.models[0].plan_taught(scores, way, seed=1, split="train", depth=8)
     student = shop.trained("student", collection.path, plan)
     theirs = {"teacher": "teacher-tk-clean-seed-1", "student": "student-tk-ranknet-clean-seed-1"}
     for name, model in (("teacher", teacher), ("student", student)):
@@ -256,7 +255,7 @@ def test_stopped_early_by_held_out_queries(collection: Collection, tmp_path: Pat
         targets=("test",),
         validation="validation",
         teacher=student,
-        students=(student,),
+        models=(student,),
         losses=(Distillation("kl"),),
         shares=(),
     )
@@ -289,7 +288,7 @@ def test_the_sources_and_what_is_taught() -> None:
     assert [way.loss for _, way in of.taught(Source("validation", 0.5))] == ["ranknet"]
     assert [source.name for source in of.sources()] == ["clean", "test", "validation", "validation-0.25", "validation-0.5"]
     encoder = ModelSettings("bert_dot", encoder="minilm")
-    rates = [model.training.learning_rate for model in settings(students=(SMALL, encoder)).students]
+    rates = [model.training.learning_rate for model in settings(models=(SMALL, encoder)).models]
     assert rates == [None, 1e-5]  # the paper's; of a TK its own
 
 
@@ -302,7 +301,7 @@ def test_the_sources_and_what_is_taught() -> None:
     ],
 )
 def test_ways_of_distillation_are_read(text: str, way: Distillation) -> None:
-    assert Distillation.read(text) == way
+    assert Distillation.parse(text) == way
 
 
 @pytest.mark.parametrize(
@@ -318,7 +317,7 @@ def test_ways_of_distillation_are_read(text: str, way: Distillation) -> None:
 )
 def test_ways_that_are_none(text: str, line: str) -> None:
     with pytest.raises(SettingError) as caught:
-        Distillation.read(text)
+        Distillation.parse(text)
     assert str(caught.value).startswith(line)
 
 
@@ -327,7 +326,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"targets": ("test", "test")}, "--targets: wanted at least one, each once; found test, test"),
     ({"source": "test"}, "--source, --targets: wanted different splits; found 'test' as both"),
     ({"validation": "test"}, "--validation: wanted a split beside the source and the targets; found 'test'"),
-    ({"students": ()}, "--models: wanted at least one, each once; found none"),
+    ({"models": ()}, "--models: wanted at least one, each once; found none"),
     ({"losses": (Distillation("kl"), Distillation("kl", 3))}, "--losses: wanted at least one, each once; found kl, kl"),
     ({"seeds": (1, 1)}, "--seeds: wanted at least one, each once; found 1, 1"),
     ({"shares": (0.5, 1.5)}, "--shares: wanted shares of a target's queries from 0 to 1, each once; found 0.5, 1.5"),
@@ -348,7 +347,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"target_relevant_from": 0}, "--target-relevant-from: wanted at least 1; found 0"),
     ({"candidates": {"dev": Path()}}, "--candidates: wanted splits of the study (train, test, validation); found 'dev'"),
     (
-        {"students": (replace(SMALL, training=replace(TRAINING, loss="hinge")),)},
+        {"models": (replace(SMALL, training=replace(TRAINING, loss="hinge")),)},
         "--set loss: wanted none of a student; found hinge of tk; give --losses",
     ),
 ]

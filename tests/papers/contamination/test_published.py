@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from positionbias.contamination.published import CELLS, target_of
+from positionbias.papers.contamination import target_of
+from positionbias.papers.contamination.page import CELLS
 from positionbias.results.result import Facts
 
 

@@ -9,7 +9,6 @@ what differs is the teacher's scores, and, where negatives stand in its own orde
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -19,13 +18,13 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.run import read_run
 from positionbias.evaluation.evaluate import check_run
-from positionbias.results.result import Result
-from positionbias.studies.contamination_settings import CLEAN, ContaminationSettings, Distillation, Source
-from positionbias.studies.contamination_trials import ContaminationStudy, Trial
+from positionbias.papers.contamination.measured import ContaminationStudy, measure_contamination
+from positionbias.papers.contamination.settings import CLEAN, ContaminationSettings, Distillation, Source
+from positionbias.studies.measuring import Trial
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.workshop import Workshop, drawing
 
-__all__ = ["NOTES", "contamination"]
+__all__ = ["NOTES", "run_study"]
 
 NOTES = (
     "The training sets are drawn once, by the study's seed; a training's seed draws its first weights and orders its groups.",
@@ -36,15 +35,15 @@ NOTES = (
 )
 
 
-def contamination(collection: Collection, settings: ContaminationSettings, shop: Workshop) -> Path:
-    """Run the study on ``collection`` in the workshop's folder; give back the folder of its results.
+def run_study(collection: Collection, settings: ContaminationSettings, workshop: Workshop) -> Path:
+    """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
         InputError: a split that is not there, a target without a positive, given candidates of another collection, a set that cannot be
             built.
         SettingError: a share that takes no query.
     """
-    return _Study(collection, settings, shop).run()
+    return _Study(collection, settings, workshop).run()
 
 
 class _Taught(NamedTuple):
@@ -55,9 +54,9 @@ class _Taught(NamedTuple):
 
 
 class _Study:
-    def __init__(self, collection: Collection, settings: ContaminationSettings, shop: Workshop) -> None:
-        self.collection, self.settings, self.shop = collection, settings, shop
-        self.checksum = shop.checksum(collection.path)
+    def __init__(self, collection: Collection, settings: ContaminationSettings, workshop: Workshop) -> None:
+        self.collection, self.settings, self.workshop = collection, settings, workshop
+        self.checksum = workshop.checksum(collection.path)
         self._check()
         self.runs = {split: self._candidates(split) for split in settings.splits}
 
@@ -106,7 +105,7 @@ class _Study:
     def _some(self, queries: int | None) -> Path:
         """The candidates of so many training queries; fewer are the first of more."""
         settings, run = self.settings, self.runs[self.settings.source]
-        return run if queries is None else self.shop.some_queries(settings.source, run, queries, seed=settings.seed)
+        return run if queries is None else self.workshop.some_queries(settings.source, run, queries, seed=settings.seed)
 
     def run(self) -> Path:
         """All steps, in their order."""
@@ -129,12 +128,12 @@ class _Study:
             relevant_from=settings.target_relevant_from,
             seed=settings.seed,
         )
-        return self.shop.results(
+        return self.workshop.results(
             f"Contamination: {', '.join(settings.targets)} of {self.collection.name}",
             "study contamination",
             {**settings.record(), "collection": dict(self.collection.manifest.settings)},
             study.inputs(),
-            lambda: _measured(study),
+            lambda: measure_contamination(study),
             notes=NOTES,
             seed=settings.seed,
         )
@@ -142,7 +141,7 @@ class _Study:
     def _candidates(self, split: str) -> Path:
         given = self.settings.candidates.get(split)
         depth = self.settings.depth if split in self.settings.targets else self.settings.train_depth
-        return given if given is not None else self.shop.candidates(self.collection.path, split, depth, self.settings.bm25)
+        return given if given is not None else self.workshop.candidates(self.collection.path, split, depth, self.settings.bm25)
 
     def _trainset(self, source: Source) -> Path:
         settings = self.settings
@@ -156,15 +155,15 @@ class _Study:
             depth=settings.train_depth,
             seed=settings.seed,
         )
-        place, candidates = self.shop.folder / "trainsets" / source.name, self._some(settings.teacher_queries)
+        place, candidates = self.workshop.folder / "trainsets" / source.name, self._some(settings.teacher_queries)
 
         def make() -> None:
             write_contaminated_set(place, self.collection, candidates, wanted, overwrite=True)
 
-        inputs = {"collection": self.checksum, "candidates": self.shop.checksum(candidates)}
+        inputs = {"collection": self.checksum, "candidates": self.workshop.checksum(candidates)}
         work = drawing(self._groups_of(source))
-        name = f"{self.shop.prefix}trainset-{source.name}"
-        return self.shop.steps.make(name, place, {**wanted.record(), "seed": wanted.seed}, inputs, make, work=work)
+        name = f"{self.workshop.prefix}trainset-{source.name}"
+        return self.workshop.steps.make(name, place, {**wanted.record(), "seed": wanted.seed}, inputs, make, work=work)
 
     def _groups_of(self, source: Source) -> int:
         """About how many groups a teacher is trained on."""
@@ -173,7 +172,7 @@ class _Study:
 
     def _teacher_and_students(self, source: Source, trainset: Path, seed: int) -> list[Trial]:
         teacher = self._teacher(source, trainset, seed)
-        return [teacher.trial, *(self._student(teacher, student, way) for student, way in self.settings.taught(source))]
+        return [teacher.trial, *(self._student(teacher, source, model, way) for model, way in self.settings.taught(source))]
 
     def _teacher(self, source: Source, trainset: Path, seed: int) -> _Taught:
         settings, model = self.settings, self.settings.teacher
@@ -188,8 +187,8 @@ class _Study:
             ),  # else a contaminated teacher would begin with other weights
         )
         name = f"teacher-{model.kind}-{source.name}-seed-{seed}"
-        place = self.shop.trained(name, self.collection.path, plan, groups=self._groups_of(source))
-        scores = self.shop.taught(
+        place = self.workshop.trained(name, self.collection.path, plan, groups=self._groups_of(source))
+        scores = self.workshop.taught(
             place,
             self.collection.path,
             settings.source,
@@ -197,10 +196,10 @@ class _Study:
             settings.train_depth if settings.negatives == "teacher" else None,
             relevant_from=settings.relevant_from,
         )
-        runs = self._reranked(place)
-        return _Taught(Trial("teacher", model.kind, str(plan.training.loss), *source, seed, runs, place), scores)
+        facts = source.facts("teacher", model.kind, str(plan.training.loss))
+        return _Taught(Trial(model.kind, facts, seed, self._reranked(place), place), scores)
 
-    def _student(self, teacher: _Taught, model: ModelSettings, way: Distillation) -> Trial:
+    def _student(self, teacher: _Taught, source: Source, model: ModelSettings, way: Distillation) -> Trial:
         settings, seed = self.settings, teacher.trial.seed
         plan = model.plan_taught(
             teacher.scores,
@@ -212,10 +211,10 @@ class _Study:
             validation=self._validation,
             relevant_from=settings.relevant_from,
         )
-        source = Source(teacher.trial.source, teacher.trial.share)
         name = f"student-{model.kind}-{way.loss}-{source.name}-seed-{seed}"
-        place = self.shop.trained(name, self.collection.path, plan, groups=self.student_groups)
-        return Trial("student", model.kind, way.loss, *source, seed, self._reranked(place), place)
+        place = self.workshop.trained(name, self.collection.path, plan, groups=self.student_groups)
+        facts = source.facts("student", model.kind, way.loss)
+        return Trial(model.kind, facts, seed, self._reranked(place), place)
 
     @property
     def _validation(self) -> tuple[Path, str] | None:
@@ -225,12 +224,6 @@ class _Study:
     def _reranked(self, model: Path) -> dict[str, Path]:
         """By target its candidates in a model's order, all of them."""
         return {
-            target: self.shop.reranked(model, self.collection.path, target, self.runs[target], depth=self.settings.depth)
+            target: self.workshop.reranked(model, self.collection.path, target, self.runs[target], depth=self.settings.depth)
             for target in self.settings.targets
         }
-
-
-def _measured(study: ContaminationStudy) -> Sequence[Result]:
-    from positionbias.studies.contamination_measured import measure_contamination
-
-    return measure_contamination(study)

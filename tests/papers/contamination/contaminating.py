@@ -12,7 +12,9 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
-from positionbias.studies.contamination_trials import ContaminationStudy, Trial
+from positionbias.papers.contamination.measured import ContaminationStudy
+from positionbias.results.result import Facts
+from positionbias.studies.measuring import Trial
 
 DEPTH = 10
 TEACHER = ("teacher", "bert_cat", "lce")
@@ -49,7 +51,9 @@ def contaminated_study(
         runs = {target: folder / f"{name}-on-{target}.run" for target in targets}
         for target, place in runs.items():
             write_run(place, run_of(target, [rank(system, source, share, seed, target, q) for q in range(queries)]))
-        trials.append(Trial(*system, source, share, seed, runs, _checkpoint(folder / name, 100 * seed)))
+        role, model, loss = system
+        facts = Facts(model=model, role=role, loss=loss, source=source, share=share if source else None)
+        trials.append(Trial(model, facts, seed, runs, _checkpoint(folder / name, 100 * seed)))
     candidates = {target: first[target] for target in targets}
     return ContaminationStudy(collection.path, tuple(targets), candidates, trainsets, trials)
 

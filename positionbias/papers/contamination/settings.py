@@ -1,20 +1,23 @@
-"""What a contamination study is run with: splits, teacher, students, ways of distillation, doses."""
+"""What the contamination study is run with: splits, teacher, students, ways of distillation, doses; and its command."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_once, check_settings, required_setting, setting
 from positionbias.firststage.settings import PRESETS, Bm25Settings
-from positionbias.models.kinds import begins_with, scores_log_probabilities
+from positionbias.models.kinds import KINDS, begins_with, scores_log_probabilities
+from positionbias.papers import StudyCommand
+from positionbias.results.result import Facts
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.training.config import LOSSES, TrainConfig
 
-__all__ = ["CLEAN", "DISTILLATIONS", "ContaminationSettings", "Distillation", "Source"]
+__all__ = ["CLEAN", "COMMAND", "DISTILLATIONS", "ContaminationSettings", "Distillation", "Source"]
 
 RATE = 1e-5  # of models over an encoder (contaminated-distillation paper, §4)
 FORM = "LOSS[:GROUP[:PART]]"
@@ -30,6 +33,11 @@ class Source(NamedTuple):
     def name(self) -> str:
         """As the names of files have it."""
         return "clean" if not self.target else self.target + (f"-{self.share:g}" if self.share < 1 else "")
+
+    def facts(self, role: str, model: str, loss: str) -> Facts:
+        """Return what a teacher that was trained on it is, or a student of such a teacher."""
+        share = self.share if self.target else None
+        return Facts(model=model, role=role, loss=loss, source=self.target, share=share)
 
 
 CLEAN = Source("", 0.0)
@@ -55,9 +63,13 @@ class Distillation:
         if not 0 < self.part <= 1:
             raise SettingError(f"--losses: wanted a part of the steps above 0, at most 1; found {self.part:g}; give another")
 
+    def __str__(self) -> str:
+        parts = [self.loss, f"{self.group_size or ''}", f"{self.part:g}" if self.part < 1 else ""]
+        return ":".join(parts).rstrip(":")
+
     @staticmethod
-    def read(text: str) -> Distillation:
-        """As the command line has it: ``kl``, ``ranknet:8``, ``ranknet:8:0.5``.
+    def parse(text: str) -> Distillation:
+        """Read ``kl``, ``ranknet:8``, ``ranknet:8:0.5``.
 
         Raises:
             SettingError: another form.
@@ -82,58 +94,85 @@ _DOSED_LOSS = "kl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContaminationSettings:
-    """What the study is run with.
+    """What the study is run with; all splits are of one collection (merged, where they are several corpora).
 
-    ``source`` is the split that is trained on, ``targets`` those that are tested on, of one collection (merged, where they are several
-    corpora); ``contaminating`` are the targets that a teacher is contaminated with (None: each). A target's passages are relevant, and
-    positives of a contaminated teacher, from grade ``target_relevant_from`` on; those of the source, and of ``validation``, from ``relevant_from``.
-
-    ``shares`` add teachers contaminated with less of ``dose_target``, and of their students ``dose_student`` by ``dose_loss``; without them there
-    is no curve. ``negatives`` of a student stand in the first ``train_depth`` of its "teacher"'s own order, as in the paper, or among all
-    "candidates" of the source, the same for all teachers. Teachers are trained on the judgements of ``teacher_queries`` of the training queries, students on the
-    scores of ``student_queries`` of them, drawn by ``seed`` (None: all, as in the paper): these are most of a study's work. ``depth`` is that of the targets' candidates, ``candidates`` are runs to take instead
-    of BM25's, by split. With ``validation``, a split of held-out queries, trainings are stopped early. ``seeds`` are those of the
-    trainings, ``seed`` that of the training sets and the bootstrap.
+    ``models`` are the students. A target's passages are relevant, and positives of a contaminated teacher, from grade
+    ``target_relevant_from`` on; those of the source, and of ``validation``, from ``relevant_from``. Smaller ``shares`` are of
+    ``dose_target``, and of their students ``dose_student`` by ``dose_loss``. Teachers and students are most of a study's work, which
+    ``teacher_queries`` and ``student_queries`` bound (None: all, as in the paper). ``candidates`` are runs to take instead of
+    BM25's, by split. ``seeds`` are those of the trainings, ``seed`` that of the training sets and the bootstrap.
     """
 
-    targets: tuple[str, ...]
-    teacher: ModelSettings
-    students: tuple[ModelSettings, ...]
-    source: str = "train"
-    contaminating: tuple[str, ...] | None = None
-    losses: tuple[Distillation, ...] = DISTILLATIONS
+    targets: tuple[str, ...] = required_setting("Test queries, judged; may be given again.", metavar="SPLIT")
+    teacher: ModelSettings = required_setting("The model that students learn from.", hidden=True)
+    models: tuple[ModelSettings, ...]
+    source: str = setting("train", "Training queries.", metavar="SPLIT")
+    contaminating: tuple[str, ...] | None = setting(
+        None,
+        "A target that a teacher is contaminated with; may be given again.",
+        flags=("--contaminate",),
+        metavar="SPLIT",
+        absent="each target, a teacher for each",
+    )
+    losses: tuple[Distillation, ...] = setting(
+        DISTILLATIONS,
+        "How students learn; with passages a group instead of --group-size, and the part of the steps; may be given again.",
+        metavar=FORM,
+    )
     seeds: tuple[int, ...] = (1,)
-    shares: tuple[float, ...] = ()
-    dose_target: str | None = None
-    dose_student: str | None = None
-    dose_loss: str | None = None
-    negatives: Literal["teacher", "candidates"] = "teacher"
-    relevant_from: int = 1
-    target_relevant_from: int = 2
-    teacher_queries: int | None = None
-    student_queries: int | None = None
-    train_depth: int = 100
-    depth: int = 100
+    shares: tuple[float, ...] = setting(
+        (0.25, 0.5), "Teachers contaminated with a share of one target's queries, for the curve; may be given again."
+    )
+    doses: bool = setting(True, "No --shares, no curve.", flags=("--no-doses",))
+    dose_target: str | None = setting(None, "The target of the curve.", metavar="SPLIT", absent="the first to contaminate with")
+    dose_student: str | None = setting(None, "The student of the curve.", choices=tuple(KINDS), absent="the first")
+    dose_loss: str | None = setting(None, "Its loss.", absent="kl, or the first")
+    negatives: Literal["teacher", "candidates"] = setting(
+        "teacher",
+        "Where a student's negatives stand: first in its teacher's order, as in the paper, or among the candidates, the same for all teachers.",
+        choices=("teacher", "candidates"),
+        wanted="teacher or candidates",
+        do="give one of the two",
+    )
+    relevant_from: int = setting(1, "Grade from which a passage is relevant to a training or validation query.", least=1)
+    target_relevant_from: int = setting(
+        2,
+        "Grade from which a passage is relevant to a test query, in measures and in contaminated training sets.",
+        least=1,
+    )
+    teacher_queries: int | None = setting(
+        None,
+        "Training queries whose judgements teachers are trained on, drawn by --seed.",
+        least=1,
+        absent="all",
+    )
+    student_queries: int | None = setting(
+        None,
+        "Training queries that teachers score and students learn from, drawn by --seed.",
+        least=1,
+        absent="all",
+    )
+    train_depth: int = setting(
+        100, "Candidates a training query: those that a teacher scores, and negatives are drawn from.", least=1
+    )
+    depth: int = setting(100, "Candidates a test query; all are re-ranked.", least=1)
     candidates: Mapping[str, Path] = field(default_factory=dict)
-    validation: str | None = None
+    validation: str | None = setting(
+        None, "Held-out training queries, to stop trainings early.", metavar="SPLIT", absent="none, all epochs"
+    )
     bm25: Bm25Settings = PRESETS["robertson"]
     seed: int = 1
 
     def __post_init__(self) -> None:
+        if not self.doses:
+            object.__setattr__(self, "shares", ())
         self._check_lists()
         self._check_splits()
-        if self.negatives not in ("teacher", "candidates"):
-            raise SettingError(f"--negatives: wanted teacher or candidates; found {self.negatives!r}; give one of the two")
-        for name in ("relevant_from", "target_relevant_from", "train_depth", "depth"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
-        for name in ("teacher_queries", "student_queries"):
-            if (number := getattr(self, name)) is not None and number < 1:
-                raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {number}; raise it")
+        check_settings(self)
         if self.contaminating is None:
             object.__setattr__(self, "contaminating", self.targets)
         self._settle_dose()
-        students = tuple(self._trained(student) for student in self.students)
+        students = tuple(self._trained(student) for student in self.models)
         for student in students:
             if student.training.loss is not None:
                 found = f"{student.training.loss} of {student.kind}"
@@ -142,18 +181,14 @@ class ContaminationSettings:
         own = self.teacher.training.loss or (None if logs else "lce")  # what scores by log-probability has a loss of its own
         teacher = self._trained(replace(self.teacher, training=replace(self.teacher.training, loss=own)))
         object.__setattr__(self, "teacher", teacher)
-        object.__setattr__(self, "students", students)
+        object.__setattr__(self, "models", students)
         for student in students:  # what does not go together shows before the study begins
             for way in self.losses:
                 student.plan_taught(Path(), way.training(student.training, 1), seed=1)
 
     def _check_lists(self) -> None:
-        listed: dict[str, Sequence[Any]] = {"--targets": self.targets, "--seeds": self.seeds}
-        listed |= {"--models": [model.kind for model in self.students], "--losses": [way.loss for way in self.losses]}
-        for flag, values in listed.items():
-            if not values or len(set(values)) < len(values):
-                found = ", ".join(map(str, values)) or "none"
-                raise SettingError(f"{flag}: wanted at least one, each once; found {found}; give each once")
+        check_once({"--targets": self.targets, "--seeds": self.seeds})
+        check_once({"--models": [m.kind for m in self.models], "--losses": [way.loss for way in self.losses]})
         if len(set(self.shares)) < len(self.shares) or not all(0 <= share <= 1 for share in self.shares):
             found = ", ".join(f"{share:g}" for share in self.shares)
             raise SettingError(
@@ -187,7 +222,7 @@ class ContaminationSettings:
     def _settle_dose(self) -> None:
         """Choose what the doses are of, where nothing says, and see that it is in the study."""
         assert self.contaminating is not None
-        kinds, losses = [model.kind for model in self.students], [way.loss for way in self.losses]
+        kinds, losses = [model.kind for model in self.models], [way.loss for way in self.losses]
         own_loss = _DOSED_LOSS if _DOSED_LOSS in losses else losses[0]
         own_target = next(iter(self.contaminating), self.targets[0])
         for name, own, known in (
@@ -231,7 +266,7 @@ class ContaminationSettings:
         whole = source == CLEAN or source.share == 1
         return [
             (student, way)
-            for student in self.students
+            for student in self.models
             for way in self.losses
             if whole or (student.kind, way.loss) == (self.dose_student, self.dose_loss)
         ]
@@ -244,8 +279,42 @@ class ContaminationSettings:
             **{name: getattr(self, name) for name in plain},
             **{name: list(getattr(self, name)) for name in ("targets", "contaminating", "seeds", "shares")},
             "teacher": self.teacher.record(),
-            "students": [student.record() for student in self.students],
+            "students": [student.record() for student in self.models],
             "losses": [asdict(way) for way in self.losses],
             "candidates": {split: path.name for split, path in self.candidates.items()},
             "bm25": asdict(self.bm25),
         }
+
+
+COMMAND = StudyCommand(
+    settings=ContaminationSettings,
+    teacher="bert_cat",
+    lasting="1, or as many as --max-steps takes",
+    # as in the paper; a model that is none over an encoder keeps its own learning rate
+    defaults={
+        "models": ("bert_cat", "bert_dot"),
+        "schedule": "linear",
+        "warmup_share": 0.1,
+        **asdict(PRESETS["robertson"]),
+    },
+    quick="KL alone, no doses, 3,000 training queries for the teachers and 1,000 for the students, 10 candidates a query",
+    quick_sizes={
+        "losses": ("kl",),
+        "shares": (),
+        "teacher_queries": 3_000,
+        "student_queries": 1_000,
+        "depth": 10,
+        "train_depth": 10,
+    },
+    quick_steps=False,
+    help=r"""Does a teacher that was trained on a test of COLLECTION make its students look better on it?
+
+Trains teachers without and with the judgements of each target, has each score the training queries' candidates, trains students on
+those scores alone, and re-ranks every target's candidates with all of them. Targets of other corpora are merged with the source first
+(posbias merge --apart).
+
+    posbias study contamination msmarco --targets dl19 --targets dl20 --encoder minilm --out contaminated
+    posbias encoder planted --out small-bert
+    posbias study contamination planted --targets test --targets validation --target-relevant-from 1 --encoder small-bert --models tk …
+""",
+)

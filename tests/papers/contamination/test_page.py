@@ -8,21 +8,21 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.report.contamination_figure import (
+from positionbias.papers.contamination.measured import measure_contamination
+from positionbias.papers.contamination.page import (
+    contamination_figures,
     doses_caption,
     doses_figure,
     inflation_caption,
     inflation_figure,
 )
-from positionbias.report.contamination_page import contamination_figures
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 from positionbias.results.result import Result, save_results
-from positionbias.studies.contamination_measured import measure_contamination
 from positionbias.studies.published import published_for
 
-from ..studies.contaminating import TEACHER, System, contaminated_study
+from .contaminating import TEACHER, System, contaminated_study
 
 SYSTEMS: tuple[System, ...] = (TEACHER, ("student", "bert_cat", "kl"), ("student", "bert_dot", "ranknet"))
 

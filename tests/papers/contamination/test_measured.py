@@ -13,7 +13,7 @@ from scipy import stats
 
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import Manifest
-from positionbias.results.contamination import (
+from positionbias.papers.contamination import (
     BEYOND,
     CONTAMINATION,
     DOSES,
@@ -26,12 +26,11 @@ from positionbias.results.contamination import (
     Trainings,
     comparisons_along,
 )
+from positionbias.papers.contamination.findings import contamination_findings
+from positionbias.papers.contamination.measured import ContaminationStudy, measure_contamination
 from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Facts, Result, load_results, save_results
 from positionbias.results.select import of_type
-from positionbias.studies.contamination_findings import contamination_findings
-from positionbias.studies.contamination_measured import measure_contamination
-from positionbias.studies.contamination_trials import ContaminationStudy
 
 from .contaminating import TEACHER, System, contaminated_study
 
@@ -245,7 +244,7 @@ def test_the_sentences(once: list[Result]) -> None:
 
 def test_queries_of_one_passage_are_one_cluster(study: ContaminationStudy, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = {f"{target}-{query}": f"passage {query // 2}" for target in ("dl19", "dl20") for query in range(QUERIES)}
-    monkeypatch.setattr("positionbias.studies.contamination_measured.clusters_by_passage", lambda qrels, level: pairs)
+    monkeypatch.setattr("positionbias.studies.measuring.clusters_by_passage", lambda qrels, level: pairs)
     results = measure_contamination(of_first_seed(study))
     found = compared(results, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
     assert found.p == 2 / 2**4
@@ -258,7 +257,7 @@ def test_queries_of_one_passage_are_one_cluster(study: ContaminationStudy, monke
 @pytest.fixture(scope="module")
 def of_teachers(study: ContaminationStudy) -> list[Result]:
     """Without students: a family of two tests."""
-    trials = [trial for trial in of_first_seed(study).trials if trial.role == "teacher"]
+    trials = [trial for trial in of_first_seed(study).trials if trial.facts.role == "teacher"]
     return measure_contamination(replace(study, trials=trials))
 
 
@@ -333,13 +332,15 @@ def test_where_the_paper_prints_the_other_order(of_teachers: list[Result]) -> No
 
 
 def test_seeds_that_only_one_side_has_are_left_out_of_pairs(study: ContaminationStudy) -> None:
-    trials = [trial for trial in study.trials if trial.seed == 1 or not trial.source]
+    trials = [trial for trial in study.trials if trial.seed == 1 or not trial.facts.source]
     found = measure_contamination(replace(study, trials=trials))
     payload = compared(found, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
     assert payload.notes["seeds"] == [1]
     assert payload.difference == pytest.approx(7 * 0.5 / 8)  # with the first seed every query but the last gains 0.5
     without = [
-        trial for trial in study.trials if not (trial.seed == 1 and trial.source) and not (trial.seed == 2 and not trial.source)
+        trial
+        for trial in study.trials
+        if not (trial.seed == 1 and trial.facts.source) and not (trial.seed == 2 and not trial.facts.source)
     ]
     assert not comparisons_along(measure_contamination(replace(study, trials=without)), CONTAMINATION)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from positionbias.contamination.published import CELLS, TARGETS, target_of
 from positionbias.core.formatting import decimal, percent
-from positionbias.evaluation.letters import LEVEL
+from positionbias.evaluation.letters import LEVEL, is_significant
 from positionbias.evaluation.significance import HOLM
-from positionbias.results.contamination import (
+from positionbias.papers.contamination import (
     STANDARD,
+    TARGETS,
     Beyond,
+    Doses,
     Inherited,
     TeacherSet,
     Trainings,
@@ -22,16 +23,17 @@ from positionbias.results.contamination import (
     first_stages,
     largest_shares,
     on_own_target,
+    target_of,
     targets_of,
 )
+from positionbias.papers.contamination.page import CELLS
 from positionbias.results.payloads import Comparison, Finding
 from positionbias.results.published import PublishedCell
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
 from positionbias.studies.against import APART, LOOK
-from positionbias.studies.contamination_doses import dose_findings
 from positionbias.studies.endings import not_finished
-from positionbias.studies.wording import difference_shown, p_shown, shown, trained_system
+from positionbias.studies.wording import difference_shown, estimate_shown, p_shown, shown, trained_system
 
 __all__ = ["contamination_findings"]
 
@@ -52,7 +54,7 @@ def contamination_findings(results: Sequence[Result]) -> list[Finding]:
         *_other_measures([(r, p) for r, p in own if r.measure != measures[0]], measures[1:]),
         *_above_the_standard(results, measures[0]),
         *_elsewhere([(r, p) for r, p in tests if not on_own_target(r) and r.measure == measures[0]], measures[0]),
-        *dose_findings(results),
+        *_doses(results),
         *_paper(results, [(r, p) for r, p in own if r.measure == measures[0]]),
     ]
 
@@ -108,11 +110,6 @@ def _as_they_began(results: Sequence[Result]) -> list[Finding]:
     return [Finding(f"{text} What is said of these says nothing of a teacher.", False)]
 
 
-def _significant(payload: Comparison) -> bool:
-    p = payload.p_adjusted.get(HOLM)
-    return p is not None and p < LEVEL
-
-
 def _inflation(results: Sequence[Result], result: Result, payload: Comparison) -> Finding:
     """A contaminated system against its clean twin on what contaminated it; of a student, how much of its teacher's inflation it has."""
     facts = result.facts
@@ -127,7 +124,7 @@ def _inflation(results: Sequence[Result], result: Result, payload: Comparison) -
     weak = {(r.facts, r.split) for r, _ in _weak(results, result.measure)}
     if (clean_of(facts), result.split) in weak:
         text += "; uncontaminated it does not beat BM25 there, so this is said of a model that did not learn"
-    established = _significant(payload)
+    established = is_significant(payload.p_adjusted.get(HOLM))
     more = _inherits(results, result) + _beyond(results, result)
     return Finding(f"{text}.{more}", payload.difference > 0 if established else None)
 
@@ -173,7 +170,7 @@ def _other_measures(tests: Sequence[tuple[Result, Comparison]], measures: Sequen
     found = []
     for measure in measures:
         of = [(r, p) for r, p in tests if r.measure == measure]
-        sure = [(r, p) for r, p in of if _significant(p)]
+        sure = [(r, p) for r, p in of if is_significant(p.p_adjusted.get(HOLM))]
         lower = [_listed(r, p, r.system) for r, p in sure if p.difference < 0]
         if of:
             named = f": {'; '.join(lower)}" if lower else ""
@@ -197,7 +194,7 @@ def _above_the_standard(results: Sequence[Result], measure: str) -> list[Finding
     if not students:
         return []
     above = [(r, p) for r, p in students if p.difference > 0]
-    sure = [f"{r.system} ({difference_shown(p)})" for r, p in above if _significant(p)]
+    sure = [f"{r.system} ({difference_shown(p)})" for r, p in above if is_significant(p.p_adjusted.get(HOLM))]
     text = (
         f"Of {len(students)} students of contaminated teachers, on the target that contaminated theirs, {len(above)} have a higher {measure} than "
         f"the clean teacher; significantly so after Holm's correction: {'; '.join(sure) or 'none'}."
@@ -209,11 +206,76 @@ def _elsewhere(tests: Sequence[tuple[Result, Comparison]], measure: str) -> list
     """What contamination with one target does on the others."""
     if not tests:
         return []
-    found = [_listed(r, p, f"{r.system} on {r.split}") for r, p in tests if _significant(p)]
+    found = [_listed(r, p, f"{r.system} on {r.split}") for r, p in tests if is_significant(p.p_adjusted.get(HOLM))]
     start = f"On targets other than the one that contaminated them ({len(tests)} comparisons of {measure} with clean twins)"
     if found:
         return [Finding(f"{start}, significant after Holm's correction: {'; '.join(found)}.", None)]
     return [Finding(f"{start}, no change is significant after Holm's correction.", None)]
+
+
+# -- doses -------------------------------------------------------------------------------------------------------------------
+
+
+def _doses(results: Sequence[Result]) -> list[Finding]:
+    """Whether inflation grows with the share, and whether it is larger where the judgements were seen: of teachers each, of students counted."""
+    found = []
+    for result, doses in of_type(results, Doses):
+        if result.facts.role == "teacher":
+            found += _by_share(result.facts, result.split, doses)
+            found += _by_query(result.facts, result.split, doses)
+    return [*found, *_students_by_share([item for item in of_type(results, Doses) if item[0].facts.role == "student"])]
+
+
+def _students_by_share(students: Sequence[tuple[Result, Doses]]) -> list[Finding]:
+    """Of how many students inflation grows with the share, target by target."""
+    found = []
+    for target in dict.fromkeys(result.split for result, _ in students):
+        changes = [doses.change for result, doses in students if result.split == target and doses.change is not None]
+        if not changes:
+            continue
+        grows, falls = (sum(of.beside_zero and (of.mean > 0) == up for of in changes) for up in (True, False))
+        rest = "; of the others these data do not tell" if grows + falls < len(changes) else ""
+        text = (
+            f"Students on {target}: from the smallest to the largest share of its queries that their teacher saw, {students[0][1].measure} "
+            f"rises for {grows} of {len(changes)} and falls for {falls}{rest}."
+        )
+        found.append(Finding(text, True if grows and not falls else False if falls and not grows else None))
+    return found
+
+
+def _by_share(facts: Facts, target: str, doses: Doses) -> list[Finding]:
+    if doses.change is None:
+        return []
+    first, last, change = doses.points[0], doses.points[-1], doses.change
+    if not change.beside_zero:
+        verdict, holds = "these data do not tell whether the dose matters", None
+    elif change.mean > 0:
+        verdict, holds = "the more was seen, the higher", True
+    else:
+        verdict, holds = "the more was seen, the lower", False
+    text = (
+        f"{trained_system(facts)}: with a share of {first.share:g} of the queries of {target} seen, {doses.measure} on all of them changes by "
+        f"{estimate_shown(first.every)}, with {last.share:g} by {estimate_shown(last.every)}; the second less the first is {estimate_shown(change)}: {verdict}."
+    )
+    return [Finding(text, holds)]
+
+
+def _by_query(facts: Facts, target: str, doses: Doses) -> list[Finding]:
+    """Of the largest share that leaves queries unseen."""
+    split = [(point, point.seen, point.others) for point in doses.points if point.seen and point.others]
+    if not split:
+        return []
+    point, seen, others = split[-1]
+    text = (
+        f"{trained_system(facts)}, share {point.share:g} of {target}: {doses.measure} changes by {estimate_shown(seen)} on the {seen.queries:,} queries "
+        f"that were seen, by {estimate_shown(others)} on the {others.queries:,} others"
+    )
+    if (apart := point.apart) is None:
+        return [Finding(f"{text}.", None)]
+    text += f"; the first less the second is {estimate_shown(apart)}"
+    if not apart.beside_zero:
+        return [Finding(f"{text}: these data do not tell them apart.", None)]
+    return [Finding(f"{text}: {'more' if apart.mean > 0 else 'less'} where the judgements were seen.", apart.mean > 0)]
 
 
 # -- the paper ----------------------------------------------------------------------------------------------------------------
@@ -228,7 +290,7 @@ def _paper(results: Sequence[Result], own: Sequence[tuple[Result, Comparison]]) 
     found = []
     for result, payload in own:
         clean, contaminated = (_cell(result, of) for of in (clean_of(result.facts), result.facts))
-        if clean is None or contaminated is None or not _significant(payload):
+        if clean is None or contaminated is None or not is_significant(payload.p_adjusted.get(HOLM)):
             continue
         printed = contaminated.value - clean.value
         if abs(printed) >= APART and (printed > 0) != (payload.difference > 0):

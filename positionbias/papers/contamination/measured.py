@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
 from positionbias.contamination.trainsets import set_counts
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
-from positionbias.core.interval import Interval
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
-from positionbias.evaluation.significance import adjust, clusters_by_passage
 from positionbias.evaluation.trainings import (
     Repeat,
     Values,
     changes,
-    compare_trainings,
     difference_of_queries,
-    mean_interval,
-    of_seeds,
     paired,
     query_means,
     ratio_of_changes,
 )
-from positionbias.results.contamination import (
+from positionbias.papers.contamination import (
     BEYOND,
     CONTAMINATION,
     DOSES,
@@ -45,26 +40,52 @@ from positionbias.results.contamination import (
     Trainings,
     clean_of,
     largest_shares,
+    system_name,
 )
-from positionbias.results.payloads import Comparison, Payload, PerQuery
+from positionbias.papers.contamination.findings import contamination_findings
 from positionbias.results.points import Estimate, Point
 from positionbias.results.result import Facts, Result
 from positionbias.studies.artefacts import as_ended, ending_at
-from positionbias.studies.contamination_findings import contamination_findings
-from positionbias.studies.contamination_trials import ContaminationStudy, Trial, system_name
-from positionbias.studies.systems import FIRST_STAGE, finding, point
+from positionbias.studies.measuring import Measuring, Tested, Trial, own_judgements, trial_inputs
+from positionbias.studies.systems import FIRST_STAGE, finding
 
-__all__ = ["measure_contamination"]
+__all__ = ["ContaminationStudy", "measure_contamination"]
 
 HEADLINE = "nDCG@10"
 
 
+@dataclass(frozen=True)
+class ContaminationStudy:
+    """What there is to measure; a trial's ``runs`` are its re-ranked candidates by target.
+
+    ``candidates`` by target: the runs that are re-ranked. ``trainsets`` by source and share: the teachers' training sets, ("", 0.0) the
+    clean one. Passages are relevant from grade ``relevant_from`` on where a measure is binary.
+    """
+
+    collection: Path
+    targets: tuple[str, ...]
+    candidates: Mapping[str, Path]
+    trainsets: Mapping[tuple[str, float], Path]
+    trials: Sequence[Trial]
+    relevant_from: int = 2
+    seed: int = 1
+
+    def inputs(self) -> dict[str, Path]:
+        """Every artefact that is read, by its part."""
+        return {
+            "collection": self.collection,
+            **{f"candidates of {target}": path for target, path in self.candidates.items()},
+            **{f"training set {source or 'clean'} {share:g}": path for (source, share), path in self.trainsets.items()},
+            **trial_inputs(self.trials),
+        }
+
+
 def measure_contamination(study: ContaminationStudy) -> list[Result]:
-    """Everything the study's report shows, what was found first.
+    """Return everything the study's report shows, what was found first.
 
     Measures are nDCG@10, AP and R@100, the latter two of passages judged ``relevant_from`` or higher; a query's value is its mean over
-    training seeds, and intervals and tests are over trainings and queries where there are three seeds or more (``evaluation.trainings``). A contaminated system's clean twin differs in the contamination alone: same
-    role, model, loss and seeds.
+    training seeds, and intervals and tests are over trainings and queries where there are three seeds or more (``evaluation.trainings``).
+    A contaminated system's paired clean one differs in the contamination alone: same role, model, loss and seeds.
 
     Raises:
         InputError: a target without judgements of its own queries.
@@ -74,22 +95,17 @@ def measure_contamination(study: ContaminationStudy) -> list[Result]:
     return [*(finding(name, "", item, study.seed) for item in contamination_findings(results)), *results]
 
 
-class _Measuring:
-    """Results of one study; a system is named by its ``Facts``, the same for all seeds."""
+class _Measuring(Measuring):
+    """Results of one study."""
 
     def __init__(self, study: ContaminationStudy) -> None:
-        self.study, self.seed = study, study.seed
         collection = Collection(study.collection)
-        self.name = collection.name
+        qrels = {target: own_judgements(collection, target) for target in study.targets}
+        super().__init__(collection, qrels, relevant_from=study.relevant_from, seed=study.seed)
+        self.study = study
         level = f"(rel={study.relevant_from})" if study.relevant_from > 1 else ""
         self.measures = (HEADLINE, f"AP{level}", f"R{level}@100")
-        self.qrels = {}
-        for target in study.targets:
-            own = {query_id for query_id, _ in collection.query_texts(target)}
-            self.qrels[target] = [qrel for qrel in collection.qrels(target) if qrel.query_id in own]
-        self.clusters = {target: clusters_by_passage(of, level=study.relevant_from) for target, of in self.qrels.items()}
         self.trials: dict[Facts, list[Trial]] = {}
-        self.values: dict[tuple[Facts, str, str], dict[int, Values]] = {}  # system, target, measure → seed → values
         for trial in study.trials:
             self._read(trial)
         self.systems = list(self.trials)
@@ -97,53 +113,41 @@ class _Measuring:
         self.standard = next((s for s in self.systems if s.role == "teacher" and not s.source), None)
 
     def _read(self, trial: Trial) -> None:
-        share = trial.share if trial.source else None
-        facts = Facts(model=trial.model, role=trial.role, loss=trial.loss, source=trial.source, share=share)
-        taught_by = ("teacher", trial.source, trial.share, trial.seed)  # a student rests on its teacher's training too
-        teachers = [of.trained for of in self.study.trials if (of.role, of.source, of.share, of.seed) == taught_by]
-        facts = as_ended(facts, trial.trained, *teachers)
+        own = trial.facts  # a student rests on its teacher's training too
+        taught_by = ("teacher", own.source, own.share, trial.seed)
+        of = [t for t in self.study.trials if (t.facts.role, t.facts.source, t.facts.share, t.seed) == taught_by]
+        facts = as_ended(own, *(t.trained for t in (trial, *of) if t.trained is not None))
         self.trials.setdefault(facts, []).append(trial)
         for target, path in trial.runs.items():
             for measure, values in per_query(read_run(path), self.qrels[target], self.measures).items():
-                self.values.setdefault((facts, target, measure), {})[trial.seed] = values
+                self.values.setdefault((facts, target, measure), {})[trial.seed, None] = values
+
+    def name(self, facts: Facts) -> str:
+        """Return what results call a system."""
+        return system_name(facts)
 
     def results(self) -> list[Result]:
-        """Training sets and trainings, effectiveness, tests, doses, what is inherited."""
+        """Return training sets and trainings, effectiveness, tests, doses, what is inherited."""
         return [
             *self._first_stages(),
             *self._sets(),
             *self._trained(),
             *self._effectiveness(),
-            *self._against_clean(),
-            *self._against_standard(),
+            *self.corrected(self._against_clean()),
+            *self.corrected(self._against_standard()),
             *self._doses(),
             *self._inherited(),
             *self._beyond(),
         ]
 
-    def _result(
-        self,
-        measure: str,
-        target: str,
-        facts: Facts,
-        payload: Payload,
-        value: float | None,
-        count: int,
-        interval: Interval | None = None,
-    ) -> Result:
-        return Result(measure, self.name, target, system_name(facts), self.seed, value, interval, count, payload, facts)
-
-    def _of(self, system: Facts, target: str, measure: str) -> dict[Repeat, Values]:
-        return of_seeds(self.values.get((system, target, measure), {}))
-
-    def _twins(self, system: Facts, target: str, measure: str) -> dict[Repeat, tuple[Values, Values]]:
-        """A clean system and its contaminated twin, by the seeds that both have; nothing where there are none."""
-        sides = [self._of(of, target, measure) for of in (clean_of(system), system)]
-        return paired(sides[0], sides[1]) if system.source else {}
+    def _pairs(self, system: Facts, target: str, measure: str) -> dict[Repeat, tuple[Values, Values]]:
+        """A clean system and the same contaminated, by the seeds that both have; nothing where there are none."""
+        clean, own = (self.values.get((of, target, measure), {}) for of in (clean_of(system), system))
+        return paired(clean, own) if system.source else {}
 
     def _gains(self, system: Facts, target: str, measure: str) -> dict[Repeat, Values]:
-        """Contaminated less clean by seed and query; nothing without a clean twin."""
-        return changes(self._twins(system, target, measure))
+        """Contaminated less clean by seed and query; nothing without the clean system."""
+        return changes(self._pairs(system, target, measure))
 
     # -- what was trained -----------------------------------------------------------------------------------------------------
 
@@ -162,12 +166,13 @@ class _Measuring:
                 missing_positives=of.missing_positives if of else 0,
             )
             facts = Facts(source=source, share=share if source else None)
-            yield self._result(SETS, source, facts, figures, counts.share, len(groups))
+            yield self.result(SETS, source, facts, figures, value=counts.share, count=len(groups))
 
     def _trained(self) -> Iterator[Result]:
         """How long each system trained, and what stopped it."""
         for system, trials in self.trials.items():
-            contents = [read_manifest(trial.trained).content for trial in trials]
+            places = [trial.trained for trial in trials if trial.trained is not None]
+            contents = [read_manifest(place).content for place in places]
             best = [content["validation_ndcg@10"] for content in contents if content.get("validation_ndcg@10") is not None]
             figures = Trainings(
                 seeds=[trial.seed for trial in trials],
@@ -175,98 +180,50 @@ class _Measuring:
                 kept_steps=[content.get("best_step") for content in contents],
                 stopped=list(dict.fromkeys(str(content.get("stopped", "")) for content in contents)),
                 depths=[content.get("depth") for content in contents],
-                ended=[ending_at(trial.trained).finish.value for trial in trials],
+                ended=[ending_at(place).finish.value for place in places],
             )
             value = sum(best) / len(best) if best else None
-            yield self._result(TRAINED, "", system, figures, value, len(trials))
+            yield self.result(TRAINED, "", system, figures, value=value, count=len(trials))
 
     # -- Tables 1 and 2 -------------------------------------------------------------------------------------------------------
 
-    def _per_query(
-        self, measure: str, target: str, facts: Facts, repeats: Mapping[Repeat, Values], notes: Mapping[str, Any]
-    ) -> Result:
-        values = query_means(repeats)
-        query_ids = sorted(values)
-        found = [values[query_id] for query_id in query_ids]
-        interval = mean_interval(repeats, self.clusters[target], seed=self.seed)
-        payload = PerQuery(query_ids, found, notes)
-        return self._result(measure, target, facts, payload, float(np.mean(found)), len(found), interval)
+    def _first_stages(self) -> Iterator[Result]:
+        for target in self.study.targets:
+            found = per_query(read_run(self.study.candidates[target]), self.qrels[target], self.measures)
+            for measure, values in found.items():
+                yield self.per_query(measure, target, Facts(model=FIRST_STAGE), {(None, None): values}, {})
 
-    def _first_stages(self) -> list[Result]:
-        return [
-            self._per_query(measure, target, Facts(model=FIRST_STAGE), {(None, None): values}, {})
-            for target in self.study.targets
-            for measure, values in per_query(read_run(self.study.candidates[target]), self.qrels[target], self.measures).items()
-        ]
-
-    def _effectiveness(self) -> list[Result]:
+    def _effectiveness(self) -> Iterator[Result]:
         """On every target; of the smaller shares of a source on that source alone."""
-        return [
-            self._per_query(m, target, system, of_seeds(by_seed), {"seeds": list(by_seed)})
-            for (system, target, m), by_seed in self.values.items()
-            if system.source in ("", target) or system in self.largest
-        ]
+        for (system, target, measure), repeats in self.values.items():
+            if system.source in ("", target) or system in self.largest:
+                yield self.per_query(measure, target, system, repeats, {"seeds": [seed for seed, _ in repeats]})
 
-    def _against_clean(self) -> Iterator[Result]:
-        """Every contaminated system against its clean twin.
+    def _against_clean(self) -> Iterator[tuple[tuple[str, bool], Tested]]:
+        """Every contaminated system against the same one clean.
 
         Of the largest share of each source; a family of tests is a measure's, on the targets that contaminated the systems or on the
         others [decision]. Smaller shares have their intervals as doses.
         """
-        families: dict[tuple[str, bool], list[tuple[Facts, str, Comparison]]] = {}
         for system, target, measure in self.values:
-            if system in self.largest and (twins := self._twins(system, target, measure)):
-                by_seed = [float(np.mean(list(of.values()))) for of in changes(twins).values()]
-                notes = {"seeds": [seed for seed, _ in twins], "difference by seed": by_seed}
-                comparison = self._compare(CONTAMINATION, clean_of(system), system, twins, target, notes)
-                families.setdefault((measure, system.source == target), []).append((system, target, comparison))
-        return self._tested(families)
+            if system in self.largest and (pairs := self._pairs(system, target, measure)):
+                by_seed = [float(np.mean(list(of.values()))) for of in changes(pairs).values()]
+                notes = {"seeds": [seed for seed, _ in pairs], "difference by seed": by_seed}
+                comparison = self.compare(CONTAMINATION, clean_of(system), system, pairs, target, notes)
+                yield (measure, system.source == target), Tested(measure, target, system, comparison)
 
-    def _against_standard(self) -> Iterator[Result]:
+    def _against_standard(self) -> Iterator[tuple[str, Tested]]:
         """Table 1's tests: every system against the clean teacher, contaminated ones on what contaminated them; a family a measure."""
-        families: dict[str, list[tuple[Facts, str, Comparison]]] = {}
         shown = {*self.largest, *(system for system in self.systems if not system.source)} - {self.standard}
         for system, target, measure in self.values:
-            base = (self.standard, target, measure)
-            if self.standard is None or base not in self.values or system not in shown or system.source not in ("", target):
+            if self.standard is None or system not in shown or system.source not in ("", target):
                 continue
             if system.unfinished != self.standard.unfinished:
                 continue
-            pairs = paired(self._of(self.standard, target, measure), self._of(system, target, measure))
-            if not pairs:  # no seed that both have
-                continue
-            comparison = self._compare(STANDARD, self.standard, system, pairs, target, {})
-            families.setdefault(measure, []).append((system, target, comparison))
-        return self._tested({(measure,): family for measure, family in families.items()})
-
-    def _compare(
-        self,
-        axis: str,
-        base: Facts,
-        system: Facts,
-        repeats: Mapping[Repeat, tuple[Values, Values]],
-        target: str,
-        more: Mapping[str, Any],
-    ) -> Comparison:
-        names = [system_name(base), system_name(system)]
-        notes = {"axis": axis, "systems": names, "test_sets": [target] * 2, **more}
-        return compare_trainings(
-            repeats,
-            baseline_name=names[0],
-            candidate_name=names[1],
-            clusters=self.clusters[target],
-            seed=self.seed,
-            notes=notes,
-        )
-
-    def _tested(self, families: Mapping[tuple, Sequence[tuple[Facts, str, Comparison]]]) -> Iterator[Result]:
-        """The comparisons as results, their p-values corrected within each family, whose key begins with the measure."""
-        for (measure, *_), family in families.items():
-            corrected = adjust([comparison for _, _, comparison in family])
-            for (system, target, _), comparison in zip(family, corrected, strict=True):
-                difference, interval = comparison.difference, comparison.difference_interval
-                queries = comparison.notes["queries"]
-                yield self._result(measure, target, system, comparison, difference, queries, interval)
+            base = self.values.get((self.standard, target, measure), {})
+            if pairs := paired(base, self.values[system, target, measure]):
+                comparison = self.compare(STANDARD, self.standard, system, pairs, target)
+                yield measure, Tested(measure, target, system, comparison)
 
     # -- doses, inheritance ---------------------------------------------------------------------------------------------------
 
@@ -293,9 +250,9 @@ class _Measuring:
         points = [self._dose_point(key.source, share, gain, pool) for share, gain in gains.items()]
         shares = list(gains)
         first, last = gains[shares[0]], gains[shares[-1]]
-        change = self._point(key.source, changes(paired(first, last))) if len(shares) > 1 else None
+        change = self._point_of_some(key.source, changes(paired(first, last))) if len(shares) > 1 else None
         doses = Doses(measure=HEADLINE, points=points, change=change)
-        return self._result(DOSES, key.source, key, doses, None, len(query_means(last)))
+        return self.result(DOSES, key.source, key, doses, count=len(query_means(last)))
 
     def _dose_point(self, target: str, share: float, gain: Mapping[Repeat, Values], pool: set[str] | None) -> DosePoint:
         asked, seen = set(query_means(gain)), self._seen(target, share)
@@ -304,9 +261,9 @@ class _Measuring:
         mean, interval = difference_of_queries(*sides, (self.clusters[target],) * 2)
         return DosePoint(
             share=share,
-            every=point(gain, self.clusters[target], seed=self.seed),
-            seen=self._point(target, sides[0]),
-            others=self._point(target, sides[1]),
+            every=self.point(target, gain),
+            seen=self._point_of_some(target, sides[0]),
+            others=self._point_of_some(target, sides[1]),
             apart=None if mean is None else Estimate(mean, interval),
         )
 
@@ -315,8 +272,8 @@ class _Measuring:
         of = set_counts(Groups(self.study.trainsets[source, share])).targets.get(source)
         return set(of.query_ids) if of else set()
 
-    def _point(self, target: str, gains: Mapping[Repeat, Values]) -> Point | None:
-        return point(gains, self.clusters[target], seed=self.seed) if any(gains.values()) else None
+    def _point_of_some(self, target: str, gains: Mapping[Repeat, Values]) -> Point | None:
+        return self.point(target, gains) if any(gains.values()) else None
 
     def _inherited(self) -> Iterator[Result]:
         """How much of the teacher's inflation each student has, on the source, with its largest share: the ratio of the two means."""
@@ -329,7 +286,7 @@ class _Measuring:
             ratio, interval = ratio_of_changes(own, theirs, self.clusters[student.source])
             figures = Inherited(measure=measure, teacher=_mean(theirs), student=_mean(own))
             queries = len(query_means(own))
-            yield self._result(INHERITED, student.source, student, figures, ratio, queries, interval)
+            yield self.result(INHERITED, student.source, student, figures, value=ratio, interval=interval, count=queries)
 
     def _beyond(self) -> Iterator[Result]:
         """The change on what contaminated a system less that on each other target: a target's judgements are also more training data."""
@@ -340,7 +297,7 @@ class _Measuring:
             difference, interval = difference_of_queries(here, there, (self.clusters[system.source], self.clusters[target]))
             figures = Beyond(measure=HEADLINE, elsewhere=target, here=_mean(here), there=_mean(there))
             queries = len(query_means(here))
-            yield self._result(BEYOND, system.source, system, figures, difference, queries, interval)
+            yield self.result(BEYOND, system.source, system, figures, value=difference, interval=interval, count=queries)
 
 
 def _among(repeats: Mapping[Repeat, Values], queries: set[str]) -> dict[Repeat, Values]:
