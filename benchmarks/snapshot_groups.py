@@ -287,7 +287,7 @@ def study_architecture(record: Recorder) -> None:
 
 @group
 def study_leakage(record: Recorder) -> None:
-    from tests.studies.leaking import leaking_collection, leaking_pairs
+    from tests.papers.leakage.leaking import leaking_collection, leaking_pairs
 
     leaking_pairs(Path("pairs.jsonl"), leaking_collection(Path()))
     little = ("--leaked-queries", 4, "--folds", 3, "--threads", 1, "--batch-size", 4, "--seeds", 1, "--depth", 6)

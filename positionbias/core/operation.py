@@ -103,10 +103,13 @@ def settings_parameters(kind: Any, owner: str) -> Iterator[Parameter]:
     """Yield a parameter for each declared field of a settings dataclass, and of the settings in it."""
     declared, hints = settings_of(kind), get_type_hints(kind)
     for field in fields(kind):
+        of = declared.get(field.name)
+        if of is not None and of.hidden:
+            continue
         if _holds_settings(inner := _plain(hints[field.name])):
             yield from settings_parameters(inner, owner)
-        elif field.name in declared and not declared[field.name].hidden:
-            yield Parameter(field.name, owner, *_single(hints[field.name]), _default(field), declared[field.name])
+        elif of is not None:
+            yield Parameter(field.name, owner, *_single(hints[field.name]), _default(field), of)
 
 
 def _holds_settings(kind: Any) -> bool:
@@ -150,7 +153,9 @@ def made_of(kind: Any, given: Mapping[str, object], **fields: Any) -> Any:
 def _value(name: str, kind: Any, given: Mapping[str, object], fields: Mapping[str, object] = MappingProxyType({})) -> Any:
     if _holds_settings(kind):
         hints, held = get_type_hints(kind), {one.name for one in settings_parameters(kind, name)}
-        inner = {field: _plain(hint) for field, hint in hints.items() if field in held or _holds_settings(_plain(hint))}
+        held |= {field for field, hint in hints.items() if _holds_settings(_plain(hint))}
+        hidden = {field for field, of in settings_of(kind).items() if of.hidden}
+        inner = {field: _plain(hints[field]) for field in hints if field in held - hidden}
         return kind(**{field: _value(field, hint, given) for field, hint in inner.items()}, **fields)
     single, many = _single(kind)
     value: Any = given[name]

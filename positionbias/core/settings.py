@@ -15,6 +15,7 @@ from positionbias.core.errors import SettingError
 __all__ = [
     "SEED_HELP",
     "Setting",
+    "check_once",
     "check_settings",
     "check_whole",
     "declared_setting",
@@ -141,6 +142,18 @@ def check_settings(settings: Any) -> None:
     """
     for name, declared in settings_of(type(settings)).items():
         declared.check(declared.flags[-1] if declared.flags else flag_of(name), getattr(settings, name))
+
+
+def check_once(listed: Mapping[str, Sequence[Any]]) -> None:
+    """Check that each flag has a value, and none twice.
+
+    Raises:
+        SettingError: the first that has not.
+    """
+    for flag, values in listed.items():
+        if not values or len(set(values)) < len(values):
+            found = ", ".join(map(str, values)) or "none"
+            raise SettingError(f"{flag}: wanted at least one, each once; found {found}; give each once")
 
 
 def flag_of(name: str) -> str:

@@ -14,9 +14,14 @@ from positionbias.evaluation.bootstrap import cluster_labels
 from positionbias.evaluation.significance import HOLM, clustered_p, corrected
 from positionbias.evaluation.trainings import Repeat, Values, change_over, differences_by_query, paired
 
-__all__ = ["LEVEL", "Letters", "letter_of", "significance_letters"]
+__all__ = ["LEVEL", "Letters", "is_significant", "letter_of", "significance_letters"]
 
 LEVEL = 0.05
+
+
+def is_significant(p: float | None) -> bool:
+    """Return whether a p-value is below 0.05; one that is not defined is not."""
+    return p is not None and p < LEVEL
 
 
 class Letters(NamedTuple):

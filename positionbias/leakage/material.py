@@ -10,19 +10,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.groups import group_queries
+from positionbias.core.places import Place, input_place
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.settings import check_settings, required_setting, setting
 from positionbias.leakage.leaks import check_threshold, leaks
 from positionbias.leakage.pairs import SCORES, Pair
 from positionbias.leakage.queries import is_empty
 
-__all__ = ["Leaking", "Material", "MaterialSettings", "Source", "Topic", "leaking_queries", "read_material", "read_topics"]
+__all__ = [
+    "Leaking",
+    "LeakingPairs",
+    "Material",
+    "MaterialSettings",
+    "Source",
+    "Topic",
+    "leaking_queries",
+    "read_material",
+    "read_topics",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,41 @@ class MaterialSettings:
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
         check_settings(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakingPairs:
+    """Which training queries leak: files of pairs, and what of them counts."""
+
+    pairs: Sequence[Place] = required_setting(
+        "Which training queries leak which test queries: what posbias leakage find wrote, or labelled ones; may be given again.",
+        metavar="DIR|FILE",
+        place="read",
+    )
+    prefixes: tuple[str, str] | None = setting(
+        None,
+        "Of a merged collection: the names behind which the pairs' training and test queries stand there.",
+        metavar="NAME NAME",
+    )
+    counted: MaterialSettings = field(default_factory=MaterialSettings)
+    leaked_queries: int | None = setting(
+        None,
+        "Queries that leak, the same for all sizes.",
+        metavar="N",
+        absent="twice the number of judged test queries",
+    )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Return where the pairs are."""
+        return tuple(map(input_place, self.pairs))
+
+    @property
+    def id_prefixes(self) -> tuple[str, str]:
+        """Return what stands before the ids of training and test queries in the collection."""
+        from positionbias.corpora.merge import under
+
+        return (under(self.prefixes[0], ""), under(self.prefixes[1], "")) if self.prefixes else ("", "")
 
 
 class Topic(NamedTuple):

@@ -27,6 +27,8 @@ PAPERS: Mapping[str, str] = {
     "dose": "Does the bias grow with how front-loaded the training answers are?",
     "architecture": "Is rotating the data better than changing the model?",
     "transfer": "Does training on rotated passages first help elsewhere?",
+    "leakage": "Do queries that leak into training change what models are worth?",
+    "contamination": "Does a teacher that saw the test make its students look better?",
     "tripclick": "How well do re-ranking and dense retrieval do on clicks, and do better negatives help?",
     "pooling": "Can test collections made by one kind of system judge another?",
 }
@@ -47,7 +49,7 @@ class StudyCommand:
     says whether trainings may last for some passes over their set; ``decided`` are settings of a training that the study sets, each
     with how. Where there is a ``teacher``, its kind by default, the field of that name is the model that the others learn from. With
     --quick options take ``quick_sizes`` by default, in words ``quick``, and trainings a number of steps with ``quick_steps``.
-    ``shorter`` says what takes less time.
+    ``lasting`` says how many epochs a training has by default, ``shorter`` says what takes less time.
     """
 
     settings: type
@@ -57,6 +59,7 @@ class StudyCommand:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     own_encoders: bool = False
     epochs: bool = True
+    lasting: str = ""
     decided: Mapping[str, str] = field(default_factory=dict)
     teacher: str = ""
     quick: str = ""

@@ -24,15 +24,11 @@ from typing import Literal
 from positionbias.report.audit_page import AUDIT_SECTIONS
 from positionbias.report.blocks import Block
 from positionbias.report.clicks_page import CLICK_SECTIONS
-from positionbias.report.contamination_page import CONTAMINATION_SECTIONS
-from positionbias.report.leakage_page import LEAKAGE_SECTIONS
 from positionbias.report.load import Study
 from positionbias.report.published import Published
 from positionbias.report.table import Table
 from positionbias.results.audit import AUDIT_MEASURES
 from positionbias.results.clicks import CLICK_MEASURES
-from positionbias.results.contamination import CONTAMINATION_MEASURES, distilled, is_contamination_test
-from positionbias.results.leakage import LEAKAGE_MEASURES, tests_of_leakage
 from positionbias.results.result import Result
 
 __all__ = ["PageSection", "Part", "general_comparisons", "general_systems", "own_sections", "parts", "tables_after"]
@@ -68,20 +64,6 @@ AUDIT = Part(
     sections=[(anchor, title, introduction, _alone(build)) for anchor, title, introduction, build in AUDIT_SECTIONS],
     measures=AUDIT_MEASURES,
 )
-LEAKAGE = Part(
-    sections=LEAKAGE_SECTIONS,
-    measures=LEAKAGE_MEASURES,
-    comparisons=lambda results: (result for result, _ in tests_of_leakage(results)),
-    after_study=("leakage", "memory"),
-)
-CONTAMINATION = Part(
-    sections=CONTAMINATION_SECTIONS,
-    measures=CONTAMINATION_MEASURES,
-    is_of=lambda results: bool(distilled(results)),
-    comparisons=lambda results: filter(is_contamination_test, results),
-    after_study=("contamination",),
-    after_report=("contamination",),
-)
 CLICKS = Part(sections=CLICK_SECTIONS, measures=CLICK_MEASURES)
 
 
@@ -89,7 +71,7 @@ CLICKS = Part(sections=CLICK_SECTIONS, measures=CLICK_MEASURES)
 def parts() -> Sequence[Part]:
     """Return every part, in the page's order."""
     papers = [module.PART for module in import_module("positionbias.papers").modules("page")]
-    return (AUDIT, LEAKAGE, CONTAMINATION, CLICKS, *papers)
+    return (AUDIT, CLICKS, *papers)
 
 
 def own_sections() -> list[PageSection]:

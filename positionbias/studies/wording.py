@@ -6,12 +6,14 @@ from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import as_form
 from positionbias.core.interval import Interval
 from positionbias.results.payloads import Comparison
+from positionbias.results.points import Estimate
 from positionbias.results.result import Facts
 
 __all__ = [
     "between",
     "capital",
     "difference_shown",
+    "estimate_shown",
     "p_shown",
     "shown",
     "trained_system",
@@ -32,6 +34,11 @@ def shown(value: float, bounds: Interval | None, form: str = "+.3f") -> str:
     """A value with its interval."""
     sure = between(bounds, form) if bounds else "no interval"
     return f"{as_form(value, form)} ({sure})"
+
+
+def estimate_shown(of: Estimate) -> str:
+    """An estimate with its interval."""
+    return shown(of.mean, of.interval)
 
 
 def difference_shown(comparison: Comparison) -> str:

@@ -1,4 +1,4 @@
-"""``posbias study``: a paper's study, end to end. One module a study, and one for those of ``positionbias.papers``."""
+"""``posbias study``: a paper's study, end to end, one command for each of ``positionbias.papers``."""
 
 from __future__ import annotations
 
@@ -9,22 +9,10 @@ from positionbias.papers import PAPERS
 
 __all__ = ["STUDIES", "study"]
 
-PAPER = "positionbias.cli.studies.paper"  # makes the command of any of them
+PAPER = "positionbias.cli.studies.paper"
 
 # name -> (module, attribute, one line of help)
-STUDIES: dict[str, tuple[str, str, str]] = {
-    **{name: (PAPER, name, text) for name, text in PAPERS.items()},
-    "leakage": (
-        "positionbias.cli.studies.leakage",
-        "leakage",
-        "Do queries that leak into training change what models are worth?",
-    ),
-    "contamination": (
-        "positionbias.cli.studies.contamination",
-        "contamination",
-        "Does a teacher that saw the test make its students look better?",
-    ),
-}
+STUDIES: dict[str, tuple[str, str, str]] = {name: (PAPER, name, text) for name, text in PAPERS.items()}
 
 
 @click.group(cls=LazyGroup, commands_at=STUDIES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from positionbias.cli.before import yes_option
 from positionbias.cli.common import Decorator, all_of, emit, json_option, out_option, seed_option, workers_option
 from positionbias.cli.generate import help_text
 from positionbias.cli.quick import quick_study_option
-from positionbias.cli.settings_options import settings_options
+from positionbias.cli.settings_options import option_of, settings_options
 from positionbias.cli.studies.common import (
     DRAWS,
     SEEDS,
@@ -71,7 +71,7 @@ def study_command(name: str, of: StudyCommand) -> click.Command:
         out_option(what="The study, a folder."),
         *([teacher_options(of.teacher)] if of.teacher else []),
         *(option for field, option in SHARED.items() if field in shared),
-        *([settings_options(TrainConfig, "epochs")] if of.trains and of.epochs else []),
+        *([_epochs(of)] if of.trains and of.epochs else []),
         *([quick_study_option(of.quick, **of.quick_sizes)] if of.quick else []),
         dry_run_option,
         *([seed_option()] if "seed" in shared else []),
@@ -81,6 +81,12 @@ def study_command(name: str, of: StudyCommand) -> click.Command:
     )
     text = help_text(of.help, settings_parameters(of.settings, ""))
     return click.command(name, help=text, context_settings={"default_map": of.defaults})(options(run))
+
+
+def _epochs(of: StudyCommand) -> Decorator:
+    """Return the option of a training's epochs, with the study's own default in its help."""
+    epochs = next(one for one in settings_parameters(TrainConfig, "") if one.name == "epochs")
+    return option_of(replace(epochs, of=replace(epochs.of, absent=of.lasting or epochs.of.absent)))
 
 
 def _shared(of: StudyCommand) -> set[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import decimal, percent
 from positionbias.core.schema import converted
-from positionbias.evaluation.letters import LEVEL
+from positionbias.evaluation.letters import LEVEL, is_significant
 from positionbias.evaluation.significance import HOLM
 from positionbias.papers.tripclick import (
     AGAINST_BM25,
@@ -163,8 +163,8 @@ def _cells(published: Published | None, table: int, tests: Sequence[str]) -> lis
 def _marks(results: Sequence[Result]) -> dict[tuple[str, str, Facts], str]:
     found = {}
     for result, payload in compared_along(results, AGAINST_BM25):
-        p = payload.p_adjusted.get(HOLM)
-        found[result.split, result.measure, result.facts] = MARK if p is not None and p < LEVEL else ""
+        significant = is_significant(payload.p_adjusted.get(HOLM))
+        found[result.split, result.measure, result.facts] = MARK if significant else ""
     return found
 
 
