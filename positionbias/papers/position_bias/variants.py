@@ -34,7 +34,7 @@ from positionbias.papers.position_bias.findings import (
     trainings,
 )
 from positionbias.papers.position_bias.measured import Measured, found_first, measure_models
-from positionbias.papers.position_bias.settings import TRAIN, ArchitectureSettings, DoseSettings, PositionBiasSettings
+from positionbias.papers.position_bias.settings import TRAIN, ArchitectureSettings, DoseSettings, Level, PositionBiasSettings
 from positionbias.papers.position_bias.study import (
     NOTES,
     Passages,
@@ -197,7 +197,7 @@ def _selection_step(workshop: Workshop, source: Path, place: Path, selection: Se
 
 
 def _doses_trained(
-    workshop: Workshop, selected: Mapping[AnswerRange, Passages], runs: Mapping[str, Path], study: PositionBiasSettings
+    workshop: Workshop, selected: Mapping[Level, Passages], runs: Mapping[str, Path], study: PositionBiasSettings
 ) -> Iterator[Subject]:
     """Every training: one seed after another, so that a study cut short has whole comparisons."""
     for seed in study.seeds:
