@@ -75,6 +75,12 @@ def study(
     ] = False,
 ) -> Studied | StudyPlan:
     """Run a paper's study in the folder ``out``, with its report and tables; finished steps are skipped.
+
+    ``settings`` are of the class that the paper's module ``settings`` has for the study, as ``DoseSettings`` in
+    ``positionbias.papers.position_bias.settings``. An interrupted study goes on where it was.
+
+        posbias study position-bias squad --quick --out squad-study
+
     Returns:
         What was found; of a dry run the plan.
 

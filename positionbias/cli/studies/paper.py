@@ -96,6 +96,9 @@ def _shared(of: StudyCommand) -> set[str]:
 
 def settings_of_command(of: StudyCommand, given: dict[str, Any]) -> Any:
     """Return the settings that the options make."""
+    for one in settings_parameters(of.settings, ""):  # before models are made of some of them
+        for value in given[one.name] if one.many else (given[one.name],):
+            one.of.check(one.flag, value)
     shared, quick = _shared(of), given.get("quick", False)
     made: dict[str, Any] = {"seed": given.pop("seed")} if "seed" in shared else {}
     for field, number in (("seeds", SEEDS), ("draws", DRAWS)):
@@ -103,10 +106,10 @@ def settings_of_command(of: StudyCommand, given: dict[str, Any]) -> Any:
             made[field] = keys(given.pop(field), made["seed"], number, quick=quick)
     if "candidates" in shared:
         made["candidates"] = runs_by_split(given.pop("candidates"))
-    depth: Any = given.get("train_depth" if of.teacher else "depth")  # where validation looks
-    if of.teacher:
-        made["teacher"] = teacher_of(given, depth=depth, quick_steps=of.quick_steps)
     if of.trains:
+        depth = given["train_depth" if of.teacher else "depth"]  # where validation looks
         how: dict[str, Any] = {"own_encoders": of.own_encoders, "decided": of.decided, "quick_steps": of.quick_steps}
+        if of.teacher:
+            made["teacher"] = teacher_of(given, depth=depth, quick_steps=of.quick_steps)
         made["models"] = models_of(given, depth=depth, **how)
     return made_of(of.settings, given, **made)

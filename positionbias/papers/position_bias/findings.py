@@ -13,18 +13,15 @@ from typing import NamedTuple
 
 from positionbias.core.formatting import as_form, percent
 from positionbias.core.interval import Interval
-from positionbias.core.manifest import Manifest
 from positionbias.evaluation.crossed import LEAST, OVER_QUERIES, speaks_of_method
 from positionbias.evaluation.trainings import figures_over
-from positionbias.report.load import Study
-from positionbias.report.published import Published
+from positionbias.papers.position_bias.page import published_of
 from positionbias.results.payloads import AtsCurve, Comparison, Finding, PositionHistogram, TrainingCurve
 from positionbias.results.published import DELTA, PublishedCell
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import over_axis
 from positionbias.studies.against import APART, LOOK, MARGIN
 from positionbias.studies.endings import ending_findings
-from positionbias.studies.published import published_for
 from positionbias.studies.wording import between
 
 __all__ = [
@@ -306,11 +303,6 @@ def findings(results: Sequence[Result], measure: str, *, cuts: Mapping[int, tupl
         *baselines(results, measure),
         *_term_similarity(results),
     ]
-
-
-def published_of(results: Sequence[Result]) -> Published | None:
-    """What the paper prints of the collections that these results are of."""
-    return published_for(Study(1, "", "", list(results), Manifest("results", "", "")))
 
 
 def _cell(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import InputError, SettingError
@@ -312,3 +313,13 @@ def test_a_rotation_of_another_draw_is_another_study(finished: Path, collection:
     done = [step.name for step in shop.planned if step.done]
     assert "select-answers-0-0_4-original" in done
     assert "rotate-2" not in done
+
+
+def test_the_study_from_python(collection: Collection, finished: Path, tmp_path: Path) -> None:
+    plan = positionbias.study("dose", collection, settings=SETTINGS, out=tmp_path / "new", dry_run=True)
+    assert "select-answers-0-0_4-original" in str(plan)
+    assert not (tmp_path / "new").exists()
+    again = positionbias.study("dose", collection, settings=SETTINGS, out=finished, dry_run=True)
+    assert all(step.done for result in again.results for step in result.payload.rows.values())
+    with pytest.raises(SettingError, match="study dose: wanted collection; found 0"):
+        positionbias.study("dose", settings=SETTINGS, out=tmp_path / "new")
