@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from positionbias.ops.pools import pool_coverage, pool_reliability, pool_verdict
     from positionbias.ops.positions import histogram
     from positionbias.ops.probe import ats, mats
+    from positionbias.ops.ranking import rerank
+    from positionbias.ops.training import train
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
@@ -82,6 +84,7 @@ _PUBLIC = {
     "pool_coverage": "ops.pools",
     "pool_reliability": "ops.pools",
     "pool_verdict": "ops.pools",
+    "rerank": "ops.ranking",
     "review_pairs": "ops.leakage_labels",
     "rotate": "positions.rotate",
     "sample": "ops.collections",
@@ -89,6 +92,7 @@ _PUBLIC = {
     "select": "ops.collections",
     "show": "ops.collections",
     "suspect_contamination": "ops.contamination",
+    "train": "ops.training",
 }
 
 __all__ = [
@@ -130,6 +134,7 @@ __all__ = [
     "pool_coverage",
     "pool_reliability",
     "pool_verdict",
+    "rerank",
     "review_pairs",
     "rotate",
     "sample",
@@ -137,6 +142,7 @@ __all__ = [
     "select",
     "show",
     "suspect_contamination",
+    "train",
 ]
 
 

@@ -49,6 +49,7 @@ PUBLIC = [
     "pool_coverage",
     "pool_reliability",
     "pool_verdict",
+    "rerank",
     "review_pairs",
     "rotate",
     "sample",
@@ -56,6 +57,7 @@ PUBLIC = [
     "select",
     "show",
     "suspect_contamination",
+    "train",
 ]
 
 

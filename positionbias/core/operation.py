@@ -103,7 +103,7 @@ def settings_parameters(kind: Any, owner: str) -> Iterator[Parameter]:
     """Give a parameter for each field of a settings dataclass that says something of itself, and of the settings in it."""
     declared, hints = settings_of(kind), get_type_hints(kind)
     for field in fields(kind):
-        if _holds_settings(inner := _plain(hints[field.name])):
+        if _holds_settings(inner := hints[field.name]):
             yield from settings_parameters(inner, owner)
         elif field.name in declared and not declared[field.name].hidden:
             yield Parameter(field.name, owner, *_single(hints[field.name]), _default(field), declared[field.name])
@@ -142,7 +142,7 @@ def gathered(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str
     return {name: _value(name, _plain(hint), given) for name, hint in hints.items()}
 
 
-def made_of(kind: Any, given: Mapping[str, Any], **fields: Any) -> Any:
+def made_of(kind: Any, given: Mapping[str, Any], /, **fields: Any) -> Any:
     """Return settings of this kind made of single values by their fields' names; ``fields`` are those that declare no setting."""
     return _value("", kind, given, fields)
 
@@ -150,7 +150,7 @@ def made_of(kind: Any, given: Mapping[str, Any], **fields: Any) -> Any:
 def _value(name: str, kind: Any, given: Mapping[str, Any], fields: Mapping[str, Any] = MappingProxyType({})) -> Any:
     if _holds_settings(kind):
         hints, held = get_type_hints(kind), {one.name for one in settings_parameters(kind, name)}
-        inner = {field: _plain(hint) for field, hint in hints.items() if field in held or _holds_settings(_plain(hint))}
+        inner = {field: _plain(hint) for field, hint in hints.items() if field in held or _holds_settings(hint)}
         return kind(**{field: _value(field, hint, given) for field, hint in inner.items()}, **fields)
     single, many = _single(kind)
     value = given[name]
