@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from positionbias.ops.pools import pool_coverage, pool_reliability, pool_verdict
     from positionbias.ops.positions import histogram
     from positionbias.ops.probe import ats, mats
+    from positionbias.ops.ranking import rerank
     from positionbias.ops.studies import study
+    from positionbias.ops.training import train
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
@@ -83,6 +85,7 @@ _PUBLIC = {
     "pool_coverage": "ops.pools",
     "pool_reliability": "ops.pools",
     "pool_verdict": "ops.pools",
+    "rerank": "ops.ranking",
     "review_pairs": "ops.leakage_labels",
     "rotate": "positions.rotate",
     "sample": "ops.collections",
@@ -91,6 +94,7 @@ _PUBLIC = {
     "show": "ops.collections",
     "study": "ops.studies",
     "suspect_contamination": "ops.contamination",
+    "train": "ops.training",
 }
 
 __all__ = [
@@ -132,6 +136,7 @@ __all__ = [
     "pool_coverage",
     "pool_reliability",
     "pool_verdict",
+    "rerank",
     "review_pairs",
     "rotate",
     "sample",
@@ -140,6 +145,7 @@ __all__ = [
     "show",
     "study",
     "suspect_contamination",
+    "train",
 ]
 
 

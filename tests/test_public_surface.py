@@ -49,6 +49,7 @@ PUBLIC = [
     "pool_coverage",
     "pool_reliability",
     "pool_verdict",
+    "rerank",
     "review_pairs",
     "rotate",
     "sample",
@@ -57,6 +58,7 @@ PUBLIC = [
     "show",
     "study",
     "suspect_contamination",
+    "train",
 ]
 
 

@@ -13,21 +13,25 @@ from positionbias.cli.common import all_of, emit, json_option
 from positionbias.cli.settings_options import option_of
 from positionbias.core.operation import Parameter, gathered, parameters_of
 
-__all__ = ["command_of", "help_text"]
+__all__ = ["command_of", "help_text", "print_outcome"]
 
 
 def command_of(name: str, operation: Callable[..., Any]) -> click.Command:
     """Return the command ``name``, which calls the operation and prints the results of what it returns, if anything."""
 
     def run(as_json: bool, **given: Any) -> None:
-        from positionbias.ops.outcome import results_of, text_of
-
-        outcome = operation(**gathered(operation, given))
-        if outcome is not None:
-            emit(results_of(outcome), as_json=as_json, table=lambda: text_of(outcome))
+        print_outcome(operation(**gathered(operation, given)), as_json=as_json)
 
     options = all_of(*map(option_of, parameters_of(operation)), json_option)
     return click.command(name, help=help_of(operation))(options(run))
+
+
+def print_outcome(outcome: Any, *, as_json: bool) -> None:
+    """Print the results of what an operation gave back, if anything."""
+    from positionbias.ops.outcome import results_of, text_of
+
+    if outcome is not None:
+        emit(results_of(outcome), as_json=as_json, table=lambda: text_of(outcome))
 
 
 def help_of(operation: Callable[..., Any]) -> str:

@@ -43,7 +43,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "trainset": ("positionbias.cli.groups", "trainset", "Training sets made to order."),
     "teach": ("positionbias.cli.teach", "teach", "A teacher's scores of training passages, for distillation."),
     "train": ("positionbias.cli.train", "train", "Train a re-ranker."),
-    "rerank": ("positionbias.cli.rerank", "rerank", "Re-rank candidates with a trained model."),
+    "rerank": ("positionbias.ops.ranking", "rerank", "Re-rank candidates with a trained model."),
     "ensemble": ("positionbias.ops.evaluation", "ensemble", "Several runs as one, by z-scores or ranks."),
     "evaluate": ("positionbias.ops.evaluation", "evaluate", "Measure runs, and test their differences."),
     "ats": ("positionbias.ops.probe", "ats", "Average term similarity by distance in position."),

@@ -1,16 +1,13 @@
-"""The options that say how a model is trained: the same wherever one is, in ``train`` and in a study."""
+"""The options that say how a model is trained: the same wherever one is."""
 
 from __future__ import annotations
 
-import click
-
 from positionbias.cli.common import Decorator
 from positionbias.cli.settings_options import settings_options
-from positionbias.models.kinds import Kind
 from positionbias.models.shapes import TKConfig
 from positionbias.training.config import TrainConfig
 
-__all__ = ["embedding_option", "encoder_option", "training_options", "vectors_option"]
+__all__ = ["embedding_option", "training_options"]
 
 training_options: Decorator = settings_options(
     TrainConfig,
@@ -36,13 +33,3 @@ training_options: Decorator = settings_options(
 )
 
 embedding_option: Decorator = settings_options(TKConfig, "embedding_deviation")
-vectors_option: Decorator = click.option(
-    "--word-vectors",
-    metavar="FILE",
-    help="Vectors to start from: GloVe's, word2vec's or ours; by default words start at random.",
-)
-
-
-def encoder_option(kind: Kind) -> Decorator:
-    """What a kind over an encoder starts from."""
-    return click.option("--encoder", metavar="PATH|ID", help=f"{kind.sources} [default: {kind.encoder}]")

@@ -106,7 +106,7 @@ def settings_parameters(kind: Any, owner: str) -> Iterator[Parameter]:
         of = declared.get(field.name)
         if of is not None and of.hidden:
             continue
-        if _holds_settings(inner := _plain(hints[field.name])):
+        if _holds_settings(inner := hints[field.name]):
             yield from settings_parameters(inner, owner)
         elif of is not None:
             yield Parameter(field.name, owner, *_single(hints[field.name]), _default(field), of)
@@ -145,7 +145,7 @@ def gathered(function: Callable[..., Any], given: Mapping[str, object]) -> dict[
     return {name: _value(name, _plain(hint), given) for name, hint in hints.items()}
 
 
-def made_of(kind: Any, given: Mapping[str, object], **fields: Any) -> Any:
+def made_of(kind: Any, given: Mapping[str, object], /, **fields: Any) -> Any:
     """Return settings of this kind made of single values by their fields' names; ``fields`` are those that declare no setting."""
     return _value("", kind, given, fields)
 
@@ -153,9 +153,9 @@ def made_of(kind: Any, given: Mapping[str, object], **fields: Any) -> Any:
 def _value(name: str, kind: Any, given: Mapping[str, object], fields: Mapping[str, object] = MappingProxyType({})) -> Any:
     if _holds_settings(kind):
         hints, held = get_type_hints(kind), {one.name for one in settings_parameters(kind, name)}
-        held |= {field for field, hint in hints.items() if _holds_settings(_plain(hint))}
         hidden = {field for field, of in settings_of(kind).items() if of.hidden}
-        inner = {field: _plain(hints[field]) for field in hints if field in held - hidden}
+        own = {field for field, hint in hints.items() if field in held or _holds_settings(hint)} - hidden
+        inner = {field: _plain(hints[field]) for field in hints if field in own}
         return kind(**{field: _value(field, hint, given) for field, hint in inner.items()}, **fields)
     single, many = _single(kind)
     value: Any = given[name]

@@ -11,7 +11,7 @@ from positionbias.core.settings import check_settings, setting
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["DEVICES", "PRECISIONS", "Computing", "Precision", "RankingConfig", "pick_device"]
+__all__ = ["DEVICES", "PRECISIONS", "Computing", "Precision", "RankingConfig", "Reranking", "pick_device"]
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -78,6 +78,23 @@ class Computing:
             SettingError: a GPU that is not there.
         """
         return pick_device(self.device)
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """Whose candidates are re-ranked, down to which depth."""
+
+    split: str = setting("test", "Whose queries.")
+    depth: int | None = setting(
+        None,
+        "Candidates to re-rank.",
+        least=1,
+        absent="what validation found best; all where nothing was tuned",
+    )
+    name: str | None = setting(None, "The run's tag.", absent="the checkpoint's name")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 def pick_device(name: str) -> torch.device:

@@ -10,18 +10,18 @@ from pathlib import Path
 import torch
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.progress import Progress, step
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.records import Query
-from positionbias.core.run import Run, write_run
+from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.protocols import AnyRanker, PassageEncoder, Ranker
 from positionbias.ranking.cached import score_cached
-from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.config import RankingConfig, Reranking
 from positionbias.ranking.pairs import score_by_pair
 from positionbias.ranking.scored import PassageTexts, Scored
 from positionbias.ranking.texts import score_texts
@@ -140,44 +140,38 @@ def score_candidates(
 def rerank_run(
     checkpoint: Checkpoint,
     collection: Collection,
-    split: str,
-    candidates: Run,
-    candidates_path: Path,
+    candidates: Path,
     out: Path,
+    reranking: Reranking | None = None,
     *,
-    depth: int | None = None,
-    name: str | None = None,
     config: RankingConfig | None = None,
     overwrite: bool = False,
 ) -> Rescored:
-    """Re-rank ``candidates`` to ``depth`` and write the run with its manifest.
+    """Re-rank the run at ``candidates`` and write the new one with its manifest.
 
     The default depth is the checkpoint's tuned one; all candidates where it has none. What stands below that depth keeps its
     place, so it is neither encoded nor scored; at depth 1 nothing is, and the candidates keep their order.
 
     Raises:
-        SettingError: ``depth`` is below 1.
         InputError: a candidate, at any depth, names a passage or query that is not there.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    config = config or RankingConfig()
-    depth = next((given for given in (depth, checkpoint.depth) if given is not None), max(1, candidates.depth))
-    if depth < 1:
-        raise SettingError(f"--depth: wanted at least 1; found {depth}; raise it")
-    name = name or checkpoint.name
+    reranking, config, run = reranking or Reranking(), config or RankingConfig(), read_run(candidates)
+    depth = next(given for given in (reranking.depth, checkpoint.depth, max(1, run.depth)) if given is not None)
+    name = reranking.name or checkpoint.name
     model = checkpoint.model
     refuse_existing(out, overwrite=overwrite, folder=False)
-    for start in range(0, len(candidates.passage_ids), FOUND_BLOCK):
-        collection.rows(candidates.passage_ids[start : start + FOUND_BLOCK])
-    queries = collection.queries(split)
+    for start in range(0, len(run.passage_ids), FOUND_BLOCK):
+        collection.rows(run.passage_ids[start : start + FOUND_BLOCK])
+    queries = collection.queries(reranking.split)
     if depth == 1:
-        done = _kept(model, queries, candidates, name)
+        done = _kept(model, queries, run, name)
     else:
-        done = rescore(model, collection, queries, candidates.top(depth), name=name, config=config, description=name)
+        done = rescore(model, collection, queries, run.top(depth), name=name, config=config, description=name)
     with atomic_file(out, overwrite=overwrite) as partial:
-        write_run(partial, apply_depth(candidates, done.run, depth, name=name))
-        checksums = (checkpoint.manifest.checksum, collection.checksum, sha256_file(candidates_path))
-        places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates_path))
+        write_run(partial, apply_depth(run, done.run, depth, name=name))
+        checksums = (checkpoint.manifest.checksum, collection.checksum, sha256_file(candidates))
+        places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates))
         inputs = tuple(input_ref(role, path, c, artefact=out) for (role, path), c in zip(places, checksums, strict=True))
         counts = {"truncated": done.counts.truncated, "empty_queries": done.counts.empty_queries}
         precision = str(config.dtype(model.device)).removeprefix("torch.")
@@ -185,7 +179,7 @@ def rerank_run(
             kind="run",
             name=name,
             command="rerank",
-            settings={"split": split, "depth": depth, "precision": precision},
+            settings={"split": reranking.split, "depth": depth, "precision": precision},
             inputs=inputs,
             content={
                 "checksum": sha256_file(partial),

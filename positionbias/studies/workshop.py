@@ -48,7 +48,7 @@ from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.term_vectors import probe_model
-from positionbias.ranking.config import pick_device
+from positionbias.ranking.config import Reranking, pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
 from positionbias.results.result import Facts, Result
@@ -219,8 +219,7 @@ class Workshop(Artefacts):
         place = self.folder / "runs" / f"{label}.run"
 
         def make() -> None:
-            run = read_run(candidates)
-            rerank_run(_at_work(model), Collection(collection), split, run, candidates, place, depth=reach, overwrite=True)
+            rerank_run(_at_work(model), Collection(collection), candidates, place, Reranking(split, reach), overwrite=True)
 
         tuned = checkpoint_facts(model)["depth"] if self._made(model) else None
         reach = tuned if depth is None else depth

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.models.kinds import kind_named, learning_rates
 
 __all__ = ["LOSSES", "PRECISIONS", "SCHEDULES", "LossKind", "TrainConfig"]
@@ -92,7 +92,7 @@ class TrainConfig:
     )
     validate_every: int = setting(2_000, "Steps between validations.", least=1)
     patience: int = setting(30, "Validations without a better nDCG@10 before stopping.", least=1)
-    least_depth: int = setting(1, "Shallowest re-ranking depth tried in validation.", least=1)
+    least_depth: int = setting(1, "Shallowest re-ranking depth tried in validation.", least=1, hidden=True)
     most_depth: int = setting(100, "Deepest re-ranking depth tried in validation.", least=1)
     validation_queries: int | None = setting(
         None,
@@ -117,7 +117,7 @@ class TrainConfig:
     save_every: int = setting(0, "Steps between saves for --resume; 0: by time alone.", least=0)
     save_minutes: float = setting(10.0, "Minutes between saves for --resume, beside those at validations; 0: none.", least=0)
     threads: int = setting(0, "CPU threads in training; 0 leaves it to torch.", least=0)
-    seed: int = setting(1, "Key of every random draw.", least=0)
+    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import sha256_file
-from positionbias.core.groups import Groups
-from positionbias.core.teacher_scores import open_teacher_scores
-from positionbias.models.identity import model_checksum
+from positionbias.core.settings import check_settings, setting
 from positionbias.models.kinds import begins_with, config_class, scores_log_probabilities
 from positionbias.positions.rotate import Rotation
 from positionbias.training.config import LOSSES, TrainConfig
 
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+
 __all__ = ["INPUTS", "TrainPlan", "check_loss"]
 
-INPUTS = ("candidates", "trainset", "teacher_scores", "validation_candidates", "word_vectors", "start")
+INPUTS = ("candidates", "trainset", "teacher_scores", "validation_candidates", "word_vectors", "start")  # files and folders
 TEACHER_DEPTH = 100  # contaminated-distillation paper, §4
 # settings that are named only where they are given
 _OPTIONAL = ("validation_candidates", "trainset", "teacher_scores", "teacher_depth", "split", "words_of", "encoder", "start")
@@ -40,23 +39,52 @@ class TrainPlan:
     """
 
     kind: str = "tk"
-    candidates: Path | None = None
-    validation_candidates: Path | None = None
-    trainset: Path | None = None
-    teacher_scores: Path | None = None
-    teacher_depth: int | None = None
-    split: str | None = None
-    validation_split: str = "validation"
-    relevant_from: int = 1
+    candidates: Path | None = setting(
+        None, "Over the training queries: negatives are drawn from it.", metavar="RUN", place="read"
+    )
+    validation_candidates: Path | None = setting(
+        None,
+        "Over the validation queries; without them all steps are made, and the last weights are kept.",
+        metavar="RUN",
+        place="read",
+    )
+    trainset: Path | None = setting(
+        None, "Training groups to take as they are, instead of --candidates.", metavar="DIR", place="read"
+    )
+    teacher_scores: Path | None = setting(
+        None,
+        "A teacher's scores (posbias teach; or a run, or a TSV), for losses that read them; alone, negatives come from its ranking.",
+        metavar="FILE",
+        place="read",
+    )
+    teacher_depth: int | None = setting(
+        None, "First passages in the teacher's order that negatives are drawn from.", least=1, absent=str(TEACHER_DEPTH)
+    )
+    split: str | None = setting(None, "Queries to train on.", absent="train, or those that --trainset speaks of")
+    validation_split: str = setting("validation", "Queries to validate on.")
+    relevant_from: int = setting(
+        1, "Grade from which a passage counts as relevant.", least=1, wanted="a grade from 1 (0 is judged not relevant)"
+    )
     model: Any = None
     training: TrainConfig = field(default_factory=TrainConfig)
     rotate: Rotation | None = None
     words_of: tuple[str, ...] | None = None
-    word_vectors: Path | None = None
-    encoder: str | None = None
-    start: Path | None = None
+    word_vectors: Path | None = setting(
+        None,
+        "Vectors to start from: GloVe's, word2vec's or ours; by default words start at random.",
+        metavar="FILE",
+        place="read",
+    )
+    encoder: str | None = setting(None, "What a model over an encoder starts from.", metavar="PATH|ID", place="read")
+    start: Path | None = setting(
+        None,
+        "A checkpoint of this kind to go on from: its weights, and its shape.",
+        metavar="CHECKPOINT",
+        place="read",
+    )
 
     def __post_init__(self) -> None:
+        check_settings(self)
         shape = config_class(self.kind)
         if self.model is None and self.start is None:
             object.__setattr__(self, "model", shape())
@@ -69,10 +97,6 @@ class TrainPlan:
         self._check_source()
         if self.trainset is None and self.split is None:
             object.__setattr__(self, "split", "train")
-        if self.relevant_from < 1:
-            raise SettingError(
-                f"--relevant-from: wanted a grade from 1 (0 is judged not relevant); found {self.relevant_from}; raise it"
-            )
         self._check_beginning()
 
     def _check_source(self) -> None:
@@ -88,11 +112,9 @@ class TrainPlan:
             )
         if LOSSES[loss].teacher and self.teacher_scores is None and self.trainset is None:
             raise SettingError(f"--loss: wanted --teacher-scores beside {loss}; found none; give them, or another loss")
-        if self.teacher_depth is not None and not (alone and self.teacher_depth >= 1):
-            found = f"{self.teacher_depth}" + (
-                "" if alone else " beside --candidates or --trainset, which say what negatives are"
-            )
-            raise SettingError(f"--teacher-depth: wanted a depth from 1, with --teacher-scores alone; found {found}; change it")
+        if self.teacher_depth is not None and not alone:
+            found = f"{self.teacher_depth} beside --candidates or --trainset, which say what negatives are"
+            raise SettingError(f"--teacher-depth: wanted --teacher-scores alone; found {found}; leave it out")
         if alone and self.teacher_depth is None:
             object.__setattr__(self, "teacher_depth", TEACHER_DEPTH)
 
@@ -121,6 +143,8 @@ class TrainPlan:
             InputError: there is no such set.
         """
         if self.trainset is not None:
+            from positionbias.core.groups import Groups
+
             return Groups(self.trainset).splits
         assert self.split is not None
         return (self.split,)
@@ -131,6 +155,11 @@ class TrainPlan:
         Raises:
             InputError: there is no such file.
         """
+        from positionbias.core.files import sha256_file
+        from positionbias.core.groups import Groups
+        from positionbias.core.teacher_scores import open_teacher_scores
+        from positionbias.models.identity import model_checksum
+
         record = {f.name: getattr(self, f.name) for f in fields(self)}
         record["model"] = None if self.model is None else asdict(self.model)
         record["training"] = self.training.deciding()
@@ -181,6 +210,7 @@ def _named(*, teacher: bool) -> str:
 def _encoder_facts(name: str) -> dict[str, str]:
     """An encoder as settings record it: its name (of a folder the last part), and the checksum of all that it computes with."""
     from positionbias.models.encoder_source import encoder_folder
+    from positionbias.models.identity import model_checksum
 
     checksum = model_checksum(encoder_folder(name))
     return {"name": Path(name).name if Path(name).is_dir() else name, "checksum": checksum}

@@ -160,15 +160,15 @@ def test_a_gpu_that_is_not_there(rerank, tmp_path, monkeypatch):
     assert "--device: wanted cuda; found no GPU that this torch can use; give cpu" in err
 
 
-def test_what_was_halved_or_encoded_again_is_said(capsys):
-    from positionbias.cli.rerank import _say_counts
+def test_what_was_halved_or_encoded_again_is_said():
     from positionbias.core.run import Run
+    from positionbias.ops.ranking import _remarks
     from positionbias.ranking.rerank import Rescored
     from positionbias.ranking.scored import Scored
 
     run = Run("tk", [("q1", ["a", "b"], [2.0, 1.0])])
-    _say_counts(Rescored(run, 2, True, 200, Scored(truncated=1, again=3, empty_queries=1, batch_tokens=512), 0.5))
-    assert capsys.readouterr().err.splitlines() == [
+    done = Rescored(run, 2, True, 200, Scored(truncated=1, again=3, empty_queries=1, batch_tokens=512), 0.5)
+    assert list(_remarks(done)) == [
         "2 pairs of 2 passages, with 3 encodings beyond one each: 4 pairs/s",
         "50.0% of the passages fill the limit of 200 tokens, and may go on behind it",
         "the device's memory was too small for the batches: went on with 512 tokens a batch",

@@ -106,7 +106,7 @@ def test_word_vectors(train, tmp_path):
 
 
 def test_resumed(train, tmp_path, monkeypatch):
-    from positionbias.cli import train as command
+    from positionbias.ops import training as command
 
     assert train("--out", tmp_path / "whole" / "tk.ckpt")[0] == 0
     out = tmp_path / "stopped" / "tk.ckpt"

@@ -18,6 +18,7 @@ from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.measures import per_query
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.planted.generator import PlantedSettings
+from positionbias.ranking.config import Reranking
 from positionbias.ranking.rerank import rerank_run, rescore
 
 from ..tiny import candidates, planted, saved_tk
@@ -42,7 +43,7 @@ def test_the_models_order_to_the_depth_and_the_tail_behind(
     collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
     before = read_run(run_path)
-    done = rerank_run(checkpoint, collection, "test", before, run_path, tmp_path / "tk.run")
+    done = rerank_run(checkpoint, collection, run_path, tmp_path / "tk.run")
     after = read_run(tmp_path / "tk.run")
     scored = rescore(checkpoint.model, collection, collection.queries("test"), before, name="tk").run
     assert after.name == "tk"
@@ -63,7 +64,7 @@ def test_the_models_order_to_the_depth_and_the_tail_behind(
 
 def test_its_manifest(collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path) -> None:
     out = tmp_path / "runs" / "tk.run"
-    rerank_run(checkpoint, collection, "test", read_run(run_path), run_path, out, depth=2, name="mine")
+    rerank_run(checkpoint, collection, run_path, out, Reranking(depth=2, name="mine"))
     manifest = read_manifest(out, kind="run")
     assert (manifest.name, manifest.command) == ("mine", "rerank")
     assert manifest.settings == {"split": "test", "depth": 2, "precision": "float32"}
@@ -79,7 +80,7 @@ def test_its_manifest(collection: Collection, run_path: Path, checkpoint: Checkp
 
 def test_the_same_bytes_again(collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path) -> None:
     for name in ("a.run", "b.run"):
-        rerank_run(checkpoint, collection, "test", read_run(run_path), run_path, tmp_path / name)
+        rerank_run(checkpoint, collection, run_path, tmp_path / name)
     assert (tmp_path / "a.run").read_bytes() == (tmp_path / "b.run").read_bytes()
 
 
@@ -88,7 +89,7 @@ def test_a_depth_beyond_the_candidates_re_ranks_all(
     collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path, depth: int
 ) -> None:
     before = read_run(run_path)
-    rerank_run(checkpoint, collection, "test", before, run_path, tmp_path / "tk.run", depth=depth)
+    rerank_run(checkpoint, collection, run_path, tmp_path / "tk.run", Reranking(depth=depth))
     scored = rescore(checkpoint.model, collection, collection.queries("test"), before, name="tk").run
     after = read_run(tmp_path / "tk.run")
     assert all(after[q].passage_ids == scored[q].passage_ids for q in before)
@@ -97,38 +98,39 @@ def test_a_depth_beyond_the_candidates_re_ranks_all(
 def test_a_model_without_a_tuned_depth_re_ranks_all(
     collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
-    before = read_run(run_path)
-    rerank_run(replace(checkpoint, depth=None), collection, "test", before, run_path, tmp_path / "all.run")
-    rerank_run(checkpoint, collection, "test", before, run_path, tmp_path / "nine.run", depth=9)
+    rerank_run(replace(checkpoint, depth=None), collection, run_path, tmp_path / "all.run")
+    rerank_run(checkpoint, collection, run_path, tmp_path / "nine.run", Reranking(depth=9))
     assert (tmp_path / "all.run").read_bytes() == (tmp_path / "nine.run").read_bytes()
     assert read_manifest(tmp_path / "all.run").settings["depth"] == 9
 
 
 def test_depth_1_changes_nothing(collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path) -> None:
-    rerank_run(checkpoint, collection, "test", read_run(run_path), run_path, tmp_path / "tk.run", depth=1)
+    rerank_run(checkpoint, collection, run_path, tmp_path / "tk.run", Reranking(depth=1))
     before, after = read_run(run_path), read_run(tmp_path / "tk.run")
     assert [after[q].passage_ids for q in before] == [before[q].passage_ids for q in before]
 
 
-def test_faults(collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path) -> None:
-    before = read_run(run_path)
+def test_faults(
+    collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     out = tmp_path / "tk.run"
-    first = next(before.rankings())
-    alien = Run("bm25", [(first.query_id, [*first.passage_ids, "nowhere"], [*first.scores, -9])])
+    first = next(read_run(run_path).rankings())
+    alien = tmp_path_factory.mktemp("alien") / "bm25.run"
+    write_run(alien, Run("bm25", [(first.query_id, [*first.passage_ids, "nowhere"], [*first.scores, -9])]))
     with pytest.raises(InputError, match="wanted passage 'nowhere' in the collection"):  # though it stands below the depth
-        rerank_run(checkpoint, collection, "test", alien, run_path, out)
+        rerank_run(checkpoint, collection, alien, out)
     with pytest.raises(InputError, match="wanted queries of the split; found 18 unknown"):
-        rerank_run(checkpoint, collection, "train", before, run_path, out)
+        rerank_run(checkpoint, collection, run_path, out, Reranking("train"))
     with pytest.raises(InputError, match="wanted split 'dev'"):
-        rerank_run(checkpoint, collection, "dev", before, run_path, out)
+        rerank_run(checkpoint, collection, run_path, out, Reranking("dev"))
     with pytest.raises(SettingError, match="--depth: wanted at least 1; found 0"):
-        rerank_run(checkpoint, collection, "test", before, run_path, out, depth=0)
+        rerank_run(checkpoint, collection, run_path, out, Reranking(depth=0))
     assert list(tmp_path.iterdir()) == []
     out.write_text("mine")
     with pytest.raises(OutputExistsError, match="--overwrite"):
-        rerank_run(checkpoint, collection, "test", before, run_path, out)
+        rerank_run(checkpoint, collection, run_path, out)
     assert out.read_text() == "mine"
-    rerank_run(checkpoint, collection, "test", before, run_path, out, overwrite=True)
+    rerank_run(checkpoint, collection, run_path, out, overwrite=True)
     assert (read_run(out).name, manifest_path(out).exists()) == ("tk", True)
 
 
@@ -141,7 +143,7 @@ def test_a_constant_scorer_ranks_at_chance(tmp_path: Path) -> None:
     checkpoint = load_checkpoint(saved_tk(tmp_path / "constant.ckpt", collection, depth=10))
     with torch.no_grad():
         checkpoint.model.pooling.weight.zero_()
-    rerank_run(checkpoint, collection, "test", read_run(path), path, tmp_path / "constant.run")
+    rerank_run(checkpoint, collection, path, tmp_path / "constant.run")
     run, relevant = read_run(tmp_path / "constant.run"), {q.query_id: q.passage_id for q in collection.qrels("test")}
     ranks = [r.passage_ids.index(relevant[r.query_id]) for r in run.rankings() if relevant[r.query_id] in r.passage_ids]
     lengths = [len(r.passage_ids) for r in run.rankings() if relevant[r.query_id] in r.passage_ids]

@@ -71,7 +71,7 @@ def test_it_learns_and_re_ranks_all_that_was_retrieved(task: Task, tmp_path: Pat
     assert checkpoint.depth is None
     content = checkpoint.manifest.content
     assert (content["steps"], content["best_step"], content["stopped"]) == (16, 16, "16 steps")
-    done = rerank_run(checkpoint, task.collection, "test", read_run(task.runs["test"]), task.runs["test"], tmp_path / "out.run")
+    done = rerank_run(checkpoint, task.collection, task.runs["test"], tmp_path / "out.run")
     assert done.run.pairs == read_run(task.runs["test"]).pairs
     assert all(score < 0 for ranking in done.run.rankings() for score in ranking.scores)
 

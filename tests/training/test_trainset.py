@@ -109,7 +109,7 @@ def test_a_set_of_several_splits_names_them_itself(task: Task, tmp_path: Path) -
         (("candidates", "trainset"), "hinge", "--candidates, --trainset: wanted one of the two; found both; give one"),
         (("candidates", "teacher_scores"), "lce", "--teacher-scores: wanted a loss that reads them (margin_mse, kl, ranknet); found --loss lce"),
         (("candidates",), "kl", "--loss: wanted --teacher-scores beside kl; found none"),
-        (("candidates", "teacher_scores", "teacher_depth"), "kl", "--teacher-depth: wanted a depth from 1, with --teacher-scores alone; found 7 beside"),
+        (("candidates", "teacher_scores", "teacher_depth"), "kl", "--teacher-depth: wanted --teacher-scores alone; found 7 beside"),
     ],
     ids=["neither", "both", "scores for nothing", "no teacher", "two depths"],
 )  # fmt: skip

@@ -1,0 +1,101 @@
+"""Candidates in a model's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.places import CollectionLike, Place, input_place, model_place, output_place
+from positionbias.core.progress import say
+from positionbias.core.settings import Setting
+from positionbias.models.kinds import READ_AS
+from positionbias.ranking.config import Computing, Reranking
+
+if TYPE_CHECKING:
+    from positionbias.ranking.rerank import Rescored
+    from positionbias.results.result import Result
+
+__all__ = ["Reranked", "rerank"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """A re-ranked run, and what was read for it."""
+
+    path: Path
+    results: Sequence[Result]
+
+
+@operation
+def rerank(
+    collection: Annotated[CollectionLike, Setting("Whose passages are read.", place="read")],
+    *,
+    model: Annotated[
+        Place,
+        Setting(
+            "A checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); or your own module:function.",
+            place="read",
+        ),
+    ],
+    kind: Annotated[str | None, READ_AS] = None,
+    candidates: Annotated[Place, Setting("The run to re-rank.", metavar="RUN", place="read")],
+    reranking: Reranking = Reranking(),
+    computing: Computing = Computing(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Reranked:
+    """Re-rank the candidates of queries of ``collection``. A model that reads both sides apart encodes each distinct passage once.
+
+    Candidates beyond the depth stay behind, in their order.
+
+        posbias rerank squad --model tk.ckpt --candidates bm25.run --out tk.run
+
+    Returns:
+        The run and a result, whose value is the number of distinct passages that were read.
+
+    Raises:
+        SettingError: a GPU that is not there, or a device whose memory does not hold one text.
+        InputError: no such model, or candidates of other queries or passages than the collection's.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.models.checkpoint import load_checkpoint
+    from positionbias.ranking.rerank import rerank_run
+
+    device = computing.pick_device()
+    checkpoint = load_checkpoint(model_place(model), kind)
+    checkpoint.model.to(device)
+    opened, place = find_collection(collection), output_place(out)
+    done = rerank_run(
+        checkpoint, opened, input_place(candidates), place, reranking, config=computing.config, overwrite=overwrite
+    )
+    for remark in checkpoint.ending.remarks(reranking.depth):
+        say(f"{checkpoint.name}: {remark}")
+    for line in _remarks(done):
+        say(line)
+    say(f"written to {place}; next: posbias evaluate {out} --collection {opened.path} --split {reranking.split}")
+    return Reranked(place, [done.result(opened.name, reranking.split)])
+
+
+def _remarks(done: Rescored) -> Iterator[str]:
+    """How fast it went, and what was cut, halved or empty on the way."""
+    pairs, counts = done.run.pairs, done.counts
+    if not done.passages:
+        return
+    rate = f"{pairs / max(1e-9, done.seconds):,.0f} pairs/s"
+    if done.cached:
+        times = f"with {counts.again:,} encodings beyond one each" if counts.again else "each encoded once"
+        yield f"{pairs:,} pairs of {done.passages:,} passages, {times}: {rate}"
+        what, of = "passages", done.passages
+    else:
+        yield f"{pairs:,} pairs, each read for itself, of {done.passages:,} passages: {rate}"
+        what, of = "pairs", pairs
+    if done.room is not None:
+        yield f"{counts.truncated / max(1, of):.1%} of the {what} fill the limit of {done.room} tokens, and may go on behind it"
+    if counts.batch_tokens is not None:
+        yield f"the device's memory was too small for the batches: went on with {counts.batch_tokens:,} tokens a batch"
+    if counts.empty_queries:
+        yield f"{counts.empty_queries:,} queries hold no word: their passages tie"

@@ -1,0 +1,38 @@
+"""Trained models, and what they made, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from positionbias.results.payloads import TrainingCurve
+from positionbias.results.result import Result
+from positionbias.results.runs import RerankingFigures
+from positionbias.results.select import of_type
+
+__all__ = ["reranking_text", "training_text"]
+
+
+def training_text(results: Sequence[Result]) -> str:
+    """Return a line a training: its validation nDCG@10, and why it stopped."""
+    return "\n".join(_training(result, curve) for result, curve in of_type(results, TrainingCurve))
+
+
+def _training(result: Result, curve: TrainingCurve) -> str:
+    notes, ending = curve.notes, curve.ending
+    stopped = f"stopped after {notes.steps:,} steps: {notes.stopped}"
+    if result.value is None:
+        return f"not validated: the weights of the last step, {notes.best_step:,}, are kept, and no re-ranking depth is tuned; {stopped}"
+    return (
+        f"nDCG@10 on {result.split}: {ending.ndcg:.4f} at re-ranking depth {ending.depth} with the weights of step "
+        f"{notes.best_step:,}, first stage {ending.first_stage:.4f}; {stopped}"
+    )
+
+
+def reranking_text(results: Sequence[Result]) -> str:
+    """Return a line a run: how many candidates were re-ranked."""
+    return "\n".join(
+        f"{result.system}: {figures.candidates:,} candidates re-ranked"
+        if figures.passages
+        else f"{result.system}: nothing to re-rank at depth 1, the candidates' own order"
+        for result, figures in of_type(results, RerankingFigures)
+    )

@@ -1,0 +1,28 @@
+"""Runs re-ranked from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import positionbias
+from positionbias.core.run import read_run
+from positionbias.ranking.config import Reranking
+from positionbias.results.runs import RerankingFigures
+
+from ..tiny import candidates, planted, saved_tk
+
+
+def test_a_run(tmp_path: Path) -> None:
+    collection = planted(tmp_path / "planted")
+    runs = candidates(collection, tmp_path)
+    done = positionbias.rerank(
+        collection,
+        model=saved_tk(tmp_path / "tk.ckpt", collection),
+        candidates=runs["test"],
+        reranking=Reranking(depth=3, name="mine"),
+        out=tmp_path / "tk.run",
+    )
+    (result,) = done.results
+    assert isinstance(result.payload, RerankingFigures)
+    assert (done.path, result.system, result.payload.candidates) == (tmp_path / "tk.run", "mine", 18 * 3)
+    assert read_run(done.path).pairs == read_run(runs["test"]).pairs

@@ -1,0 +1,55 @@
+"""Models trained from Python: what comes back, and what is said before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import positionbias
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.training.config import TrainConfig
+from positionbias.training.plan import TrainPlan
+
+from ..tiny import TINY, candidates, planted
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """A planted collection, with runs beside it."""
+    folder = tmp_path_factory.mktemp("training")
+    collection = planted(folder / "planted")
+    candidates(collection, folder)
+    return collection
+
+
+def quick(folder: Path) -> TrainPlan:
+    """Four steps of a tiny TK."""
+    return TrainPlan(
+        candidates=folder / "train.run",
+        validation_candidates=folder / "validation.run",
+        model=TINY,
+        training=TrainConfig(max_steps=4, validate_every=2, batch_size=8, probe_passages=0, threads=1),
+    )
+
+
+def test_a_model(collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[tuple[str, float | None]] = []
+    trained = positionbias.train(
+        collection, quick(collection.path.parent), before=lambda *what: told.append(what), out=tmp_path / "tk"
+    )
+    assert trained is not None
+    (result,) = trained.results
+    assert (trained.path, result.measure, result.system) == (tmp_path / "tk", "training", "tk")
+    assert result.value == trained.model.ending.ndcg
+    ((what, seconds),) = told
+    assert what == "training of 4 steps"
+    assert seconds is not None
+    assert seconds > 0
+    assert f"written to {tmp_path / 'tk'}; next: posbias rerank" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there_is_named_by_its_flag(collection: Collection, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--candidates: wanted a path to read; found nothing at "):
+        positionbias.train(collection, quick(tmp_path), out=tmp_path / "tk")
