@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from positionbias.ops.leakage import clean, find_leakage
     from positionbias.ops.leakage_labels import calibrate_leakage, review_pairs, sample_pairs
     from positionbias.ops.pools import pool_coverage, pool_reliability, pool_verdict
-    from positionbias.ops.positions import histogram
+    from positionbias.ops.positions import debias, histogram
     from positionbias.ops.probe import ats, mats
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
@@ -59,6 +59,7 @@ _PUBLIC = {
     "calibrate_leakage": "ops.leakage_labels",
     "check": "ops.audit",
     "clean": "ops.leakage",
+    "debias": "ops.positions",
     "draw_clicks": "ops.trainsets",
     "draw_contaminated": "ops.trainsets",
     "draw_leaked": "ops.trainsets",
@@ -107,6 +108,7 @@ __all__ = [
     "calibrate_leakage",
     "check",
     "clean",
+    "debias",
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",

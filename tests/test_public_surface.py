@@ -26,6 +26,7 @@ PUBLIC = [
     "calibrate_leakage",
     "check",
     "clean",
+    "debias",
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",

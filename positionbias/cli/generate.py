@@ -24,7 +24,8 @@ def command_of(name: str, operation: Callable[..., Any]) -> click.Command:
 
         outcome = operation(**gathered(operation, given))
         if outcome is not None:
-            emit(results_of(outcome), as_json=as_json, table=lambda: text_of(outcome))
+            piped = getattr(outcome, "piped", False)  # standard output is taken by the data
+            emit(results_of(outcome), as_json=as_json, table=lambda: text_of(outcome), aside=piped)
 
     options = all_of(*map(option_of, parameters_of(operation)), json_option)
     return click.command(name, help=help_of(operation))(options(run))

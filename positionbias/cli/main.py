@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "sample": ("positionbias.ops.collections", "sample", "A smaller collection that keeps what is judged."),
     "show": ("positionbias.ops.collections", "show", "What a collection holds: its Table 1."),
     "histogram": ("positionbias.ops.positions", "histogram", "Where answers sit in their passages."),
-    "debias": ("positionbias.cli.debias", "debias", "Rotate every passage at a random word."),
+    "debias": ("positionbias.ops.positions", "debias", "Rotate every passage at a random word."),
     "place": ("positionbias.ops.collections", "place", "Put answering sentences where a density says."),
     "select": ("positionbias.ops.collections", "select", "Only the queries whose answers lie in one part of their passages."),
     "retrieve": ("positionbias.cli.retrieve", "retrieve", "Rank passages for each query by BM25, or by vectors."),
