@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.core.records import Answer, Passage, Qrel, Query
     from positionbias.core.run import Run
+    from positionbias.ops.artefacts import export, make_report, verify
     from positionbias.ops.audit import Audit, audit_model, audit_systems, check
     from positionbias.ops.collections import merge, place, sample, select, show
     from positionbias.ops.contamination import suspect_contamination
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from positionbias.ops.pools import pool_coverage, pool_reliability, pool_verdict
     from positionbias.ops.positions import debias, histogram
     from positionbias.ops.probe import ats, mats
+    from positionbias.ops.retrieval import encode, retrieve
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
@@ -63,8 +65,10 @@ _PUBLIC = {
     "draw_clicks": "ops.trainsets",
     "draw_contaminated": "ops.trainsets",
     "draw_leaked": "ops.trainsets",
+    "encode": "ops.retrieval",
     "ensemble": "ops.evaluation",
     "evaluate": "ops.evaluation",
+    "export": "ops.artefacts",
     "find_leakage": "ops.leakage",
     "histogram": "ops.positions",
     "import_beir": "ops.imports",
@@ -77,12 +81,14 @@ _PUBLIC = {
     "import_squad": "ops.imports",
     "import_trec": "ops.imports",
     "import_tripclick": "ops.imports",
+    "make_report": "ops.artefacts",
     "mats": "ops.probe",
     "merge": "ops.collections",
     "place": "ops.collections",
     "pool_coverage": "ops.pools",
     "pool_reliability": "ops.pools",
     "pool_verdict": "ops.pools",
+    "retrieve": "ops.retrieval",
     "review_pairs": "ops.leakage_labels",
     "rotate": "positions.rotate",
     "sample": "ops.collections",
@@ -90,6 +96,7 @@ _PUBLIC = {
     "select": "ops.collections",
     "show": "ops.collections",
     "suspect_contamination": "ops.contamination",
+    "verify": "ops.artefacts",
 }
 
 __all__ = [
@@ -112,8 +119,10 @@ __all__ = [
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",
+    "encode",
     "ensemble",
     "evaluate",
+    "export",
     "find_leakage",
     "histogram",
     "import_beir",
@@ -126,12 +135,14 @@ __all__ = [
     "import_squad",
     "import_trec",
     "import_tripclick",
+    "make_report",
     "mats",
     "merge",
     "place",
     "pool_coverage",
     "pool_reliability",
     "pool_verdict",
+    "retrieve",
     "review_pairs",
     "rotate",
     "sample",
@@ -139,6 +150,7 @@ __all__ = [
     "select",
     "show",
     "suspect_contamination",
+    "verify",
 ]
 
 

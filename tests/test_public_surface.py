@@ -30,8 +30,10 @@ PUBLIC = [
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",
+    "encode",
     "ensemble",
     "evaluate",
+    "export",
     "find_leakage",
     "histogram",
     "import_beir",
@@ -44,12 +46,14 @@ PUBLIC = [
     "import_squad",
     "import_trec",
     "import_tripclick",
+    "make_report",
     "mats",
     "merge",
     "place",
     "pool_coverage",
     "pool_reliability",
     "pool_verdict",
+    "retrieve",
     "review_pairs",
     "rotate",
     "sample",
@@ -57,6 +61,7 @@ PUBLIC = [
     "select",
     "show",
     "suspect_contamination",
+    "verify",
 ]
 
 

@@ -28,7 +28,7 @@ INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("positionbias.cli.demo", "demo", "The whole study in miniature, in under five minutes."),
     "import": ("positionbias.cli.groups", "import_", "Bring a data set in as a collection."),
-    "export": ("positionbias.cli.export", "export", "Write a collection in a published form."),
+    "export": ("positionbias.ops.artefacts", "export", "Write a collection in a published form."),
     "merge": ("positionbias.ops.collections", "merge", "Several collections as one, for training across corpora."),
     "sample": ("positionbias.ops.collections", "sample", "A smaller collection that keeps what is judged."),
     "show": ("positionbias.ops.collections", "show", "What a collection holds: its Table 1."),
@@ -36,8 +36,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "debias": ("positionbias.ops.positions", "debias", "Rotate every passage at a random word."),
     "place": ("positionbias.ops.collections", "place", "Put answering sentences where a density says."),
     "select": ("positionbias.ops.collections", "select", "Only the queries whose answers lie in one part of their passages."),
-    "retrieve": ("positionbias.cli.retrieve", "retrieve", "Rank passages for each query by BM25, or by vectors."),
-    "encode": ("positionbias.cli.encode", "encode", "A collection's passages as vectors, for dense retrieval."),
+    "retrieve": ("positionbias.ops.retrieval", "retrieve", "Rank passages for each query by BM25, or by vectors."),
+    "encode": ("positionbias.ops.retrieval", "encode", "A collection's passages as vectors, for dense retrieval."),
     "vectors": ("positionbias.cli.vectors", "vectors", "Word vectors to start TK from."),
     "encoder": ("positionbias.cli.encoder", "encoder", "A small encoder to start from, with random weights."),
     "trainset": ("positionbias.cli.groups", "trainset", "Training sets made to order."),
@@ -55,7 +55,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "contamination": ("positionbias.cli.groups", "contamination", "Has a model seen the test set?"),
     "study": ("positionbias.cli.studies", "study", "A paper's study, end to end, on your collection."),
     "verify": ("positionbias.cli.verify", "verify", "Are artefacts what they were when they were written?"),
-    "report": ("positionbias.cli.report", "report", "One self-contained HTML page from results."),
+    "report": ("positionbias.ops.artefacts", "make_report", "One self-contained HTML page from results."),
     "completion": ("positionbias.cli.completion", "completion", "Shell completion for bash, zsh or fish."),
 }
 

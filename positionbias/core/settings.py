@@ -6,8 +6,8 @@ Checks, command-line options and their help follow from it (``cli.settings_optio
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
 from positionbias.core.errors import SettingError
@@ -19,6 +19,7 @@ __all__ = [
     "check_whole",
     "declared_setting",
     "flag_of",
+    "given_flags",
     "required_setting",
     "seed_setting",
     "setting",
@@ -141,6 +142,17 @@ def check_settings(settings: Any) -> None:
     """
     for name, declared in settings_of(type(settings)).items():
         declared.check(declared.flags[-1] if declared.flags else flag_of(name), getattr(settings, name))
+
+
+def given_flags(settings: Any) -> Iterator[str]:
+    """Give the flag of each setting that differs from its default, those of settings in it too."""
+    declared = settings_of(type(settings))
+    for one in fields(settings):
+        value = getattr(settings, one.name)
+        if is_dataclass(value):
+            yield from given_flags(value)
+        elif one.name in declared and value != one.default:
+            yield declared[one.name].flags[-1] if declared[one.name].flags else flag_of(one.name)
 
 
 def flag_of(name: str) -> str:
