@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.core.records import Answer, Passage, Qrel, Query
     from positionbias.core.run import Run
+    from positionbias.ops.artefacts import export, make_report, verify
     from positionbias.ops.audit import Audit, audit_model, audit_systems, check
     from positionbias.ops.collections import merge, place, sample, select, show
     from positionbias.ops.contamination import suspect_contamination
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
     from positionbias.ops.leakage import clean, find_leakage
     from positionbias.ops.leakage_labels import calibrate_leakage, review_pairs, sample_pairs
     from positionbias.ops.pools import pool_coverage, pool_reliability, pool_verdict
-    from positionbias.ops.positions import histogram
+    from positionbias.ops.positions import debias, histogram
     from positionbias.ops.probe import ats, mats
     from positionbias.ops.ranking import rerank
+    from positionbias.ops.retrieval import encode, retrieve
     from positionbias.ops.studies import study
     from positionbias.ops.training import train
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
@@ -62,11 +64,14 @@ _PUBLIC = {
     "calibrate_leakage": "ops.leakage_labels",
     "check": "ops.audit",
     "clean": "ops.leakage",
+    "debias": "ops.positions",
     "draw_clicks": "ops.trainsets",
     "draw_contaminated": "ops.trainsets",
     "draw_leaked": "ops.trainsets",
+    "encode": "ops.retrieval",
     "ensemble": "ops.evaluation",
     "evaluate": "ops.evaluation",
+    "export": "ops.artefacts",
     "find_leakage": "ops.leakage",
     "histogram": "ops.positions",
     "import_beir": "ops.imports",
@@ -79,6 +84,7 @@ _PUBLIC = {
     "import_squad": "ops.imports",
     "import_trec": "ops.imports",
     "import_tripclick": "ops.imports",
+    "make_report": "ops.artefacts",
     "mats": "ops.probe",
     "merge": "ops.collections",
     "place": "ops.collections",
@@ -86,6 +92,7 @@ _PUBLIC = {
     "pool_reliability": "ops.pools",
     "pool_verdict": "ops.pools",
     "rerank": "ops.ranking",
+    "retrieve": "ops.retrieval",
     "review_pairs": "ops.leakage_labels",
     "rotate": "positions.rotate",
     "sample": "ops.collections",
@@ -95,6 +102,7 @@ _PUBLIC = {
     "study": "ops.studies",
     "suspect_contamination": "ops.contamination",
     "train": "ops.training",
+    "verify": "ops.artefacts",
 }
 
 __all__ = [
@@ -113,11 +121,14 @@ __all__ = [
     "calibrate_leakage",
     "check",
     "clean",
+    "debias",
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",
+    "encode",
     "ensemble",
     "evaluate",
+    "export",
     "find_leakage",
     "histogram",
     "import_beir",
@@ -130,6 +141,7 @@ __all__ = [
     "import_squad",
     "import_trec",
     "import_tripclick",
+    "make_report",
     "mats",
     "merge",
     "place",
@@ -137,6 +149,7 @@ __all__ = [
     "pool_reliability",
     "pool_verdict",
     "rerank",
+    "retrieve",
     "review_pairs",
     "rotate",
     "sample",
@@ -146,6 +159,7 @@ __all__ = [
     "study",
     "suspect_contamination",
     "train",
+    "verify",
 ]
 
 

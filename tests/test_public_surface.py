@@ -26,11 +26,14 @@ PUBLIC = [
     "calibrate_leakage",
     "check",
     "clean",
+    "debias",
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",
+    "encode",
     "ensemble",
     "evaluate",
+    "export",
     "find_leakage",
     "histogram",
     "import_beir",
@@ -43,6 +46,7 @@ PUBLIC = [
     "import_squad",
     "import_trec",
     "import_tripclick",
+    "make_report",
     "mats",
     "merge",
     "place",
@@ -50,6 +54,7 @@ PUBLIC = [
     "pool_reliability",
     "pool_verdict",
     "rerank",
+    "retrieve",
     "review_pairs",
     "rotate",
     "sample",
@@ -59,6 +64,7 @@ PUBLIC = [
     "study",
     "suspect_contamination",
     "train",
+    "verify",
 ]
 
 
