@@ -56,7 +56,9 @@ def made(ranks: dict[int, int] | None) -> list[Result]:
     if ranks is not None:
         clicks = {"records": 110, "clicks": 105, "clicks without a list": 4, "clicks outside of their list": 1}
         source = {"log": {**clicks, "clicked_ranks": {str(rank): count for rank, count in ranks.items()}}}
-    collection: Any = SimpleNamespace(name="trip", manifest=SimpleNamespace(content={"source": source}))
+    collection: Any = SimpleNamespace(
+        name="trip", manifest=Manifest("collection", "trip", "import tripclick", content={"source": source})
+    )
     return quality.quality_results(collection, "train", "triples", 1, quality.triple_figures(COUNTS, 2), LOOKED)
 
 

@@ -16,12 +16,14 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from msgspec import structs
 
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.report import plots
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
 from positionbias.report.figure import BAND, FRAME, INK, MUTED, NARROW, SERIES, WIDE, dark_rules, save_figure, svg_text
+from positionbias.results.curves import AtsFigures, BinIntervals
 from positionbias.results.result import Facts
 
 from . import invented
@@ -55,7 +57,7 @@ def test_histogram_bars_carry_their_intervals_where_there_are_some() -> None:
     result = next(r for r in RESULTS if r.kind == "histogram")
     assert not plots.answer_positions([result]).axes[0].collections[0].get_segments()
     low, high = [0.01] * 20, [0.5] * 20
-    figures = {**result.payload.figures, "bin_intervals": {"low": low, "high": high, "level": 0.95}}  # type: ignore[union-attr]
+    figures = structs.replace(result.payload.figures, bin_intervals=BinIntervals(low=low, high=high, level=0.95, method=""))  # type: ignore[union-attr]
     figure = plots.answer_positions([replace(result, payload=replace(result.payload, figures=figures))])  # type: ignore[type-var]
     segments = figure.axes[0].collections[0].get_segments()
     # the first of 20 bins ends at 0.05: its line stands in the middle
@@ -95,7 +97,7 @@ def test_ats_curve_and_its_band() -> None:
 
 def test_a_missing_delta_breaks_the_line() -> None:
     result = next(r for r in RESULTS if r.kind == "ats")
-    payload = replace(result.payload, deltas=[0, 1, 3], ats=[1.0, 0.9, 0.8], std_pairs=[None, 0.1, 0.1], figures={})  # type: ignore[type-var]
+    payload = replace(result.payload, deltas=[0, 1, 3], ats=[1.0, 0.9, 0.8], std_pairs=[None, 0.1, 0.1], figures=AtsFigures())  # type: ignore[type-var]
     drawn = plots.ats_curves([replace(result, payload=payload)]).axes[0].lines
     np.testing.assert_array_equal(drawn[0].get_ydata(), [1.0, 0.9, np.nan, 0.8])
     assert len(drawn) == 1  # no bar: the curve was not cut
@@ -107,7 +109,7 @@ def test_training_curves_mark_the_weights_that_were_kept() -> None:
     curve = next(r.payload for r in RESULTS if r.kind == "training")
     line, kept = figure.axes[1].lines[:2]
     assert list(line.get_xdata()) == curve.steps  # type: ignore[union-attr]
-    assert kept.get_xdata()[0] == curve.notes["best_step"]  # type: ignore[union-attr, index]
+    assert kept.get_xdata()[0] == curve.notes.best_step  # type: ignore[union-attr]
     assert kept.get_ydata()[0] == max(line.get_ydata())  # type: ignore[index, type-var]
     assert np.isnan(figure.axes[0].lines[0].get_ydata()[0])  # type: ignore[index] # no loss before the first step
 

@@ -10,7 +10,6 @@ from positionbias.core.errors import SettingError
 from positionbias.core.places import input_place
 from positionbias.core.settings import check_settings, declared_setting, required_setting, setting, settings_of
 from positionbias.papers import StudyCommand
-from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.settings import DEEPEST, PoolSettings, ReliabilitySettings
 
 __all__ = ["COMMAND", "Level", "PoolingSettings", "PoolingTask"]
@@ -82,6 +81,8 @@ class PoolingSettings:
             if grade < 1 or task not in ("", *names):
                 wanted, found = f"GRADE or TASK=GRADE, a grade from 1 up, of {', '.join(names)}", f"{task}={grade}".strip("=")
                 raise SettingError(f"--relevant-from: wanted {wanted}; found {found!r}; write it so")
+        from positionbias.pooling.scores import pool_measures  # which needs arrays
+
         pool_measures(self.measures)
         opened = (PoolingTask(name, *map(input_place, places)) for name, *places in self.tasks)
         object.__setattr__(self, "tasks", tuple(opened))
