@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from positionbias.ops.positions import histogram
     from positionbias.ops.probe import ats, mats
     from positionbias.ops.ranking import rerank
-    from positionbias.ops.training import train
+    from positionbias.ops.training import teach, train
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
@@ -92,6 +92,7 @@ _PUBLIC = {
     "select": "ops.collections",
     "show": "ops.collections",
     "suspect_contamination": "ops.contamination",
+    "teach": "ops.training",
     "train": "ops.training",
 }
 
@@ -142,6 +143,7 @@ __all__ = [
     "select",
     "show",
     "suspect_contamination",
+    "teach",
     "train",
 ]
 

@@ -57,6 +57,7 @@ PUBLIC = [
     "select",
     "show",
     "suspect_contamination",
+    "teach",
     "train",
 ]
 

@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "vectors": ("positionbias.cli.vectors", "vectors", "Word vectors to start TK from."),
     "encoder": ("positionbias.cli.encoder", "encoder", "A small encoder to start from, with random weights."),
     "trainset": ("positionbias.cli.groups", "trainset", "Training sets made to order."),
-    "teach": ("positionbias.cli.teach", "teach", "A teacher's scores of training passages, for distillation."),
+    "teach": ("positionbias.ops.training", "teach", "A teacher's scores of training passages, for distillation."),
     "train": ("positionbias.cli.train", "train", "Train a re-ranker."),
     "rerank": ("positionbias.ops.ranking", "rerank", "Re-rank candidates with a trained model."),
     "ensemble": ("positionbias.ops.evaluation", "ensemble", "Several runs as one, by z-scores or ranks."),

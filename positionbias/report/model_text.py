@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.report.collection_text import aligned
+from positionbias.results.artefacts import TeachingFigures
 from positionbias.results.payloads import TrainingCurve
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
 from positionbias.results.select import of_type
 
-__all__ = ["reranking_text", "training_text"]
+__all__ = ["reranking_text", "teaching_text", "training_text"]
+
+
+_ALWAYS = ("queries", "pairs", "mean score", "least score", "greatest score")  # shown also where they are 0
 
 
 def training_text(results: Sequence[Result]) -> str:
@@ -36,3 +41,14 @@ def reranking_text(results: Sequence[Result]) -> str:
         else f"{result.system}: nothing to re-rank at depth 1, the candidates' own order"
         for result, figures in of_type(results, RerankingFigures)
     )
+
+
+def teaching_text(results: Sequence[Result]) -> str:
+    """Return a line a count, and what is known of a teacher's scores."""
+    ((_, figures),) = of_type(results, TeachingFigures)
+    told = [
+        (label, f"{value:,}" if isinstance(value, int) else f"{value:.4f}")
+        for label, value in figures.to_rows().items()
+        if (value or label in _ALWAYS) and not isinstance(value, bool)
+    ]
+    return aligned([*told, *([("scores", "their order only")] if figures.order_only else [])], left=1)

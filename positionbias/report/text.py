@@ -32,6 +32,7 @@ TEXTS = {
     "SelectionFigures": ("collection_text", "selection_text"),
     "Suspicion": ("suspicion_text", "suspicion_text"),
     "TaskFigures": ("pool_text", "pools_text"),
+    "TeachingFigures": ("model_text", "teaching_text"),
     "TrainingCurve": ("model_text", "training_text"),
     "TripleFigures": ("trainset_text", "clicks_text"),
     "verdict": ("pool_text", "verdict_text"),
