@@ -24,14 +24,13 @@ from positionbias.audit.systems import System
 from positionbias.core.collection import Collection
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
+from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY, run_study
 from positionbias.planted.generator import write_planted
 from positionbias.report.audit_page import audit_figures
 from positionbias.report.figure import save_figure
 from positionbias.results.buckets import QueryBuckets
 from positionbias.results.payloads import Contrast, Verdict
 from positionbias.results.result import Result
-from positionbias.studies.demo import DEMO_COLLECTION, DEMO_STUDY
-from positionbias.studies.position_bias import position_bias
 from positionbias.studies.workshop import Workshop
 
 FIGURES = Path(__file__).parents[1] / "figures"
@@ -44,7 +43,7 @@ def trained(folder: Path, dose: float, seed: int) -> Path:
         write_planted(place, replace(DEMO_COLLECTION, front_loading=dose, seed=seed), name=f"planted-{dose:g}")
     settings = replace(DEMO_STUDY, seed=seed, seeds=(seed,), draws=(seed,), trainings=("original",))
     shop = Workshop(folder / f"study-{dose:g}-seed-{seed}", print)
-    position_bias(Collection(place), settings, shop)
+    run_study(Collection(place), settings, shop)
     return shop.folder / "models" / f"tk-original-seed-{seed}"
 
 

@@ -29,14 +29,14 @@ from positionbias.core.progress import set_quiet
 from positionbias.evaluation.two_means import difference_of_groups
 from positionbias.models.new_encoder import EncoderSettings, make_encoder
 from positionbias.models.shapes import BertCatConfig, TKConfig
+from positionbias.papers.contamination import CONTAMINATION, Doses, Inherited, TeacherSet, clean_of, comparisons_along
+from positionbias.papers.contamination.settings import ContaminationSettings
+from positionbias.papers.contamination.study import run_study
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.contamination import CONTAMINATION, Doses, Inherited, TeacherSet, clean_of, comparisons_along
 from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.points import Point
 from positionbias.results.result import Facts, Result, load_results
 from positionbias.results.select import of_type
-from positionbias.studies.contamination import contamination
-from positionbias.studies.contamination_settings import ContaminationSettings
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
@@ -85,7 +85,7 @@ def study(folder: Path, collection: Collection, teacher: str, seeds: Sequence[in
         targets=(TARGET, CONTROL),
         contaminating=(TARGET,),
         teacher=model(teacher, encoder, TEACHER_EPOCHS[teacher]),
-        students=tuple(model(kind, encoder, STUDENT_EPOCHS[kind]) for kind in (teacher, *(k for k in KINDS if k != teacher))),
+        models=tuple(model(kind, encoder, STUDENT_EPOCHS[kind]) for kind in (teacher, *(k for k in KINDS if k != teacher))),
         shares=(0.25, 0.5),
         seeds=tuple(seeds),
         target_relevant_from=1,
@@ -97,7 +97,7 @@ def study(folder: Path, collection: Collection, teacher: str, seeds: Sequence[in
     def say(text: str) -> None:
         print(f"{clock.add():5.1f} min  {text}", flush=True)
 
-    contamination(collection, settings, Workshop(out, say))
+    run_study(collection, settings, Workshop(out, say))
     clock.add()
     return out
 

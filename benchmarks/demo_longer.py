@@ -13,9 +13,9 @@ from pathlib import Path
 
 from measuring import hardware, result_place
 
+from positionbias.papers.position_bias import study as demo
 from positionbias.results.payloads import Finding
 from positionbias.results.result import Result, load_results
-from positionbias.studies import demo
 from positionbias.studies.workshop import Workshop
 
 TIMES = 3

@@ -11,9 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from positionbias.core.collection import Collection
+from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY, run_study
 from positionbias.planted.generator import write_planted
-from positionbias.studies.demo import DEMO_COLLECTION, DEMO_STUDY
-from positionbias.studies.position_bias import position_bias
 from positionbias.studies.workshop import Workshop
 
 SEEDS, DRAWS = (1, 2, 3), (1, 2)
@@ -24,9 +23,7 @@ def run(folder: Path, dose: float, workers: int) -> Path:
     place = folder / "collection"
     if not place.exists():
         write_planted(place, replace(DEMO_COLLECTION, front_loading=dose), name=f"planted-{dose:g}")
-    return position_bias(
-        Collection(place), replace(DEMO_STUDY, seeds=SEEDS, draws=DRAWS), Workshop(folder, print, workers=workers)
-    )
+    return run_study(Collection(place), replace(DEMO_STUDY, seeds=SEEDS, draws=DRAWS), Workshop(folder, print, workers=workers))
 
 
 def main() -> None:

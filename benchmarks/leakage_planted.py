@@ -33,7 +33,6 @@ from positionbias.core.run import read_run, write_run
 from positionbias.evaluation.bootstrap import bootstrap_mean
 from positionbias.evaluation.leaked import unpaired_difference
 from positionbias.evaluation.measures import per_query
-from positionbias.evaluation.memorisation import LeakedPair, leaked_places, with_leaked
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.leakage.find import FindSettings, find_pairs
 from positionbias.leakage.labels import TYPES
@@ -46,8 +45,8 @@ from positionbias.leakage.truth import ALL_TYPES, against_truth
 from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
 from positionbias.models.shapes import KNRMConfig, TKConfig
 from positionbias.ops.query_encoder import Encoder
+from positionbias.papers.leakage.memorisation import LeakedPair, leaked_pairs, leaked_places, retrieved_alone, with_leaked
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.studies.leakage_trials import leaked_pairs, retrieved_alone
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.workshop import Workshop
 from positionbias.training.config import LEARNING_RATES, TrainConfig

@@ -287,7 +287,7 @@ def study_architecture(record: Recorder) -> None:
 
 @group
 def study_leakage(record: Recorder) -> None:
-    from tests.studies.leaking import leaking_collection, leaking_pairs
+    from tests.papers.leakage.leaking import leaking_collection, leaking_pairs
 
     leaking_pairs(Path("pairs.jsonl"), leaking_collection(Path()))
     little = ("--leaked-queries", 4, "--folds", 3, "--threads", 1, "--batch-size", 4, "--seeds", 1, "--depth", 6)
@@ -323,7 +323,7 @@ def study_tripclick(record: Recorder) -> None:
 def study_pooling(record: Recorder) -> None:
     from positionbias.core.run import Run, write_run
     from positionbias.formats.trec import write_qrels
-    from positionbias.pooling.published import TOPICS
+    from positionbias.papers.pooling import TOPICS
     from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 
     simulation, topics = Simulation(queries=43, groups=2), dict(enumerate(sorted(TOPICS)))

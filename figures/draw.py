@@ -20,9 +20,11 @@ import kept_numbers
 import numpy as np
 from scipy.stats import t
 
+from positionbias.papers.contamination.page import contamination_figures
+from positionbias.papers.leakage.page import sizes_figure
+from positionbias.papers.pooling.page import pool_figures
 from positionbias.papers.tripclick.page import tripclick_figures
 from positionbias.report.audit_page import audit_figures
-from positionbias.report.contamination_page import contamination_figures
 from positionbias.report.drawing import (
     DASHES,
     MARKERS,
@@ -34,9 +36,7 @@ from positionbias.report.drawing import (
     under_all,
 )
 from positionbias.report.figure import MUTED, save_figure, styled
-from positionbias.report.leakage_figure import sizes_figure
 from positionbias.report.plots import answer_positions
-from positionbias.report.pool_page import pool_figures
 from positionbias.results.payloads import PerQuery, PositionHistogram
 from positionbias.results.result import Result, load_results
 

@@ -21,8 +21,8 @@ from typing import Any
 from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import as_form, count, decimal, interval, percent, with_interval
 from positionbias.core.manifest import read_manifest
+from positionbias.papers.contamination import CONTAMINATION as TWINS
 from positionbias.papers.tripclick import DepthCurve, DepthPoint, Telemetry, TrainingSet
-from positionbias.results.contamination import CONTAMINATION as TWINS
 from positionbias.results.pools import (
     ALL,
     ChangeFigures,

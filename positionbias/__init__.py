@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from positionbias.ops.positions import histogram
     from positionbias.ops.probe import ats, mats
     from positionbias.ops.ranking import rerank
+    from positionbias.ops.studies import study
     from positionbias.ops.training import teach, train
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
@@ -91,6 +92,7 @@ _PUBLIC = {
     "sample_pairs": "ops.leakage_labels",
     "select": "ops.collections",
     "show": "ops.collections",
+    "study": "ops.studies",
     "suspect_contamination": "ops.contamination",
     "teach": "ops.training",
     "train": "ops.training",
@@ -142,6 +144,7 @@ __all__ = [
     "sample_pairs",
     "select",
     "show",
+    "study",
     "suspect_contamination",
     "teach",
     "train",

@@ -56,6 +56,7 @@ PUBLIC = [
     "sample_pairs",
     "select",
     "show",
+    "study",
     "suspect_contamination",
     "teach",
     "train",

@@ -10,6 +10,7 @@ inputs run in forks that report each as it begins, so that a crash of a library 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -24,6 +25,7 @@ import traceback
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -184,18 +186,24 @@ def digest_of(artefact: Artefact, place: Path, base: Path) -> str:
 
 
 def read_whole(base: Path) -> None:
-    """Keep in the base what its undamaged artefacts give."""
+    """Keep in the base what its undamaged artefacts give, and import what their readers import, so that forks have it."""
     (base / "whole").mkdir(exist_ok=True)
+    modules = base / "modules.txt"
 
     def work(artefact: Artefact) -> int:
         with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
             digest = digest_of(artefact, lay_out(artefact, base, Path(folder)), base)
         (base / "whole" / artefact.name).write_text(digest)
+        modules.write_text("\n".join(name for name in sys.modules if not name.startswith("_") and "-" not in name))
         return 0
 
     for artefact in ARTEFACTS:
         if forked(lambda artefact=artefact: work(artefact)):
             raise SystemExit(f"{artefact.name}: cannot be read undamaged")
+        for name in modules.read_text().split():
+            if name not in sys.modules:
+                with contextlib.suppress(Exception):  # made by its reader alone; a fork makes it again
+                    import_module(name)
 
 
 def records(files: Sequence[Path]) -> Iterator[dict[str, Any]]:

@@ -1,3 +1,3 @@
-"""The audit of any model or run: is it position-biased, which way, how surely, and does it matter?"""
+"""The audit of any model or run for position bias: its direction, size and certainty."""
 
 __all__: list[str] = []

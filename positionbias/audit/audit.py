@@ -1,4 +1,4 @@
-"""The audit: what is measured of each system, one after another, and what it says."""
+"""The audit: measure each system in turn and give its verdicts."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def make_task(
     config: RankingConfig | None = None,
     map_shards: MapShards = map,
 ) -> Task:
-    """The queries of a split that have evidence (or ``queries`` of them, drawn by the seed), with their candidates to ``depth``.
+    """Return the queries of a split with evidence (or ``queries`` of them, drawn by the seed), with their candidates to ``depth``.
 
-    ``candidates`` are the first stage: what re-rankers rank, and what retrievers stand beside; or a function that ranks passages for the queries that were drawn, so
-    that a few queries cost what a few cost.
+    ``candidates`` are the first stage, which re-rankers rank and retrievers are compared with; or a function that ranks passages for the drawn queries
+    only.
 
     Raises:
         InputError: no evidence, or candidates of another collection.
@@ -89,7 +89,7 @@ def make_task(
 
 
 def _of_queries(run: Run, query_ids: Sequence[str], depth: int) -> Run:
-    """A run of these queries alone, to a depth; one that it lacks, or that has nothing, is left out."""
+    """Restrict a run to these queries and to a depth; queries without passages are left out."""
     rankings = ((query_id, run[query_id]) for query_id in query_ids if query_id in run)
     cut = ((query_id, ranking.passage_ids[:depth], ranking.scores[:depth]) for query_id, ranking in rankings)
     found = Run(run.name, (item for item in cut if item[1]))
@@ -104,14 +104,14 @@ def _of_queries(run: Run, query_ids: Sequence[str], depth: int) -> Run:
 def audit(
     task: Task, systems: Sequence[System], settings: AuditSettings, *, tell: Callable[[str], None] = lambda line: None
 ) -> list[Result]:
-    """The verdicts on all systems, and all measures that they and the description rest on.
+    """Return the verdicts on all systems, and the measures behind them and the description.
 
-    A run gets the measures by position; a model also those that ask it again: moved sentences, rotated passages, thirds, term vectors.
-    ``tell`` is told what is done, and how long a model will take before it is asked for long.
+    A run gets the measures by position; a model also those that query it again: moved sentences, rotated passages, thirds, term vectors.
+    ``tell`` receives progress, and how long a model will take before long work.
 
     Raises:
-        InputError: two systems of one name, a run that ranks none of the queries, or a model whose scores are no finite numbers.
-        SettingError: a measure that does not exist.
+        InputError: two systems of one name, a run that ranks none of the queries, or a model whose scores are not finite.
+        SettingError: an unknown measure.
     """
     results = [_counted(task)]
     audits = []
@@ -129,7 +129,7 @@ def audit(
         if first is not None and not of_system.system.first_stage:
             values, before = (one.values[settings.measures[0]] for one in (of_system, first))
             results.append(gain_result(of_system.system, task, values, first.system, before, settings))
-    # what scorers that cannot see an order show on the same queries
+    # the order-blind scorers on the same queries
     blind = blind_runs(task.collection, task.queries, task.candidates, settings.seed) if settings.blind else []
     results += blind_results(task, blind, settings)
     said = [result for of_system in audits for result in of_system.verdicts or of_system.of_run(results, blind)]
@@ -137,19 +137,19 @@ def audit(
 
 
 def _counted(task: Task) -> Result:
-    """How many queries have evidence, and what became of the others."""
+    """The number of queries with evidence, and why the others have none."""
     count = len(task.query_ids)
     figures = EvidenceFigures(outcomes=task.evidence.counts, audited=count, with_candidates=len(task.candidates))
     return Result(EVIDENCE, task.collection.name, task.split, task.candidates.name, None, float(count), None, count, figures)
 
 
-PILOT = 50  # queries that the scorer's noise and speed are measured on
+PILOT = 50  # queries for measuring the scorer's noise and speed
 ORDERS = (2, 4, 6, 8)
-CURVE = 200  # queries whose response by place is drawn
+CURVE = 200  # queries of the response curve
 
 
 class _Piloted(NamedTuple):
-    """What was asked of a model before its ranking: its nature, and the pilot's trials and scores."""
+    """A model's results before its ranking: its nature, and the pilot's trials and scores."""
 
     query_ids: list[str]
     trials: list[Trial]
@@ -181,7 +181,7 @@ class _Audit:
             self._manipulations(piloted, ranked, rotated)
             self._needles(ranked, piloted)
         if self.system.model is not None:
-            # the rows of a sparse model are words and weights, of which no mean stands for the text
+            # the rows of a sparse model are words and weights, which have no meaningful mean
             if settings.segments and isinstance(self.system.model, PassageEncoder) and self.system.kind != "sparse":
                 self._segments(self.system.model)
             if settings.probe:
@@ -191,7 +191,7 @@ class _Audit:
             self.found.append(self.system.result(self.task, RETRIEVAL, figures, value=float(count), count=count))
 
     def of_run(self, results: Sequence[Result], blind: Sequence[Run]) -> list[Result]:
-        """The verdict on a run: from runs over rotated collections where there are any, else "cannot tell"; the first stage has none."""
+        """The verdict on a run, from runs over rotated collections; without those "cannot tell". The first stage has none."""
         system = self.system
         if system.run is None or system.first_stage:
             return []
@@ -204,7 +204,7 @@ class _Audit:
         return [replace(alone, payload=replace(alone.payload, sentences=[*alone.payload.sentences, f"{beside.text}."]))]
 
     def _pilot(self) -> _Piloted:
-        """Ask for the first queries' texts, and tell how long all will take."""
+        """Score the first queries' texts, and report how long all will take."""
         system, task, settings = self.system, self.task, self.settings
         declared = {"pointwise": Nature(False, declared=True), "listwise": Nature(True, declared=True)}
         nature = declared.get(settings.lists) or nature_of(system, task, settings.seed)
@@ -300,7 +300,7 @@ class _Audit:
         return rotated
 
     def _needles(self, ranked: Run, piloted: _Piloted) -> None:
-        """The response by place with the other sentences in their own order, which is looked at and decides nothing."""
+        """The response by place with the other sentences in their own order: descriptive, no verdict rests on it."""
         task, settings = self.task, self.settings
         if piloted.nature.listwise:
             return
@@ -326,7 +326,7 @@ class _Audit:
         self.found.append(self.system.result(task, SEGMENTS, payload, value=value, count=count, seed=settings.seed))
 
     def _probe(self) -> None:
-        """ATS and MATS of the models whose term vectors can be had; the others have none."""
+        """ATS and MATS of models with term vectors."""
         checkpoint, settings = self.system.checkpoint, self.settings
         if checkpoint is None or not isinstance(checkpoint.model, Ranker):
             return
@@ -336,8 +336,9 @@ class _Audit:
 
 
 def orders_wanted(pilot: Measured, queries: int, margin: float) -> int:
-    """In how many orders of the other sentences each query is asked: as few as give an interval of half the margin's width to either side, or as leave the
-    noise within a query a quarter of what queries differ by; 2 to 8 [decision]."""
+    """The number of orders of the other sentences for each query, 2 to 8 [decision].
+
+    It is the smallest that gives an interval of ± half the margin, or noise within a query of a quarter of the differences between queries."""
     contrasts, unit = pilot.by_unit["score"][:, 0], np.nanmean(pilot.units) if (~np.isnan(pilot.units)).any() else np.nan
     known = contrasts[~np.isnan(contrasts)]
     if len(known) < 2 or not unit > 0:

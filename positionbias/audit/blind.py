@@ -1,8 +1,8 @@
-"""Scorers that see no position, on the audited queries: what slopes the questions alone can give.
+"""Position-blind scorers on the audited queries: the slopes that the questions alone produce.
 
-Answers that stand late belong to other questions than answers that stand early, so that even BM25 shows a slope. These scorers rank the same
-candidates by words, weights and lengths; none of them changes when the words of a passage are put into another order. A system whose slope lies beyond all
-of theirs is unusual, which is a reason to rotate passages and no finding.
+Late and early answers belong to different questions, so even BM25 shows a slope. These scorers rank the same
+candidates by words, weights and lengths; none changes when the words of a passage are reordered. A system whose slope lies beyond all
+of theirs is unusual: a reason to rotate passages, not a finding.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["ALIKE", "BlindRange", "alike", "blind_results", "blind_runs", "outside_blind"]
 
 ALIKE = 0.9  # mean rank-biased overlap from which two rankings count as one scorer's
-PERMUTATIONS = 100  # for the mean of the null alone: nobody asks for the p of these scorers
+PERMUTATIONS = 100  # for the mean of the null only: the p of these scorers is not used
 _PAIRS = 20_000  # of a query and a passage, scored at a time
 
 Pairs = tuple[np.ndarray, np.ndarray]
@@ -51,15 +51,15 @@ def blind_runs(
     *,
     vectors: Mapping[str, np.ndarray] | None = None,
 ) -> list[Run]:
-    """The candidates of these queries, ranked by each position-blind scorer, a run each.
+    """Rank the candidates of these queries by each position-blind scorer, a run each.
 
-    BM25 (with the statistics of the candidates' texts; where the candidates stand in that order already, they are ``alike``, their own
-    run takes its place), tf-idf cosine, word overlap,
+    BM25 (with the statistics of the candidates' texts; candidates that are ``alike`` in order
+    replace it), tf-idf cosine, word overlap,
     passage length (longest first, shortest first), a random order keyed by (seed, query, passage), and with ``vectors`` (lower-cased word to
     vector) the cosine of the words' mean vectors. The order of queries and of candidates changes nothing.
 
     Raises:
-        InputError: a candidate that is not in the collection.
+        InputError: a candidate is not in the collection.
     """
     asked = sorted((query for query in queries if query.query_id in candidates), key=lambda query: query.query_id)
     asked = [query for query in asked if len(candidates.numbers(query.query_id))]
@@ -92,9 +92,9 @@ def blind_runs(
 
 
 def alike(run: Run, others: Iterable[Run]) -> list[str]:
-    """The names of the runs that rank as this one does: over the queries of both, a mean rank-biased overlap of 0.9 or more [decision].
+    """The names of the runs that rank like this one: a mean rank-biased overlap of 0.9 or more over common queries [decision].
 
-    What is tested may be a scorer of the battery under another name; it says nothing about itself.
+    An audited system may be one of the blind scorers under another name, which must not be its own control.
     """
     found = []
     for other in others:
@@ -109,9 +109,9 @@ def alike(run: Run, others: Iterable[Run]) -> list[str]:
 def blind_results(task: Task, runs: Iterable[Run], settings: AuditSettings) -> list[Result]:
     """Each run of ``blind_runs`` measured by ``position_results``: first measure, first buckets, standardised over length and over all passages.
 
-    Their measure is ``BLIND`` and their ``facts.model`` too, so that nothing takes them for audited systems.
+    Their measure and ``facts.model`` are ``BLIND``, so that they do not count as audited systems.
     """
-    from positionbias.audit.systems import System  # it loads torch, which no scorer here needs
+    from positionbias.audit.systems import System  # loads torch, which no scorer here needs
 
     buckets = settings.buckets_for(task.evidence.positioned)[:1]
     narrow = replace(settings, measures=settings.measures[:1], buckets=buckets, permutations=PERMUTATIONS)
@@ -141,7 +141,7 @@ class BlindRange:
 
     @property
     def outside(self) -> bool:
-        """Whether the system's slope lies beyond all intervals of the scorers."""
+        """True if the system's slope lies beyond all intervals of the scorers."""
         return not self.low <= self.slope <= self.high
 
     @property
@@ -161,7 +161,7 @@ def outside_blind(results: Sequence[Result], system: str, *, without: Iterable[s
     """A system's slope beside those of the ``blind_results`` among these results; None where either has no slope.
 
     Both are standardised over passage length where the system's is. ``without`` names scorers that are the system itself (``alike``); one
-    of its own name is left out anyway. The system may be a scorer of the battery.
+    of the same name is always left out. The system may be one of the scorers.
     """
     own = _slopes(results, PSI).get(system) or _slopes(results, BLIND).get(system)
     if own is None or own.figures.slope.value is None:
@@ -189,7 +189,7 @@ def outside_blind(results: Sequence[Result], system: str, *, without: Iterable[s
 
 
 def _slopes(results: Sequence[Result], measure: str) -> dict[str, QueryBuckets]:
-    """The first description of each system that has a slope, the one standardised over length before the one over all passages."""
+    """The first description of each system with a slope, preferably the one standardised over length."""
     found: dict[str, QueryBuckets] = {}
     for group in (STANDARDISED, ""):
         for result, payload in of_type(results, QueryBuckets):
@@ -208,26 +208,26 @@ def _rankings(ranked: Mapping[str, list[str]], scores: np.ndarray) -> Iterator[t
 
 @dataclass(frozen=True, slots=True)
 class _Bags:
-    """How often each term stands in each text: a sparse matrix ``counts (texts, terms)`` and the column of each term."""
+    """Term counts of texts: a sparse matrix ``counts (texts, terms)`` and the column of each term."""
 
     counts: Any
     columns: Mapping[str, int]
 
     @staticmethod
     def of(texts: Iterable[str], terms: Callable[[str], Iterable[str]]) -> _Bags:
-        """Of these texts, with every term in them."""
+        """Count the terms of these texts."""
         columns: dict[str, int] = {}
         rows = [[columns.setdefault(term, len(columns)) for term in terms(text)] for text in texts]
         return _Bags(_counted(rows, len(columns)), columns)
 
     def rows(self, texts: Iterable[str], terms: Callable[[str], Iterable[str]]) -> Any:
-        """The same of other texts, ``(texts, terms)``; terms of theirs that are not among these are left out."""
+        """The counts of other texts in these columns, ``(texts, terms)``; other terms are left out."""
         columns = self.columns
         return _counted([[columns[term] for term in terms(text) if term in columns] for text in texts], len(columns))
 
     @property
     def texts_with(self) -> np.ndarray:
-        """In how many texts each term stands, ``(terms,)``."""
+        """The number of texts with each term, ``(terms,)``."""
         return np.bincount(self.counts.indices, minlength=self.counts.shape[1])
 
 
@@ -242,7 +242,7 @@ def _counted(rows: Sequence[Sequence[int]], width: int) -> Any:
 
 
 def _scaled(counts: Any, values: np.ndarray) -> Any:
-    """The same sparse matrix with other values where it has some."""
+    """The sparse matrix with its stored values replaced."""
     found = counts.copy()
     found.data = values
     return found
@@ -258,7 +258,7 @@ def _paired(left: Any, right: Any, pairs: Pairs) -> np.ndarray:
 
 
 def _bm25(terms: _Bags, settings: Bm25Settings = Bm25Settings()) -> Any:  # noqa: B008
-    """What each term of each text adds to the score of a query that has it, as in ``firststage.bm25``."""
+    """The BM25 weight of each term of each text, as in ``firststage.bm25``."""
     counts, texts = terms.counts, terms.counts.shape[0]
     with_term = terms.texts_with
     rarity = np.log1p((texts - with_term + 0.5) / (with_term + 0.5))

@@ -1,7 +1,7 @@
-"""Describe what a ranking is worth by where the evidence stands: buckets, PSI and direction of any run.
+"""A ranking's quality by the position of the evidence: buckets, PSI and direction of any run.
 
-These figures mix what a model prefers with how hard the questions are. They describe; no verdict rests on them. The lengths of passages go with
-both, so the first description is the one standardised over passage length; the one over all passages stands beside it.
+These figures mix a model's preference with the difficulty of questions. They describe; no verdict rests on them. Passage length correlates with
+both, so the first description is standardised over passage length; the one over all passages follows.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _COLUMNS = {"relative": "relative", "characters": "start"}
 def position_results(
     system: System, task: Task, values: Mapping[str, np.ndarray], settings: AuditSettings, *, by_length: bool = True
 ) -> list[Result]:
-    """Results by measure and scale: standardised over passage length, then over all passages; of the first measure also within each length group,
+    """Return results by measure and scale: standardised over passage length, then over all passages; the first measure also within each length group,
     unless ``by_length`` is false.
 
     ``values`` has each measure's value of every audited query, ``(queries,)``. A Result's value is PSI, its payload the buckets, its count
-    the queries in them: answers that fill their passage have no position, and stand in ``figures.without_position``.
+    the queries in them: answers that fill their passage have no position and count in ``figures.without_position``.
     """
     results = []
     for number, (measure, of_queries) in enumerate(values.items()):
@@ -47,9 +47,9 @@ def position_results(
 def gain_result(
     system: System, task: Task, values: np.ndarray, first: System, before: np.ndarray, settings: AuditSettings
 ) -> Result:
-    """What the system gains over the first stage, query by query, by where the evidence stands.
+    """The system's gain over the first stage, by query and position of the evidence.
 
-    Questions differ in difficulty, and difficulty may go with position; what two rankings of the same questions make of them differs by
+    Difficulty may correlate with position; the difference of two rankings of the same questions contains
     less of it [decision]. ``values`` and ``before (queries,)`` are the first measure's; the Result's value is the slope of the gain.
     """
     measure, buckets = settings.measures[0], settings.buckets_for(task.evidence.positioned)[0]
@@ -87,7 +87,7 @@ def _payloads(
     lengths = length_groups(task.evidence.column("words"), settings.length_groups)
     if not grouped:
         return [standardised(values, positions, buckets, task.clusters, lengths, **options), whole]
-    # equal shares that nobody asked for follow the number of queries in a group too
+    # default equal shares follow the number of queries of a group too
     within = Buckets.relative_for if settings.buckets is None and buckets.scale == "relative" else None
     first, *groups = bucket_means_by_length(values, positions, buckets, task.clusters, lengths, within=within, **options)
     return [first, whole, *groups]

@@ -1,7 +1,7 @@
-"""Where the evidence of each query stands: the answer in its relevant passage, whose place the audit relates to the ranking.
+"""The evidence of each query: the answer in its relevant passage, and its position.
 
 The relative position is the answer's first word over the last word at which it could start, so that 0 is the very front and 1 the very end
-for answers of every length [decision]. With the passage's words below the line instead, long answers would never be late. The
+for answers of every length [decision]. Divided by the passage's words, long answers would never be late. The
 histogram of answer positions (``positions``) keeps the paper's definition.
 """
 
@@ -53,7 +53,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class FoundEvidence:
-    """The evidence of each query that has some, by query id in sorted order; ``counts`` says what became of the others."""
+    """The evidence of each query that has some, by query id in sorted order; ``counts`` the others by reason."""
 
     by_query: Mapping[str, Evidence]
     counts: Mapping[str, int]
@@ -69,11 +69,11 @@ class FoundEvidence:
 
     @property
     def positioned(self) -> int:
-        """How many queries have evidence with a position."""
+        """The number of queries whose evidence has a position."""
         return int(np.isfinite(self.column("relative")).sum())
 
     def of(self, query_ids: Sequence[str]) -> FoundEvidence:
-        """That of these queries alone."""
+        """Restrict the evidence to these queries."""
         keep = set(query_ids)
         return FoundEvidence({query_id: item for query_id, item in self.by_query.items() if query_id in keep}, self.counts)
 
@@ -87,10 +87,10 @@ def evidence_of(
     level: int = 1,
     map_shards: MapShards = map,
 ) -> FoundEvidence:
-    """The evidence of every query of a split: the earliest answer in a passage judged ``level`` or higher.
+    """Find the evidence of every query of a split: the earliest answer in a passage judged ``level`` or higher.
 
-    Where several relevant passages answer, the one judged highest counts, then the one answering earliest; one that the answer fills
-    comes after all others of its grade, as it has no position [decision].
+    Of several relevant passages with answers, the one judged highest counts, then the one answering earliest; one that the answer fills
+    comes last within its grade, as it has no position [decision].
 
     Raises:
         InputError: no query has an answer that can be located in a relevant passage, or an answer lies outside its passage.
@@ -124,7 +124,7 @@ def evidence_of(
 
 
 def _shard(matching: Matching, shard: AnswerShard) -> tuple[list[Evidence], Counter[str]]:
-    """The earliest located answer of each query in each passage, and what happened to the answers; a pure function."""
+    """Return the earliest located answer of each query in each passage, and the counts of outcomes; a pure function."""
     found, counts = [], Counter[str]()
     for passage, answers in answers_by_query(matching, shard):
         places = [locate(passage, answer) for answer in answers]
@@ -140,15 +140,15 @@ def _shard(matching: Matching, shard: AnswerShard) -> tuple[list[Evidence], Coun
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """What rotations did to the evidence, ``(draws, queries)`` each: the relative position after, on the scale of the one before, NaN where the
-    cut went through the answer and where it fills its passage; and the end of the answer in characters, with which ``texts`` a model must read to see all of it (−1: cut through)."""
+    """The evidence after rotations, ``(draws, queries)`` each: its relative position, on the scale before, NaN where the cut went
+    through the answer or the answer fills its passage; and its end in characters, with the ``texts`` that a model must read to see all of it (−1: cut through)."""
 
     after: np.ndarray
     ends: np.ndarray
 
 
 def movements(collection: Collection, evidence: FoundEvidence, rotations: Sequence[Rotation]) -> Movement:
-    """Where each rotation, of one way to find words, puts each query's evidence. A passage is read and split once for all its queries."""
+    """Locate each query's evidence after each rotation; all rotations find words in one way. A passage is read and split once for all its queries."""
     items = list(evidence.by_query.values())
     after = np.full((len(rotations), len(items)), np.nan)
     ends = np.full((len(rotations), len(items)), -1, np.int64)
@@ -166,7 +166,7 @@ def movements(collection: Collection, evidence: FoundEvidence, rotations: Sequen
 
 
 def _by_passage(collection: Collection, items: Sequence[Evidence], words: Any) -> Iterator[tuple[list[int], str, list[int]]]:
-    """The word starts and text of each distinct passage, with the places of its queries in ``items``."""
+    """Yield the indices in ``items``, the text and the word starts of each distinct passage."""
     places: dict[str, list[int]] = {}
     for index, item in enumerate(items):
         places.setdefault(item.passage_id, []).append(index)

@@ -1,4 +1,4 @@
-"""The queries that rotation harms most, with their passages, to be looked at."""
+"""The queries that rotation harms most, with their passages, for inspection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXAMPLES = "examples"
 def worst_queries(
     system: System, task: Task, ranked: Run, values: np.ndarray, rotated: Rotated, settings: AuditSettings
 ) -> Result:
-    """The queries that lose most of the first measure in the first draw; only such as lose anything, ties by id."""
+    """Return the queries that lose most of the first measure in the first draw; only those with a loss, ties by id."""
     measure = settings.measures[0]
     change = rotated.values[measure][0] - values
     order = [index for index in np.argsort(change, kind="stable")[: settings.examples].tolist() if change[index] < 0]

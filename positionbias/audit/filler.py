@@ -1,4 +1,4 @@
-"""Words that say nothing of a query or its passage, to part the evidence from a neighbour: words of the collection's other passages, so that a model knows them."""
+"""Neutral words that separate the evidence from its neighbours: from the collection's other passages, so that a model knows them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ FILLER_WORDS = 20
 SAMPLE = 500  # passages
 COMMON = 100  # words
 LEAST = 5  # different words of a filler
-_TRIED = 4  # times as many words as wanted
-_PREFIX = 4  # letters that a word of filler must not share with a word of the query or the passage
+_TRIED = 4  # candidate words per wanted word
+_PREFIX = 4  # initial characters that a word of filler must not share with a word of the query or the passage
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PLAIN = "further sundry remarks various notes perhaps later among several unrelated matters".split()
 
 
 class TextsByRow(Protocol):
-    """The part of a collection that words are taken from."""
+    """Texts of a collection by row."""
 
     def __len__(self) -> int: ...
 
@@ -35,9 +35,9 @@ class TextsByRow(Protocol):
 
 
 def known_words(passages: TextsByRow, seed: int) -> list[str]:
-    """The words of two letters or more that at least two of 500 passages hold, drawn by the seed, but for the 100 that most of them hold; in order.
+    """Return the words, of two letters or more, in at least two of 500 passages drawn by the seed, without the 100 most common; sorted.
 
-    The most common words are left out as a scorer may drop them, and would then see no filler at all.
+    The most common words are left out, as a scorer may drop them and then see no filler at all.
     """
     rows = np.sort(np.array(choose(len(passages), SAMPLE, seed, "known words"), dtype=np.int64))
     counts: Counter[str] = Counter()
@@ -48,9 +48,9 @@ def known_words(passages: TextsByRow, seed: int) -> list[str]:
 
 
 def filler(avoided: str, known: Sequence[str], seed: int, *of: str, words: int = FILLER_WORDS) -> str:
-    """So many of the known words as a sentence, drawn by the seed and what it is a filler ``of``, but for those that begin like a word of the text to be avoided: alike in their first four letters.
+    """Return a sentence of ``words`` known words, drawn by the seed and ``of``, none sharing its first four characters with a word of ``avoided``.
 
-    They are repeated where there are too few. Fewer than five are replaced by fixed English words.
+    Too few words are repeated; fewer than five are replaced by fixed English words.
 
     >>> filler("What is the river?", ["boats", "rivers", "carts", "doors", "ovens", "winds"], 1, words=6)
     'Carts boats ovens doors winds carts.'
@@ -59,7 +59,7 @@ def filler(avoided: str, known: Sequence[str], seed: int, *of: str, words: int =
     """
     beginnings = {word.casefold()[:_PREFIX] for word in split_words(avoided).words}
     free = list[str]()
-    for tried in (_TRIED * words, len(known)):  # more than few begin alike only where few words are known
+    for tried in (_TRIED * words, len(known)):  # many words begin alike only where few are known
         drawn = (known[place] for place in choose(len(known), tried, seed, "filler", *of)) if known else ()
         free = [word for word in drawn if word[:_PREFIX] not in beginnings][:words]
         if len(free) == words:

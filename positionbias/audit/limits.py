@@ -1,4 +1,4 @@
-"""Limits on position bias: each system passes, fails, or the data cannot tell; what was not measured never passes."""
+"""Limits on position bias: each system passes, fails, or the data cannot tell; an unmeasured limit never passes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from positionbias.results.select import of_type
 __all__ = ["EXIT_CODES", "MOST_QUERIES", "Check", "Limits", "Measured", "Outcome", "checks_of", "exit_code"]
 
 EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.CANNOT_TELL: 3}
-MOST_QUERIES = 1_000_000  # no larger number is given as advice
+MOST_QUERIES = 1_000_000  # the largest number given as advice
 _SCORES_ALONE = "scores each passage by itself: the order of the list cannot change a score"
-ZEROS = 3  # the rule of three: queries that all agree on 0 leave ± 3 / queries
+ZEROS = 3  # the rule of three: an effect of 0 in all queries has the interval ± 3 / queries
 _GAP_NOTE = (
     "--max-rotation-gap is the mean over all queries: where answers stand anywhere in their passages, rotation moves as many to the front "
     "as to the end, and a preference cancels out; --max-movement sees it"
@@ -32,7 +32,7 @@ def checks_of(results: Sequence[Result], limits: Limits) -> list[Check]:
     """Return a check for each system and limit, from the results of one audit.
 
     A limit passes where the 95 % interval lies within ± the limit, and fails where it lies wholly beyond. All else is "cannot tell": an interval across
-    the limit, too few queries, nothing measured. The first stage is left out beside models or runs.
+    the limit, too few queries, nothing measured. Beside models or runs the first stage is left out.
     """
     unit = _first_measure(results)
     own = {system: [result for result in results if result.system == system] for system in _systems(results)}
@@ -40,19 +40,19 @@ def checks_of(results: Sequence[Result], limits: Limits) -> list[Check]:
 
 
 def exit_code(checks: Sequence[Check]) -> int:
-    """The exit code of these checks together: 1 where any fails, else 3 where any cannot tell, else 0; 3 without a check."""
+    """The exit code of these checks: 1 if any fails, else 3 if any cannot tell, else 0; 3 without a check."""
     return EXIT_CODES[overall(checks)]
 
 
 def _systems(results: Sequence[Result]) -> list[str]:
-    """The systems by name; the first stage only where nothing else was audited."""
+    """The names of the systems; the first stage only where nothing else was audited."""
     names = list(dict.fromkeys(result.system for result in results))
     first = {result.system for result in results if result.facts.model == FIRST_STAGE}
     return [name for name in names if name not in first] or names
 
 
 def _first_measure(results: Sequence[Result]) -> str | None:
-    """The measure that limits are in: that of the first buckets, else of the first effect or gap that is in one."""
+    """The measure of the limits: that of the first buckets, else of the first effect or gap in a measure."""
     for result, buckets in of_type(results, QueryBuckets):
         if result.measure == PSI:
             return buckets.quality
@@ -84,7 +84,7 @@ def _checks(system: str, results: Sequence[Result], limits: Limits, unit: str | 
 
 
 class _Ruling(NamedTuple):
-    """What a limit's measurements say."""
+    """The outcome of a limit's measurements."""
 
     outcome: Outcome
     measured: Measured | None = None
@@ -96,7 +96,7 @@ class _Ruling(NamedTuple):
 
 
 def _ruled(found: Sequence[Measured], at_most: float, missing: str = "") -> _Ruling:
-    """All must pass to pass, any fail fails; ``missing`` says what was not measured, which never passes."""
+    """Combine measurements: all must pass, any failure fails; ``missing`` names what was not measured, which never passes."""
     outcomes = [_outcome(one, at_most) for one in found]
     failed = [one for one, outcome in zip(found, outcomes, strict=True) if outcome is Outcome.FAIL]
     if failed:
@@ -105,7 +105,7 @@ def _ruled(found: Sequence[Measured], at_most: float, missing: str = "") -> _Rul
     undefined = [one for one in open_ones if not _defined(one)]
     paths = [(one, *_would_do(one, at_most)) for one in open_ones if _defined(one)]
     failing = [path for path in paths if path[1] is Outcome.FAIL and path[2] is not None]
-    if failing:  # one that fails is enough
+    if failing:  # one failure is enough
         measured, _, wanted = min(failing, key=lambda path: path[2] or 0)
         return _Ruling(Outcome.CANNOT_TELL, measured, wanted, missing)
     if missing:
@@ -125,7 +125,7 @@ def _ruled(found: Sequence[Measured], at_most: float, missing: str = "") -> _Rul
 
 
 def _too_few(measured: Measured, at_most: float, wanted: int | None) -> str:
-    """Why the interval decides nothing, where that is not only its width."""
+    """The reason why the interval is undecided, beyond its width."""
     if at_most == 0:
         return "no number of queries shows that an effect is exactly 0"
     return "" if wanted else f"the estimate lies at the limit: more than {MOST_QUERIES:,} queries would be needed"
@@ -134,7 +134,7 @@ def _too_few(measured: Measured, at_most: float, wanted: int | None) -> str:
 def _measured(
     contrast: str, unit: str | None, value: float | None, low: float | None, high: float | None, queries: int, drawn: int = 0
 ) -> Measured:
-    """What was measured, as plain numbers; one that is not finite is undefined."""
+    """Return a measurement as plain numbers; non-finite ones are undefined."""
     numbers = [None if number is None or not math.isfinite(number) else float(number) for number in (value, low, high)]
     return Measured(str(contrast), unit or "", numbers[0], numbers[1], numbers[2], int(queries), drawn)
 
@@ -151,7 +151,7 @@ def _bounds(measured: Measured) -> tuple[float, float, float]:
 
 
 def _far(measured: Measured) -> float:
-    """How far from 0 the interval reaches; undefined: as far as can be."""
+    """The interval's largest distance from 0; infinite where undefined."""
     if not _defined(measured):
         return math.inf
     _, low, high = _bounds(measured)
@@ -159,7 +159,7 @@ def _far(measured: Measured) -> float:
 
 
 def _outcome(measured: Measured, at_most: float) -> Outcome:
-    """Whether the interval lies within ± the limit, or wholly beyond it. One without width needs 3 / limit queries to pass [decision]."""
+    """Compare the interval with ± the limit. One without width needs 3 / limit queries to pass [decision]."""
     if not _defined(measured):
         return Outcome.CANNOT_TELL
     _, low, high = _bounds(measured)
@@ -169,10 +169,10 @@ def _outcome(measured: Measured, at_most: float) -> Outcome:
 
 
 def _would_do(measured: Measured, at_most: float) -> tuple[Outcome, int | None]:
-    """What a check that cannot tell would become with more queries and the same estimate, and how many would do; None: beyond ``MOST_QUERIES``.
+    """The outcome of an undecided check with more queries and the same estimate, and how many are needed; None: beyond ``MOST_QUERIES``.
 
-    Half-widths shrink with √queries: the interval of n queries fits where its half-width is at most a share s of today's, so n = drawn / s². That of queries that all
-    agree on 0 is ± 3 / queries.
+    Half-widths shrink with √queries: where the interval must shrink to a share s, n = drawn / s². An effect of 0 in
+    all queries has ± 3 / queries.
     """
     value, low, high = _bounds(measured)
     drawn = measured.drawn or measured.queries
@@ -191,7 +191,7 @@ def _ratio(room: float, half: float) -> float:
 
 
 def _advice(queries: float, *, beyond: bool = False) -> int | None:
-    """A whole number of queries; ``beyond``: one more where the number itself puts the interval's end on the limit."""
+    """Round up a number of queries; ``beyond``: one more where the interval's end would lie on the limit."""
     if not queries <= MOST_QUERIES:
         return None
     rounded = round(queries)
@@ -200,19 +200,19 @@ def _advice(queries: float, *, beyond: bool = False) -> int | None:
 
 
 def _response(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
-    """Of the moved sentence: its ends and its middle."""
+    """The moved sentence: its ends and its middle."""
     takes = "it takes a model that can be asked again, --needles above 0, and passages of three sentences or more"
     return _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ENDS,), (Contrast.MIDDLE,)), unit, takes)
 
 
 def _movement(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
-    """Of rotation, measured by asking the model again or from two runs."""
+    """Rotation, measured by the model's new scores or from two runs."""
     takes = "it takes a model that can be asked again with --needles and --draws above 0, or two runs, the second over the rotated collection (--rotated)"
     return _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ROTATION, Contrast.RUNS),), unit, takes)
 
 
 def _order(results: Sequence[Result], at_most: float) -> _Ruling:
-    """A model that was found to score each passage by itself has no order effect: its verdict has no effects, and no preference."""
+    """The order of the list. A model found to score each passage by itself has no effects, and no preference."""
     verdicts = _verdicts(results, Question.LIST)
     if verdicts and all(verdict.preference is Preference.NONE and not verdict.effects for verdict in verdicts):
         return _Ruling(Outcome.PASS, reason=_SCORES_ALONE)
@@ -224,7 +224,7 @@ def _order(results: Sequence[Result], at_most: float) -> _Ruling:
 def _by_effects(
     verdicts: Sequence[Verdict], at_most: float, needed: Sequence[Sequence[Contrast]], unit: str | None, takes: str
 ) -> _Ruling:
-    """From the effects over all queries; of each group in ``needed`` at least one contrast must have been measured."""
+    """Judge the effects over all queries; each group in ``needed`` must have at least one measured contrast."""
     named = [contrast for group in needed for contrast in group]
     over_all = {effect: verdict.drawn for verdict in verdicts for effect in verdict.effects if not effect.subset}
     effects = [effect for effect in over_all if effect.unit == unit and effect.contrast in named]
@@ -241,8 +241,8 @@ def _by_effects(
 
 
 def _interval(effect: Effect, others: Sequence[Effect]) -> tuple[float | None, float | None]:
-    """The interval of an effect. Where all queries agree on 0 though their scores do change, or are not known, 3 / queries to either side: so few
-    do not exclude that a rare query changes by all there is ("rule of three") [decision]."""
+    """The interval of an effect. Where all queries have 0 though their scores change, or are unknown, it is ± 3 / queries:
+    a rare query may change by the full range ("rule of three") [decision]."""
     if effect.low != 0 or effect.high != 0 or not effect.queries or effect.contrast in (Contrast.ORDER, Contrast.ORDER_MIDDLE):
         return effect.low, effect.high
     scores = [one for one in others if one.contrast is effect.contrast and one.unit == DEVIATIONS]

@@ -1,4 +1,4 @@
-"""Scorers that are handed a list: does one score each passage by itself, and if not, does it matter where in the list a passage stands?"""
+"""Listwise scorers: tests of whether a scorer reads the list, and whether a passage's place in it matters."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from positionbias.models.protocols import TextScorer
 
 __all__ = ["Nature", "OrderSlopes", "nature_of", "order_slopes"]
 
-TRIED = 20  # queries that the nature of a scorer is found on
-ALONE = 3  # passages of each that are scored by themselves
-SHARE = 0.01  # of a list's deviation: a change below it is none
+TRIED = 20  # queries for finding a scorer's nature
+ALONE = 3  # passages of each, scored by themselves
+SHARE = 0.01  # of a list's deviation: smaller changes count as none
 BEYOND_NOISE = 2.0
 LEAST = 3  # passages of a list
 
@@ -27,8 +27,8 @@ LEAST = 3  # passages of a list
 class Nature:
     """How a scorer treats a list, each figure a root mean square as a share of the list's deviation.
 
-    ``noise``: the same list twice; ``permuted``: the list reversed; ``alone``: passages by themselves. ``declared`` says that the user said it, ``tried``
-    that lists were long enough to try it on, where that is needed.
+    ``noise``: the same list twice; ``permuted``: the list reversed; ``alone``: passages by themselves. ``declared``: the user said it; ``tried``: lists
+    were long enough to try, where needed.
     """
 
     listwise: bool
@@ -41,15 +41,15 @@ class Nature:
 
     @property
     def order_matters_not(self) -> bool:
-        """Whether scores surely do not depend on the list: declared, or the model is made so, or tried and found on a scorer that repeats itself."""
+        """True if scores do not depend on the list: declared, by the model's design, or found on a repeatable scorer."""
         return not self.listwise and self.repeatable and self.tried
 
 
 def nature_of(system: System, task: Task, seed: int) -> Nature:
-    """Find out whether a scorer of texts is listwise; models that score pairs of token numbers are pointwise by their making.
+    """Find out whether a scorer of texts is listwise; models that score pairs of token numbers are pointwise by design.
 
-    It is listwise if reversing a list, or leaving the other passages out, changes scores by more than twice what the same call changes when it is
-    repeated, and by more than 1 % of the list's deviation [decision]. It is not repeatable where the same call differs by more than that 1 %.
+    It is listwise if reversing a list, or leaving the other passages out, changes scores by more than twice the change of a repeated
+    call, and by more than 1 % of the list's deviation [decision]. It is not repeatable where a repeated call differs by more than that 1 %.
     """
     if not isinstance(system.model, TextScorer):
         return Nature(False)
@@ -106,18 +106,17 @@ def _score(
 
 
 class OrderSlopes(NamedTuple):
-    """By how many ranks a passage falls when it is handed in last instead of first, and in the middle instead of at an end, ``(queries, 2)``, and the
-    queries' clusters."""
+    """Ranks lost by a passage given last instead of first, and in the middle instead of at an end, ``(queries, 2)``, and the queries' clusters."""
 
     slopes: np.ndarray
     clusters: list[str]
 
 
 def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int) -> OrderSlopes:
-    """The within-query slopes of output rank on input place, from four orders of each list: a drawn one, the same begun at its half, both reversed.
+    """The within-query slopes of output rank on input place, from four orders of each list: a drawn one, its halves exchanged, both reversed.
 
     With x the input place over the last one, or its nearness 1 − |2x − 1| to the middle, and y the output rank (ties share the mean), both less the passage's
-    mean over the orders, a slope is Σ x·y / Σ x². All passages have the same mean place, and nearly the same mean nearness, so that relevance says nothing.
+    mean over the orders, a slope is Σ x·y / Σ x². All passages have the same mean place, and nearly the same mean nearness, so relevance cancels.
     """
     from scipy import stats
 

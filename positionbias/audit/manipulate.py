@@ -1,7 +1,7 @@
-"""The manipulations that a verdict rests on, asked of a system and compared query by query: the same evidence at other places of its passage.
+"""Score the manipulations behind a verdict and compare them by query: the same evidence at other places of its passage.
 
-A pointwise scorer is handed a query's texts in a drawn order. A listwise scorer is handed one list a text: the query's candidates in a drawn
-order, the text in the place of its passage, so that the place in the list is the same for all texts [decision].
+A pointwise scorer gets a query's texts in a drawn order. A listwise scorer gets one list a text: the query's candidates in a drawn
+order, the text in place of its passage, so that its place in the list is the same for all texts [decision].
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from positionbias.results.payloads import Contrast
 
 __all__ = ["Asked", "Fits", "Manipulation", "Measured", "Texts", "ask", "measure"]
 
-ROUNDED = 4  # decimals of the unit: float32 scores differ by less with the order of a sum
+ROUNDED = 4  # decimals of the unit: the order of a float32 sum changes less
 
-Fits = Callable[[str, Sequence[str]], list[bool]]  # (query, texts) → which of them the model reads whole
+Fits = Callable[[str, Sequence[str]], list[bool]]  # (query, texts) → mask of those that the model reads whole
 
 
 class Texts(NamedTuple):
@@ -36,7 +36,7 @@ class Texts(NamedTuple):
     base: PassageTexts
 
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
-        """Those that were made, by their ids, and the others from the collection."""
+        """Texts by id: made ones, and others from the collection."""
         others = [passage_id for passage_id in passage_ids if passage_id not in self.made]
         stored = iter(self.base.texts(others) if others else [])
         return [self.made[passage_id] if passage_id in self.made else next(stored) for passage_id in passage_ids]
@@ -44,7 +44,7 @@ class Texts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Manipulation:
-    """How a system is asked: as a ``listwise`` scorer or not, among which competitors.
+    """How a system is scored: as a ``listwise`` scorer or not, and among which competitors.
 
     ``ranked`` is its ranking of the passages as they are, ``rotated`` with all passages rotated by one draw (None: not measured), whose texts are
     ``rotated_texts``.
@@ -78,17 +78,17 @@ class Measured:
 
 
 class Asked(dict[tuple[str, str], float]):
-    """Scores by (list, text): what a system was asked so far. ``seconds`` it took, for ``texts`` texts."""
+    """Scores so far by (list, text), with the ``seconds`` taken for ``texts`` texts."""
 
     seconds: float = 0.0
     texts: int = 0
 
 
 def ask(how: Manipulation, trials: Sequence[Trial], known: Asked, description: str) -> None:
-    """Have all texts of the trials scored that are not in ``known`` yet.
+    """Score all texts of the trials that are not in ``known`` yet.
 
     Raises:
-        InputError: a scorer that fails, or whose scores are no finite numbers.
+        InputError: a scorer that fails, or whose scores are not finite.
     """
     began = time.perf_counter()
     queries = {query.query_id: query.text for query in how.task.queries}
@@ -108,7 +108,7 @@ def ask(how: Manipulation, trials: Sequence[Trial], known: Asked, description: s
 
 
 class _List(NamedTuple):
-    """One list to be scored: its name, the query's text, the ids in their order; among ``rotated`` passages; ``whole`` or as far as texts are missing."""
+    """One list to score: its name, the query's text, the ordered ids; ``rotated`` passages or not; ``whole`` or only missing texts."""
 
     name: str
     query: str
@@ -117,14 +117,14 @@ class _List(NamedTuple):
     whole: bool
 
     def missing(self, known: Asked) -> list[str]:
-        """The ids that have to be asked for, in their order."""
+        """The ids still to be scored, in order."""
         missing = [name for name in self.ids if (self.name, name) not in known]
         return list(self.ids) if missing and self.whole else missing
 
 
 def _lists(how: Manipulation, one: Trial, queries: Mapping[str, str]) -> list[_List]:
-    """Pointwise: all texts of a query in one list, in an order that is drawn. Listwise: each text in its query's own list, whose order is drawn once
-    for all texts of the query."""
+    """Lists to score. Pointwise: all texts of a query in one list, in a drawn order. Listwise: each text in its query's list, whose order is
+    drawn once for all texts of the query."""
     query = queries[one.query_id]
     if not how.listwise:
         lists = [_List(one.query_id, query, _shuffled(one.names, how.seed, one.query_id), False, False)]
@@ -141,7 +141,7 @@ def _lists(how: Manipulation, one: Trial, queries: Mapping[str, str]) -> list[_L
 
 
 def measure(how: Manipulation, trials: Sequence[Trial], known: Asked, fits: Fits) -> Measured:
-    """The contrasts of trials that were asked."""
+    """The contrasts of scored trials."""
     queries = {query.query_id: query.text for query in how.task.queries}
     labels = dict(zip(how.task.query_ids, how.task.clusters, strict=True))
     answers = [_answers(how, one, known) for one in trials]
@@ -178,11 +178,11 @@ def measure(how: Manipulation, trials: Sequence[Trial], known: Asked, fits: Fits
     )
 
 
-_LESS_PLACEBO = ("score", Contrast.ROTATION)  # another query has no passage here, so no rank and no quality
+_LESS_PLACEBO = ("score", Contrast.ROTATION)  # the other query has no passage here, so no rank and no quality
 
 
 class _Competitors(NamedTuple):
-    """The passages that a text is ranked among, best first, with their scores."""
+    """The passages among which a text is ranked, best first, with their scores."""
 
     passage_ids: Sequence[str]
     scores: np.ndarray
@@ -195,7 +195,7 @@ class _Competitors(NamedTuple):
 
 
 class _Answers(NamedTuple):
-    """What a scorer made of one trial: the texts' scores ``(texts,)``, each one's competitors (None: not known), the change of the placebo query's score
+    """The scores of one trial: the texts' scores ``(texts,)``, each one's competitors (None: not known), the change of the placebo query's score
     by rotation, and the deviation of the competitors' scores (NaN where there are fewer than two)."""
 
     scores: np.ndarray
@@ -238,7 +238,7 @@ def _by_id(run: Run, query_id: str) -> dict[str, float]:
 
 
 def _listed(candidates: Run, one: Trial) -> list[str]:
-    """A query's candidates but for its own passage."""
+    """A query's candidates without its own passage."""
     ids = candidates[one.query_id].passage_ids if one.query_id in candidates else []
     return [name for name in ids if name != one.passage_id]
 
@@ -251,15 +251,15 @@ def _competitors(run: Run | None, one: Trial) -> _Competitors | None:
 
 
 def _unit(competitors: Sequence[_Competitors]) -> float:
-    """The mean deviation of the scores of lists of two or more."""
+    """The mean deviation of scores, over lists of two or more."""
     deviations = [float(others.scores.std()) for others in competitors if len(others.scores) > 1]
     return float(np.mean(deviations)) if deviations else float("nan")
 
 
 def _qualities(how: Manipulation, trials: Sequence[Trial], answers: Sequence[_Answers]) -> list[np.ndarray]:
-    """What the measure makes of each query with its passage at each text's rank, ``(texts,)`` a trial; NaN where that is not known.
+    """The measure of each query with its passage at each text's rank, ``(texts,)`` a trial; NaN where the rank is not known.
 
-    A query is measured once at each distinct rank; below the measure's cutoff all ranks are one.
+    A query is measured once at each distinct rank; all ranks below the measure's cutoff are equal.
     """
     cutoff = parse_measure(how.measure).params.get("cutoff")
     judged: dict[str, list[Qrel]] = {}

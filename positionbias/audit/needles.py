@@ -1,4 +1,4 @@
-"""The needle: a query's answering sentence at every place of its passage, everything else in order (identical evidence)."""
+"""The needle: a query's answering sentence at every place of its passage, the other sentences in order (identical evidence)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Needles", "make_needles", "needle_curve"]
 
 @dataclass(frozen=True, slots=True)
 class Needles:
-    """Versions of passages under ids of their own, and the Run that asks for their scores: every query's versions of its passage."""
+    """Versions of each query's passage under ids of their own, and the Run to score."""
 
     needles: Mapping[str, Needle]
     passages: Mapping[str, str]
@@ -34,7 +34,7 @@ class Needles:
         return [self.versions[passage_id] for passage_id in passage_ids]
 
     def candidates(self, seed: int) -> Run:
-        """Every query's versions, in an order that is drawn: a scorer may look at the order of its list."""
+        """Every query's versions, in a drawn order, as a scorer may depend on the order of its list."""
         lists = (
             (
                 query_id,
@@ -53,7 +53,7 @@ def _version(query_id: str, place: int) -> str:
 
 
 def make_needles(collection: Collection, evidence: FoundEvidence, *, most: int, seed: int) -> Needles:
-    """Versions for up to ``most`` queries, drawn by the seed; why the others that were drawn have none is counted."""
+    """Make versions for up to ``most`` queries, drawn by the seed; drawn queries without versions are counted by reason."""
     drawn = drawn_order(evidence.query_ids, seed, "needle")
     needles: dict[str, Needle] = {}
     counts: Counter[str] = Counter()
@@ -75,10 +75,10 @@ def make_needles(collection: Collection, evidence: FoundEvidence, *, most: int, 
 
 
 def needle_curve(needles: Needles, score: Callable[[Needles], Run], ranked: Run, *, seed: int) -> ResponseCurve | None:
-    """The model's response to the place of the evidence; None where no passage had a sentence to move.
+    """Return the model's response to the place of the evidence; None where no passage had a sentence to move.
 
-    ``score`` gives the model's scores of the versions, ``ranked`` its run over the untouched passages (its candidates, or of a retriever the
-    whole collection to its depth), among which each version is ranked in the passage's stead; one below them all comes next after the last.
+    ``score`` gives the model's scores of the versions, ``ranked`` its run over the original passages (its candidates, or for a retriever the
+    whole collection to its depth). Each version is ranked there in place of its passage; one below them all comes after the last.
     """
     if not needles.needles:
         return None
@@ -103,7 +103,7 @@ def needle_curve(needles: Needles, score: Callable[[Needles], Run], ranked: Run,
 
 
 def _others(ranked: Run, query_id: str, passage_id: str) -> np.ndarray:
-    """The scores of a query's candidates but for its own passage, float64."""
+    """The scores of a query's candidates without its own passage, float64."""
     if query_id not in ranked:
         return np.empty(0)
     ranking = ranked[query_id]

@@ -1,8 +1,8 @@
 """Texts made for an audit: the evidence sentence at other places of its passage, and a passage in thirds. Pure functions of strings.
 
-Two sentences of a passage change places: the evidence and a *placebo*, a sentence without the answer that begins and ends like the evidence (so that
-a fragment at the passage's edge changes places with a fragment only). A piece without an end gets a full stop where another follows it. Nothing else differs between the two texts of such an exchange, so a
-scorer that takes the best of its sentences or short windows, whatever their place, gives both the same score on average, and one that adds up its sentences
+Two sentences of a passage are exchanged: the evidence and a *placebo*, a sentence without the answer that begins and ends like the evidence (so that
+a fragment is exchanged with a fragment only). A piece without an end gets a full stop where another follows it. Nothing else differs between the two texts, so a
+scorer that takes the best of its sentences or short windows, whatever their place, gives both the same score on average; one that adds up its sentences,
 exactly.
 """
 
@@ -28,21 +28,21 @@ __all__ = [
     "turned",
 ]
 
-LEAST_AROUND = 2  # sentences around the two that change places: else the middle is an end
+LEAST_AROUND = 2  # sentences around the two exchanged ones: else the middle is an end
 NO_PLACEBO = "no other sentence begins and ends like the evidence"
 _CLOSING = "\"'”’)]}»"
 _ENDING = ".!?…。！？"
 
 
 class Needle(NamedTuple):
-    """A passage with one of its sentences at every place: ``texts[i]`` has it as sentence ``i``; ``own`` is where it stood."""
+    """A passage with one of its sentences at every place: ``texts[i]`` has it as sentence ``i``; ``own`` is its original place."""
 
     texts: list[str]
     own: int
 
 
 class Exchange(NamedTuple):
-    """Two texts that differ by the evidence and the placebo having changed places; the effect is ``score(after) − score(before)``.
+    """Two texts that differ by the exchange of evidence and placebo; the effect is ``score(after) − score(before)``.
 
     ``middle`` False: the evidence stands last in ``after`` and first in ``before``. True: it stands in the middle, and at one end.
     """
@@ -53,7 +53,7 @@ class Exchange(NamedTuple):
 
 
 def move_sentence(text: str, start: int, end: int) -> Needle | str:
-    """The sentence that holds characters ``[start, end)`` moved through its passage, the others in order; or why that cannot be.
+    """Move the sentence with characters ``[start, end)`` through its passage, the others in order; or return why that is impossible.
 
     >>> move_sentence("One came. Two left. Three stayed.", 10, 13).texts[0]
     'Two left. One came. Three stayed.'
@@ -65,7 +65,7 @@ def move_sentence(text: str, start: int, end: int) -> Needle | str:
 
 
 def placebos(parts: Parts) -> list[int]:
-    """The sentences that may change places with the evidence: those that begin and end like it.
+    """The sentences that may be exchanged with the evidence: those that begin and end like it.
 
     >>> placebos(Parts(["and so on.", "One came.", "Two left.", "Three sta"], 1))
     [2]
@@ -75,26 +75,26 @@ def placebos(parts: Parts) -> list[int]:
 
 
 def _edges_of(sentence: str) -> tuple[bool, bool]:
-    """Whether a sentence begins in lower case, as one cut in its middle does, and whether it ends as a sentence."""
+    """Return whether a sentence begins in lower case, as after a cut, and whether it ends as a sentence."""
     return sentence.strip()[:1].islower(), has_end(sentence)
 
 
 def has_end(sentence: str) -> bool:
-    """Whether a piece of text ends as a sentence does, perhaps within quotes or brackets."""
+    """Return whether a text ends as a sentence does, perhaps within quotes or brackets."""
     return sentence.strip().rstrip(_CLOSING)[-1:] in tuple(_ENDING)
 
 
 def exchanges(parts: Parts, fill: str, orders: int, choose: Callable[[int, int, str], list[int]]) -> list[Exchange]:
-    """The exchanges of one query in so many orders of the other sentences, which come in mirrored pairs.
+    """Make the exchanges of one query in ``orders`` orders of the other sentences, which come in mirrored pairs.
 
     ``choose(count, size, purpose)`` draws ``size`` different numbers below ``count``. With e the evidence, p the placebo and r = a b the others in a drawn order, split
     in two halves (of an odd number, a is the larger one in every second pair), an order gives
     e r p → p r e  and  e a f p b → p a f e b;
-    the next one the first with r reversed, and the second, read backwards, with a and b exchanged. Neighbours and broken transitions are then the same on both sides. f is the filler
-    ``fill``: a window or a pair of words may reach over to the neighbours, of which a sentence in the middle has two and one at an end only one, so that without
-    filler a scorer that takes the best window seems to prefer the middle. It stands on one side of the middle place alone, so that the ends are the passage's own
-    ends. The first exchange needs none, and has none: it would also hide what a neighbour's words make of the evidence [decision]. Where there are fewer than two other sentences, fillers stand for them
-    in the second.
+    the next one the first with r reversed, and the second, read backwards, with a and b exchanged. Neighbours and broken transitions are then the same
+    on both sides. f is the filler ``fill``: a window may reach into the neighbours, of which a sentence has two in the middle and one at an end, so that without
+    filler a scorer that takes the best window seems to prefer the middle. It stands on one side of the middle place only, so that the ends are the passage's own
+    ends. The first exchange needs none: filler would also hide the effect of a neighbour's words on the evidence [decision]. With fewer than two other
+    sentences, fillers replace them in the second.
 
     Raises:
         ValueError: no sentence can be the placebo.
@@ -123,12 +123,12 @@ def exchanges(parts: Parts, fill: str, orders: int, choose: Callable[[int, int, 
 
 
 def fillers(others: int) -> int:
-    """How many fillers a text of the middle has, by the number of its other sentences."""
+    """The number of fillers of a middle text, by its number of other sentences."""
     return 1 + max(0, LEAST_AROUND - others)
 
 
 def turned(parts: Parts) -> tuple[str, str]:
-    """The passage rotated at sentence boundaries by a cut just before and just after the evidence: it stands first, and last.
+    """Rotate the passage at sentence boundaries just before and just after the evidence, which is then first, and last.
 
     >>> turned(Parts(["a.", "b.", "c."], 1))
     ('b. c. a.', 'c. a. b.')
@@ -139,7 +139,7 @@ def turned(parts: Parts) -> tuple[str, str]:
 
 
 def _joined(*texts: str) -> str:
-    """The pieces with a space between two, and a full stop too where the first has no end: else both would be read as one sentence [decision]."""
+    """Join the pieces by a space, after a full stop where the first has no end: else both would be read as one sentence [decision]."""
     return " ".join([*(text if has_end(text) else f"{text}." for text in texts[:-1]), *texts[-1:]])
 
 

@@ -1,6 +1,6 @@
-"""How far into a text a system reads: by its tokenizer, by what the user says, or by where its scores stop to change.
+"""The length limit of a system: by its tokenizer, as declared, or from where its scores stop changing.
 
-What is not read is no preference: a verdict on preference is taken over texts that are read whole, and what the limit costs is said apart.
+A length limit is no preference: a verdict on preference rests on texts that are read whole, and the cost of the limit is reported separately.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ TRIED = 200
 LEAST_EACH = 5
 MOST_WRONG = 0.05
 PADDING = 80  # words, at most
-SAME = 1e-5  # of the scores' deviation: rounding
+SAME = 1e-5  # of the scores' deviation: smaller changes are rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What a system reads. ``words``: its limit in words, None where it is counted in tokens or where none was found; ``found`` says how it is known."""
+    """A system's length limit. ``words``: the limit in words, None where it is counted in tokens or none was found; ``found`` says how it is known."""
 
     fits: Fits
     words: float | None
@@ -63,7 +63,7 @@ def _by_words(limit: float) -> Fits:
 
 
 def _by_tokens(model: Ranker | PassageEncoder) -> Fits:
-    """One that just fills the limit counts as cut: what was cut off cannot be seen from here."""
+    """Limit by tokens. A text that just fills the limit counts as cut, as a cut cannot be seen from here."""
 
     def fits(query: str, texts: Sequence[str]) -> list[bool]:
         used = 0 if isinstance(model, PassageEncoder) else len(model.read_queries([query])[0])
@@ -73,13 +73,13 @@ def _by_tokens(model: Ranker | PassageEncoder) -> Fits:
 
 
 def cliff(system: System, task: Task, seed: int) -> float | None:
-    """The number of words after which a scorer's scores stop to change; None where they never do.
+    """Find the number of words after which a scorer's scores stop changing; None where they never do.
 
-    For up to 200 queries the evidence stands before and behind the passage's other sentences, at a drawn place between them, and behind them and up to 80 words of
-    filler; and so does filler of as many words as the evidence. Where the evidence in front scores other than filler there, and at another place the same, it was not read there. A limit of L words is found where at
-    least five texts with the evidence wholly behind L were not read, at least five with it wholly before L were (else it is not known to be words that count: a
-    scorer of first sentences has none), and at most 5 % of the texts are on the wrong side: not read though wholly before L, or read though wholly behind it; of
-    several such L the least, so that no text counts as read whole that is not [decision].
+    For up to 200 queries the evidence is placed before and behind the passage's other sentences, at a drawn place between them, and behind them and
+    up to 80 words of filler; filler of as many words as the evidence likewise. Where evidence and filler score differently in front but alike at another
+    place, that place was not read. A limit of L words is found where at least five texts with the evidence wholly behind L were not read, at
+    least five with it wholly before L were (else the limit may not be in words: a scorer of first sentences has none), and at most 5 % of the texts are on the wrong side: not read though wholly before L, or read though wholly behind it. Of
+    several such L the smallest is taken, so that no cut text counts as read whole [decision].
     """
     known = known_words(task.collection, seed)
     made: dict[str, str] = {}
@@ -124,7 +124,7 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
 
 
 def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray) -> float | None:
-    """The number of words L of a limit, from where the evidence starts and ends and whether it was read, ``(texts,)`` each; None where there is none."""
+    """The limit L in words, from starts and ends of the evidence and whether it was read, ``(texts,)`` each; None without a limit."""
     if not len(starts):
         return None
     limits = np.arange(1, int(ends.max()) + 1)[:, None]

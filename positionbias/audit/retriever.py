@@ -1,4 +1,4 @@
-"""A model that is audited as a retriever: its ranking is over every passage of the collection, by exact search."""
+"""A model audited as a retriever, which ranks every passage of the collection by exact search."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ WHOLE = "whole collection"
 
 
 class Retriever:
-    """Ranks all passages of a collection for its queries, as they are or in another wording: each is encoded once a wording and dropped.
+    """Ranks all passages of a collection for its queries, original or reworded: each wording is encoded once and dropped.
 
-    ``vectors`` of the passages as they are spare their encoding; the others are then compared in the same precision. ``memory`` in GiB bounds
-    what a search holds. ``encoded`` counts the passages that were encoded so far; ``empty`` and ``truncated`` those of the original wording.
+    ``vectors`` of the original passages save their encoding; the others are then compared in the same precision. ``memory`` in GiB bounds
+    a search. ``encoded`` counts the passages encoded so far; ``empty`` and ``truncated`` those of the original wording.
 
     Raises:
         SettingError: a model with several vectors a text or none, or too little memory for one pass over the passages.
@@ -68,13 +68,13 @@ class Retriever:
         return DenseQueries.encoded(self.encoder, ((query.query_id, query.text) for query in self.queries))
 
     def cost(self, draws: int) -> str:
-        """How many passages an audit with so many rotations encodes, in words."""
+        """The number of passages that an audit with ``draws`` rotations encodes, in words."""
         passages, wordings = len(self.collection), draws + (self.vectors is None)
         as_they_are = "once as they are, " if self.vectors is None else f"read from {self.vectors.path} as they are, "
         return f"{passages:,} passages {as_they_are}once for each of {draws} rotations: {passages * wordings:,} texts to encode"
 
     def rank(self, name: str, description: str, texts: RowTexts | None = None) -> Run:
-        """The ``depth`` nearest passages of every query, with passages that read as ``texts``, or as they are.
+        """Rank the ``depth`` nearest passages of every query, original or with ``texts``.
 
         Raises:
             InputError: a vector that is not finite.
@@ -95,13 +95,12 @@ class Retriever:
 
     def figures(self) -> RetrievalFigures:
         """What was ranked, and what it cost."""
-        content = {} if self.vectors is None else self.vectors.manifest.content
         return RetrievalFigures(
             passages=len(self.collection),
             depth=self.depth,
             encoded=self.encoded,
-            empty=content.get("empty_passages", self.empty),
-            truncated=content.get("truncated", self.truncated),
+            empty=self.empty if self.vectors is None else self.vectors.empty,
+            truncated=self.truncated if self.vectors is None else self.vectors.truncated,
             vectors="made for the audit" if self.vectors is None else self.vectors.path.name,
             compared_in=self.precision,
         )
@@ -116,10 +115,10 @@ def fitting_vectors(
     config: RankingConfig | None = None,
     memory: float = MEMORY,
 ) -> list[Vectors | None]:
-    """For each model those of the vectors that it made; with this all that shows before anything is ranked.
+    """Match vectors to the models that made them, with all checks possible before anything is ranked.
 
     Raises:
-        InputError: vectors that none of the models made, or as ``Retriever``.
+        InputError: vectors of none of the models, or as ``Retriever``.
         SettingError: two vectors of one model, or as ``Retriever``.
     """
     encoders = [SingleVectors(checkpoint, config) for checkpoint in checkpoints]
@@ -131,7 +130,7 @@ def fitting_vectors(
             raise SettingError(
                 f"--vectors: wanted one of each model; found {first.path} and {found.path} of the same; give one of them"
             )
-    own = [by_model.get(checkpoint.manifest.content["checksum"]) for checkpoint in checkpoints]
+    own = [by_model.get(checkpoint.manifest.checksum) for checkpoint in checkpoints]
     for found in vectors:
         if not any(found is used for used in own):
             found.check(checkpoints[0], collection)
@@ -143,7 +142,7 @@ def fitting_vectors(
 
 
 def _check_kept(vectors: Vectors, encoder: SingleVectors, checkpoint: Checkpoint, collection: Collection) -> None:
-    """See whose the vectors are, and that they were computed as the rotated passages will be: a gap is to be the rotation's alone.
+    """Check that the vectors are the model's, and computed as those of rotated passages will be, so that rotation alone makes a gap.
 
     Raises:
         InputError: another model's, of other passages, or in another precision.

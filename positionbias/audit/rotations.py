@@ -1,4 +1,4 @@
-"""What rotating every passage does to a model's ranking, in several draws: a description, beside how far the evidence moved."""
+"""The change of a model's ranking when every passage is rotated, in several draws, by how far the evidence moved: a description."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = ["Rotated", "rotate_and_rank", "rotation_results"]
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """What each draw made of every audited query. ``values`` by measure ``(draws, queries)``; ``first_changed`` and ``overlap``
-    ``(draws, queries)``; ``truncated`` the share of answers that end beyond what the model reads, None where it does not say;
+    """The result of each draw for every audited query. ``values`` by measure ``(draws, queries)``; ``first_changed`` and ``overlap``
+    ``(draws, queries)``; ``truncated`` the share of answers that end beyond the model's length limit, None where it is unknown;
     ``first_run`` the ranking of the first draw."""
 
     values: Mapping[str, np.ndarray]
@@ -39,7 +39,7 @@ class Rotated:
 
 
 def rotate_and_rank(system: System, task: Task, ranked: Run, settings: AuditSettings) -> Rotated:
-    """Rank rotated passages, the candidates or the whole collection, once a draw; a model that can encodes each passage once a draw."""
+    """Rank rotated passages, the candidates or the whole collection, once a draw; an encoder encodes each passage once a draw."""
     rotations = settings.rotations()
     movement = movements(task.collection, task.evidence, rotations)
     by_measure: dict[str, list[np.ndarray]] = {name: [] for name in settings.measures}
@@ -107,13 +107,13 @@ def _ids(run: Run, query_id: str) -> Sequence[str]:
 
 
 def _truncated_share(system: System, task: Task, rotations: Sequence[Rotation], movement: Movement) -> float | None:
-    """The share of whole answers, over draws, whose end a model's length limit cuts off; None where the model does not say."""
+    """The share of whole answers, over draws, whose end a model's length limit cuts off; None where the limit is unknown."""
     model = system.model
     if not isinstance(model, Ranker | PassageEncoder):
         return None
     items = list(task.evidence.by_query.values())
     used = np.zeros(len(items), np.int64)
-    if not isinstance(model, PassageEncoder):  # the query takes its part of what is read
+    if not isinstance(model, PassageEncoder):  # the query uses part of the limit
         texts = {query.query_id: query.text for query in task.queries}
         used = np.array([len(row) for row in model.read_queries([texts[item.query_id] for item in items])])
     beyond = whole = 0
@@ -123,7 +123,7 @@ def _truncated_share(system: System, task: Task, rotations: Sequence[Rotation], 
         passages = RotatedTexts(task.collection, rotation).texts([items[index].passage_id for index in kept])
         prefixes = [text[: ends[index]] for text, index in zip(passages, kept, strict=True)]
         lengths = np.array([len(row) for row in model.read_passages(prefixes)])
-        # one that just fills the limit is counted too: what was cut off cannot be seen from here
+        # one that just fills the limit counts too, as a cut cannot be seen from here
         beyond += int((lengths + used[kept] >= model.room).sum())
         whole += len(kept)
     return beyond / whole if whole else None

@@ -1,4 +1,4 @@
-"""How much of a passage's vector each third of it makes: the cosine of the passage's vector with those of its thirds."""
+"""The share of each third in a passage's vector: the cosine of the passage's vector with those of its thirds."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def segment_similarity(
 ) -> SegmentBuckets:
     """Mean cosines of the first, middle and last third with the whole, and 95 % bootstrap intervals over passages.
 
-    Of a model with several vectors a text, their mean stands for it [decision]. Passages of fewer than three words, or with a part that
-    the model reads as nothing, are left out and counted.
+    A model with several vectors a text is represented by their mean [decision]. Passages of fewer than three words, or with a third without
+    tokens, are left out and counted.
     """
     cosines = np.array(list(_cosines(model, collection, passage_ids, config, words)), np.float64).reshape(-1, 3)
     columns = [cosines[:, 0], cosines[:, 1], cosines[:, 2]]

@@ -1,4 +1,4 @@
-"""What an audit is of, what it measures and how much of it, and which limits its findings are held to."""
+"""Settings of an audit: its systems, measures and limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     RunLike: TypeAlias = Place | Run
     VectorsLike: TypeAlias = Place | Vectors
 else:
-    ModelLike = RunLike = VectorsLike = Place  # for who reads annotations, and shall not import torch for it
+    ModelLike = RunLike = VectorsLike = Place  # so that reading annotations does not import torch
 
 __all__ = [
     "MEASURES",
@@ -47,13 +47,13 @@ __all__ = [
 MEASURES = ("nDCG@10", "RR@10", "R@10")
 RETRIEVAL_MEASURES = ("nDCG@10", "RR@10", "R@10", "R@100")
 DEPTH, RETRIEVAL_DEPTH = 30, 1_000
-MEMORY = 4.0  # GiB of a search
+MEMORY = 4.0  # GiB for a search
 Lists = Literal["test", "pointwise", "listwise"]
 
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """Models and pairs of runs to audit, and the queries and passages that they are asked for.
+    """Models and pairs of runs to audit, with their queries and passages.
 
     In Python a model may be loaded, or a function ``(query, passages) → scores``; candidates and vectors may be open.
     """
@@ -95,8 +95,8 @@ class AuditSettings:
     """Settings of an audit; checked when made.
 
     ``buckets`` None: equal shares, as many as the queries allow (``Buckets.relative_for``), and SQuAD-PosQ's characters. The rotations are
-    those of the seeds ``seed … seed + draws − 1``, as ``posbias debias --seed`` would store them. ``blind``: whether position-blind scorers
-    stand beside the systems in the description. ``depth`` and ``measures`` None are those of a re-ranker, or with ``retrieve`` of a retriever.
+    those of the seeds ``seed … seed + draws − 1``, as ``posbias debias --seed`` would store them. ``blind``: describe position-blind scorers
+    beside the systems. ``depth`` and ``measures`` None are those of a re-ranker, or with ``retrieve`` of a retriever.
 
     Raises:
         SettingError: a setting out of range.
@@ -171,11 +171,11 @@ class AuditSettings:
             raise SettingError("--buckets: wanted at least one set of buckets; found none; give some, or leave it out")
 
     def buckets_for(self, queries: int) -> tuple[Buckets, ...]:
-        """The buckets as given, or else those for this many queries that have a position."""
+        """The buckets as given, or the default for this many queries with a position."""
         return (Buckets.relative_for(queries), SQUAD_POSQ) if self.buckets is None else self.buckets
 
     def rotations(self) -> list[Rotation]:
-        """The draws, of which each is what ``debias`` would store with its seed."""
+        """The draws, each as ``debias`` would store it with its seed."""
         from positionbias.positions.rotate import Rotation
 
         return [Rotation(words=self.matching.words, seed=self.seed + draw) for draw in range(self.draws)]
@@ -226,7 +226,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class CheckFiles:
-    """Files that checks are written to, for others to read; checked when made, before the work begins.
+    """Files for the checks; tested when made, before the work begins.
 
     Raises:
         SettingError: no such folder, one that may not be written to, a folder in the file's place, or one file named twice.
@@ -256,6 +256,6 @@ class CheckFiles:
 
     @property
     def places(self) -> dict[str, Path]:
-        """The files that were named, by option; what a link points to is replaced, not the link."""
+        """The named files, by option; a link's target is replaced, not the link."""
         named = {"junit": self.junit, "summary": self.summary}
         return {name: Path(file).resolve() for name, file in named.items() if file is not None}

@@ -1,10 +1,9 @@
-"""What is audited: a run as it is, or a model that can be asked again with other texts, as a re-ranker or as a retriever."""
+"""Audited systems: a run as it is, or a model that can score other texts, as a re-ranker or as a retriever."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ RETRIEVER = "retriever"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The queries that are audited: those with evidence, their judgements and the first stage's candidates, which re-rankers rank."""
+    """The audited queries, which have evidence, their judgements and the first stage's candidates, which re-rankers rank."""
 
     collection: Collection
     split: str
@@ -53,13 +52,13 @@ class Task:
         return self.evidence.query_ids
 
     def values(self, run: Run, measures: Sequence[str]) -> dict[str, np.ndarray]:
-        """Of each measure the value of every audited query, ``(queries,)``; one without candidates has 0."""
+        """Each measure's value of every audited query, ``(queries,)``; 0 without candidates."""
         found = per_query(_as_deep_as(run, measures), self.qrels, measures, query_ids=self.query_ids)
         return {name: np.array([values[query_id] for query_id in self.query_ids]) for name, values in found.items()}
 
 
 def _as_deep_as(run: Run, measures: Sequence[str]) -> Run:
-    """The run down to where the last of these measures looks."""
+    """The run down to the deepest cutoff of these measures."""
     cutoffs = [parse_measure(name).params.get("cutoff") for name in measures]
     depths = [cutoff for cutoff in cutoffs if isinstance(cutoff, int)]
     return run.top(max(depths)) if len(depths) == len(cutoffs) else run
@@ -67,10 +66,10 @@ def _as_deep_as(run: Run, measures: Sequence[str]) -> Run:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A run, or a model; of a model that was loaded, the checkpoint that it came with.
+    """A run, or a model; a loaded model comes with its checkpoint.
 
-    A model re-ranks the task's candidates, or where there is a ``retriever``, ranks the whole collection. A run may have runs of the same system over
-    ``rotated`` collections beside it.
+    A model re-ranks the task's candidates, or with a ``retriever`` ranks the whole collection. A run may have runs of the same system over
+    ``rotated`` collections.
     """
 
     name: str
@@ -95,18 +94,19 @@ class System:
         Raises:
             SettingError, InputError: as ``Retriever``.
         """
-        options: dict[str, Any] = {"depth": depth, "config": task.config, "vectors": vectors, "memory": memory}
-        retriever = Retriever(checkpoint, task.collection, task.queries, **options)
+        retriever = Retriever(
+            checkpoint, task.collection, task.queries, depth=depth, config=task.config, vectors=vectors, memory=memory
+        )
         return System(f"{checkpoint.ended_name}, {WHOLE}", model=checkpoint.model, checkpoint=checkpoint, retriever=retriever)
 
     @property
     def kind(self) -> str:
-        """The kind of model; of a run nothing."""
+        """The kind of model; empty for a run."""
         return self.model.kind if self.model is not None else ""
 
     @staticmethod
     def of_candidates(task: Task) -> System:
-        """The first stage: what the models re-rank, as it is."""
+        """The first stage as a system."""
         return System(task.candidates.name, run=task.candidates, first_stage=True)
 
     def result(
@@ -125,10 +125,10 @@ class System:
         return Result(measure, task.collection.name, task.split, self.name, seed, value, interval, count, payload, facts)
 
     def ranked(self, task: Task, rotated: RotatedTexts | None = None, description: str = "") -> Run:
-        """The run itself, or the model's ranking of all that it ranks, with passages as they are or ``rotated``.
+        """Return the run itself, or the model's ranking, over original or ``rotated`` passages.
 
         Raises:
-            InputError: the run ranks none of the audited queries, or the model's scores are no finite numbers.
+            InputError: the run ranks none of the audited queries, or the model's scores are not finite.
         """
         if self.retriever is not None:
             return self.retriever.rank(self.name, description or self.name, rotated)
@@ -153,7 +153,7 @@ class System:
 def retrievers(
     checkpoints: Sequence[Checkpoint], task: Task, *, depth: int, memory: float = MEMORY, vectors: Sequence[Vectors] = ()
 ) -> list[System]:
-    """Each model as a retriever, with those of the vectors that it made.
+    """Return each model as a retriever, with the vectors that it made.
 
     Raises:
         InputError, SettingError: as ``fitting_vectors``, or too little memory for one pass over the passages.

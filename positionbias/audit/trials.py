@@ -1,7 +1,7 @@
-"""What is made of each query for the manipulations: the texts, and which of them are compared.
+"""The texts made of each query for the manipulations, and their comparisons.
 
-The moved sentence exchanges the evidence with a placebo (``perturb.exchanges``); rotation at sentence boundaries cuts just before and just after the
-evidence (``perturb.turned``), and has another query as its placebo: what that query's score changes is what the scorer thinks of the two texts themselves.
+The moved sentence exchanges the evidence with a placebo (``perturb.exchanges``). Rotation at sentence boundaries cuts just before and just after the
+evidence (``perturb.turned``), and has another query as its placebo: the change of that query's score is the effect of the two texts themselves.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What is made of one query: its texts, which of them are compared, the filler in them, and whose query the placebo is ("" where there is none). ``label``
-    tells the names of a query's trials from each other."""
+    """One query's texts, their comparisons, the filler in them, and the id of the placebo query ("" where there is none). ``label``
+    distinguishes the names of a query's trials."""
 
     query_id: str
     passage_id: str
@@ -55,7 +55,7 @@ class Trial:
 
     @property
     def rotated(self) -> tuple[int, ...]:
-        """The places of the texts with the evidence rotated to the front and to the end; none where there are none."""
+        """The indices of the texts with the evidence rotated to the front and to the end, if any."""
         return next(((pair.before, pair.after) for pair in self.pairs if pair.contrast == Contrast.ROTATION), ())
 
     def of(self, contrast: Contrast) -> list[Pair]:
@@ -63,7 +63,7 @@ class Trial:
         return [pair for pair in self.pairs if pair.contrast == contrast]
 
     def only(self, contrasts: Container[Contrast]) -> Trial:
-        """The same with the texts of these contrasts alone."""
+        """Restrict the trial to the texts of these contrasts."""
         texts: list[str] = []
         pairs = []
         for pair in self.pairs:
@@ -77,7 +77,7 @@ class Trial:
 def make_trials(
     task: Task, query_ids: Iterable[str], *, most: int, orders: int, seed: int, rotate: bool = True
 ) -> tuple[list[Trial], dict[str, int]]:
-    """Trials of the first ``most`` of these queries that can have one, and why the others that were looked at have none."""
+    """Make trials of the first ``most`` of these queries that can have one; return the others tried, counted by reason."""
     texts = {query.query_id: query.text for query in task.queries}
     known = known_words(task.collection, seed)
     trials: list[Trial] = []
@@ -108,9 +108,9 @@ def shortened_trials(
     orders: int,
     seed: int,
 ) -> list[Trial]:
-    """For what a model does not read whole, the same of shorter passages: other sentences are left out, in a drawn order, until the longest text fits.
+    """Make trials of shorter passages where a model does not read texts whole: other sentences are left out, in a drawn order, until the longest text fits.
 
-    ``whole`` says which contrasts of a trial are read whole, ``(trials, contrasts)``. A query whose evidence and placebo do not fit has none, nor has it a middle where
+    ``whole (trials, contrasts)`` marks contrasts that are read whole. A query whose evidence and placebo do not fit has no trial, and no middle where
     the fillers do not fit [decision].
     """
     queries = {query.query_id: query.text for query in task.queries}
@@ -131,9 +131,9 @@ def shortened_trials(
 
 
 def _shortened(parts: Parts, fill: str, fits: Callable[[Sequence[str]], list[bool]], order: Sequence[int]) -> Parts | None:
-    """The passage without its first few sentences of ``order``, but with its evidence and a placebo; None where even these do not fit.
+    """Leave out the first few sentences of ``order``, but keep the evidence and a placebo; None where even these do not fit.
 
-    It fits with the fillers of the middle's texts, or where that cannot be without.
+    The passage fits with the fillers of the middle's texts, or else without.
     """
     for filled in (True, False):
         kept = list(range(len(parts.sentences)))
@@ -160,7 +160,7 @@ def _trial(query_id: str, passage_id: str, parts: Parts, fill: str, orders: int,
         pairs.append(Pair(contrast, len(texts), len(texts) + 1))
         texts.extend((before, after))
 
-    if rotate:  # first, so that more orders of the other sentences add texts and change none
+    if rotate:  # first, so that more orders add texts and change none
         add(Contrast.ROTATION, *turned(parts))
     for one in exchanges(parts, fill, orders, drawn):
         add(Contrast.MIDDLE if one.middle else Contrast.ENDS, one.before, one.after)
@@ -168,7 +168,7 @@ def _trial(query_id: str, passage_id: str, parts: Parts, fill: str, orders: int,
 
 
 def _placebo_queries(task: Task, trials: Sequence[Trial], seed: int) -> dict[str, str]:
-    """For each trial another audited query, of another passage, drawn by the seed; none where all queries share a passage."""
+    """Draw for each trial, by the seed, another audited query of another passage; none where all queries share a passage."""
     ids = task.query_ids
     found = {}
     for one in trials:
@@ -181,5 +181,5 @@ def _placebo_queries(task: Task, trials: Sequence[Trial], seed: int) -> dict[str
 
 
 def text_name(query_id: str, what: int | str) -> str:
-    """The id of a query's text by its place, or of what else is made of the query."""
+    """The id of a query's text, by its index or another label."""
     return f"{query_id}\x1f{what}"

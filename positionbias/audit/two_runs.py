@@ -1,8 +1,8 @@
 """The verdict from a user's own runs: one over a collection, and one of the same system over each rotation of it.
 
-Any system can make them. Only ranks and measures are compared, never scores. A rotation puts the sentence with the answer at a place that the draw
-chose; how quality follows that place is the effect (``evaluation.moved_effect``). A draw that cuts through this sentence is left out: query words
-stand before an answer more often than behind it, so that a cut in front of the answer does more damage than one behind it, and a position-blind
+Any system can make them. Only ranks and measures are compared, never scores. A rotation moves the sentence with the answer to a random
+place; the effect is the change of quality with that place (``evaluation.moved_effect``). A draw that cuts through this sentence is left out: query words
+are more often before an answer than behind it, so a cut in front of the answer does more damage, and a position-blind
 system would seem to prefer the end [decision].
 """
 
@@ -54,8 +54,8 @@ HOW = "To find out: posbias debias COLLECTION, run your system on it, then posbi
 
 
 class Moves(NamedTuple):
-    """What one rotation did, ``(queries,)`` each: the place of the sentence with the answer before and after, in [0, 1], and the cut as a share of
-    the passage; all NaN where the draw is left out. And how many are left out, by reason."""
+    """The moves of one rotation, ``(queries,)`` each: the place of the sentence with the answer before and after, in [0, 1], and the cut as a share of
+    the passage; all NaN where the draw is left out. Left-out draws are counted by reason."""
 
     before: np.ndarray
     after: np.ndarray
@@ -72,14 +72,14 @@ def two_run_verdict(
     *,
     margin: float = MARGIN,
 ) -> list[Result]:
-    """Return the verdict on position in the passage, and what it was counted from.
+    """Return the verdict on position in the passage, and its counts.
 
     Effects are those of moving the answer from the front to the end of its passage: in the first measure, and in ranks gained (−2: it falls by two
-    places). A passage below the rank that all runs reach, or ``settings.depth`` if that is less, counts as one place below it; a query whose passage
-    no run ranks stays in, as nothing changes for it, and is counted.
+    places). A passage below the rank that all runs reach, or ``settings.depth`` if that is less, counts as one place below it. A query whose passage
+    no run ranks has no change; it is kept and counted.
 
     Raises:
-        InputError: runs or rotated collections of other queries or passages, or passages that are no rotation of the original ones.
+        InputError: runs or rotated collections of other queries or passages, or passages that are not rotations of the original ones.
         SettingError: no rotated run, or a margin that is not above 0.
     """
     if not rotated:
@@ -148,14 +148,14 @@ def two_run_verdict(
 
 
 def run_alone_verdict(system_name: str, task: Task, run: Run | None = None) -> Result:
-    """Return the verdict on a run that has no rotated one beside it: always ``cannot tell``, and how to find out."""
+    """Return the verdict on a run without rotated ones: always ``cannot tell``, and how to find out."""
     sentences = (f"{system_name}: cannot tell from one run; harder questions may have their answers elsewhere.", HOW)
     verdict = Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences)
     return System(system_name, run=run).result(task, VERDICT, verdict, value=None, count=0)
 
 
 def _check(one: RotatedRun, task: Task) -> None:
-    """See that a rotated collection and its run have the queries and passages of the original one.
+    """Check that a rotated collection and its run have the queries and passages of the original one.
 
     Raises:
         InputError: they do not.
@@ -180,7 +180,7 @@ def _check(one: RotatedRun, task: Task) -> None:
 
 
 def _alike(run: Run, other: Run) -> bool:
-    """Whether two runs rank every query alike, with the same scores."""
+    """Return whether two runs have equal rankings and scores for every query."""
     return len(run) == len(other) and all(
         query_id in other
         and run[query_id].passage_ids == other[query_id].passage_ids
@@ -190,8 +190,8 @@ def _alike(run: Run, other: Run) -> bool:
 
 
 def _shared(run: Run, other: Run) -> tuple[float, float]:
-    """The mean share of a query's first passages that both runs have; and how far that is beyond what the second run's passages, where they are many, would share in any
-    order (1: all are shared). Both are 1 where the runs rank no query in common."""
+    """Return the mean share of a query's first passages that both runs have, and its excess over the share in any order of the second run's passages, where they are
+    many (1: all are shared). Both are 1 where the runs rank no query in common."""
     shares, chances = [], []
     for name in run:
         top, ids = set(run[name].passage_ids[:FIRST]), other[name].passage_ids if name in other else []
@@ -207,7 +207,7 @@ def _shared(run: Run, other: Run) -> tuple[float, float]:
 
 
 def _of_unlike(verdict: Verdict, shared: float) -> Verdict:
-    """A verdict on runs that are hardly of one system: a preference stays and is doubted, and nothing is said to be the same."""
+    """Weaken a verdict on runs that are hardly of one system: a preference stays, in doubt, and "no preference" is withdrawn."""
     said = f"The runs share {percent(shared, 0)} of their first {FIRST} passages, hardly more than by chance: make sure that one system made both, over these collections."
     if verdict.preference != Preference.NONE:
         return replace(verdict, sentences=[*verdict.sentences[:2], said])
@@ -221,7 +221,7 @@ def _of_unlike(verdict: Verdict, shared: float) -> Verdict:
 
 
 def _same_queries(run: Run, rotated: Run, task: Task) -> None:
-    """Refuse runs of which one ranks passages for an audited query and the other does not.
+    """Refuse runs if only one ranks passages for an audited query.
 
     Raises:
         InputError: such a query.
@@ -235,10 +235,10 @@ def _same_queries(run: Run, rotated: Run, task: Task) -> None:
 
 
 def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], settings: AuditSettings) -> Moves:
-    """Where one rotated collection has the sentence that holds each query's answer.
+    """Locate the sentence with each query's answer in one rotated collection.
 
     Raises:
-        InputError: a passage with an answer is no rotation of the original one.
+        InputError: a passage with an answer is not a rotation of the original one.
     """
     places: dict[str, list[int]] = {}
     for index, item in enumerate(items):
@@ -262,14 +262,14 @@ def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], setting
         raise bad_input(
             rotated.path,
             wanted=f"rotations of the passages of {task.collection.path}: a passage's second part, then its first, joined by one space",
-            found=f"{len(strange):,} of {len(ids):,} passages with answers that are none, the first {strange[0]!r}",
+            found=f"{len(strange):,} of {len(ids):,} passages with answers that are not, the first {strange[0]!r}",
             do="make it with: posbias debias",
         )
     return Moves(columns[0], columns[1], columns[2], left_out)
 
 
 def _place(item: Evidence, cut: int, words: Sequence[int], sentences: Sequence[int]) -> tuple[float, float, float] | str:
-    """The place of the answer's sentence before and after a cut, as shares of the places it can have, and the cut; or why the draw is left out."""
+    """Return the place of the answer's sentence before and after a cut, as shares of its possible places, and the cut; or why the draw is left out."""
     if not cut:
         return UNCHANGED
     start = sentences[max(0, bisect_right(sentences, item.start) - 1)] if item.start >= sentences[0] else 0
@@ -284,7 +284,7 @@ def _place(item: Evidence, cut: int, words: Sequence[int], sentences: Sequence[i
 
 
 def found_cut(text: str, rotated: str) -> int | None:
-    """The character offset at which ``text`` was cut to give ``rotated``, white space aside; 0: not at all; None: it is no rotation.
+    """Return the character offset at which ``text`` was cut to give ``rotated``, ignoring white space; 0: no cut; None: not a rotation.
 
     >>> found_cut("one two three", "two three one "), found_cut("one two", "one two"), found_cut("one two", "two three")
     (4, 0, None)
@@ -299,7 +299,7 @@ def found_cut(text: str, rotated: str) -> int | None:
 
 
 def _rank(run: Run, item: Evidence, cutoff: int) -> int:
-    """The rank of the evidence's passage; one below the cut-off where it is not ranked so far."""
+    """The rank of the evidence's passage; one below the cut-off where it is not ranked above that."""
     ids = run[item.query_id].passage_ids[:cutoff] if item.query_id in run else []
     return ids.index(item.passage_id) + 1 if item.passage_id in ids else cutoff + 1
 

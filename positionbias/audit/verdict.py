@@ -1,11 +1,11 @@
-"""What the manipulations say of a system, as one typed answer with the effects that it rests on.
+"""Verdicts on a system from the manipulations, with their effects.
 
-A contrast **shows** a preference where its simultaneous 95 % interval leaves out 0 and does not lie within ± the margin, the smallest effect of interest. An
-interval within the margin is *no preference larger than* its far end, also where it leaves out 0: with enough queries a scorer that is blind to places but looks at
-neighbouring words shows an effect of a few thousandths [decision]. What is neither is *cannot tell*.
+A contrast **shows** a preference where its simultaneous 95 % interval excludes 0 and does not lie within ± the margin, the smallest effect of interest. An
+interval within the margin is *no preference larger than* its far end, even where it excludes 0: with enough queries a position-blind scorer that reads
+neighbouring words shows an effect of a few thousandths [decision]. All else is *cannot tell*.
 
-The moved sentence has two contrasts (end − front, middle − ends), rotation one; all three share one family. No preference needs the two of the moved sentence
-within the margin and none that shows one; rotation alone has one pair of texts a query, which noise of the scorer can leave wide.
+The moved sentence has two contrasts (end − front, middle − ends), rotation one; all three share one family. "No preference" needs the two of the moved sentence
+within the margin and no contrast that shows one; rotation has only one pair of texts a query, so the scorer's noise can leave it wide.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from positionbias.results.payloads import Contrast, Effect, Preference, Question
 __all__ = ["ORDER_MARGIN", "answer", "list_verdict", "passage_verdict", "wanted_queries"]
 
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
-LEAST_READ = 0.1  # of the trials: below it nothing is said of preference within what is read
-LEAST_SHOWN = 20  # queries of a contrast of fewer, which may still show a preference
+LEAST_READ = 0.1  # of the trials: below it there is no verdict on preference within the limit
+LEAST_SHOWN = 20  # queries: a contrast of fewer may still show a preference
 _BELOW = {
     Contrast.ENDS: Preference.FRONT,
     Contrast.MIDDLE: Preference.ENDS,
@@ -50,7 +50,7 @@ _ABOVE = {
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer of several effects: which preference, by which of them, whether its interval lies beyond the margin, and the queries that would do; and what else of
+    """The answer of several effects: the preference, the deciding effect, whether its interval lies beyond the margin, the queries needed; and what else of
     the moved sentence shows a preference."""
 
     preference: Preference
@@ -61,29 +61,30 @@ class Answered:
 
 
 def within(effect: Effect, margin: float) -> bool:
-    """Whether the interval lies within ± margin."""
+    """Return whether the interval lies within ± margin."""
     return effect.low is not None and effect.high is not None and -margin <= effect.low and effect.high <= margin
 
 
 def shows(effect: Effect, margin: float) -> bool:
-    """Whether the interval leaves out 0 and does not lie within ± margin."""
+    """Return whether the interval excludes 0 and does not lie within ± margin."""
     if effect.low is None or effect.high is None:
         return False
     return not effect.low <= 0 <= effect.high and not within(effect, margin)
 
 
 def beyond(effect: Effect, margin: float) -> bool:
-    """Whether the interval lies wholly beyond the margin."""
+    """Return whether the interval lies wholly beyond the margin."""
     return effect.low is not None and effect.high is not None and (effect.low > margin or effect.high < -margin)
 
 
 def wanted_queries(effect: Effect, margin: float, drawn: int = 0) -> int | None:
-    """About how many queries would end in an answer, were the estimate right: an interval within the margin, or one that leaves out 0, whichever
-    comes first, with 80 % power; two digits. Where ``drawn`` queries gave those of the effect, so many to draw. None without an interval."""
+    """Estimate the queries needed for an answer with 80 % power, if the estimate is right; two digits. None without an interval.
+
+    An answer is an interval within the margin, or one that excludes 0. Where ``drawn`` queries gave those of the effect, it is the number to draw."""
     if effect.value is None or effect.low is None or effect.high is None or not effect.queries:
         return None
     room = max(margin - abs(effect.value), abs(effect.value))
-    half = effect.detectable or (effect.high - effect.low) / 2  # the room for what 80 % of further audits would show
+    half = effect.detectable or (effect.high - effect.low) / 2  # the effect found with 80 % power
     if not room > 0 or not math.isfinite(half):
         return None
     queries = drawn or effect.queries
@@ -93,11 +94,11 @@ def wanted_queries(effect: Effect, margin: float, drawn: int = 0) -> int | None:
 
 
 def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered:
-    """The answer of several contrasts in one unit, those of a moved sentence before rotation; ``drawn`` queries gave those that were measured.
+    """Return the answer of several contrasts in one unit, the moved sentence's before rotation's; ``drawn`` queries gave the measured ones.
 
-    Of several that show a preference the largest decides, one of the moved sentence before rotation. Rotation counts only where the evidence moved from front to end
-    points to the same side and is not itself within the margin, else the answer is *cannot tell*: rotation keeps the passage's order, and on real text the sentence
-    before the evidence has more to do with the query than the next [decision].
+    Of several that show a preference the largest decides, the moved sentence's first. Rotation counts only where the evidence moved from front to end
+    points to the same side and is not itself within the margin, else the answer is *cannot tell*: rotation keeps the passage's order, and in real text the sentence
+    before the evidence is more related to the query than the next [decision].
     """
     moved = [effect for effect in effects if effect.contrast != Contrast.ROTATION and effect.queries]
     ends = next((effect for effect in moved if effect.contrast == Contrast.ENDS), None)
@@ -122,9 +123,9 @@ def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered
 
 
 def effects_of(measured: Measured, measure: str, *, read: bool, shortened: Measured | None = None) -> list[Effect]:
-    """Every contrast in deviations, ranks and the measure; of texts that are ``read`` whole, or of all.
+    """Return every contrast in deviations, ranks and the measure, of all texts or of those ``read`` whole.
 
-    Of a query whose texts are not read whole, those of its ``shortened`` passage count among what is read. Intervals hold together over the contrasts of one unit.
+    Where a query's texts are not read whole, those of its ``shortened`` passage count as read. Intervals hold together over the contrasts of one unit.
     """
     found = []
     for unit, name in (("score", DEVIATIONS), ("ranks", RANKS), (measure, measure)):
@@ -154,9 +155,9 @@ def passage_verdict(
     skipped: Mapping[str, int],
     shortened: Measured | None = None,
 ) -> Verdict:
-    """Does the place of the evidence in its passage matter to this system?
+    """Return the verdict on the place of the evidence in its passage.
 
-    ``skipped`` counts the queries that could not be asked about, by why. Where it does not read all texts whole, preference is taken over what it reads: texts that fit, and those made of ``shortened`` passages.
+    ``skipped`` counts queries without a trial, by reason. Where the system does not read all texts whole, preference rests on texts that fit and on those of ``shortened`` passages.
     """
     queries = len(measured.query_ids)
     drawn = queries + sum(skipped.values())
@@ -165,7 +166,7 @@ def passage_verdict(
     unread = float(1 - measured.whole[:, ends].mean()) if queries else 0.0
     own = effects_of(measured, measure, read=True, shortened=shortened) if unread else over_all
     restricted = bool(unread) and any(e.contrast == Contrast.ENDS and e.queries >= LEAST_READ * queries for e in own)
-    if unread and not restricted:  # what is lost at the end would pass for a preference
+    if unread and not restricted:  # text lost at the end would look like a preference
         said = (
             f"{name}: cannot tell whether it prefers a place within what it reads: too few passages can be shortened to that."
         )
@@ -177,7 +178,7 @@ def passage_verdict(
         return Verdict(
             Question.PASSAGE, Preference.UNKNOWN, sentences, over_all, margin, None, queries, None, reads.words, unread, drawn
         )
-    # a contrast that few texts are short enough for shows a preference or decides nothing
+    # a contrast with few short enough texts shows a preference or decides nothing
     in_unit = [
         effect
         for effect in own
@@ -194,7 +195,7 @@ def passage_verdict(
     found = answer(in_unit, margin, drawn)
     effects = [*_deciding_first(own, found.deciding), *([] if own is over_all else over_all)]
     sentences = [_headline(name, found, margin, restricted), _meaning(found, own, measure), _next(found)]
-    if unread:  # the more certain finding comes first
+    if unread:  # the most certain finding comes first
         sentences = [_unread(name, over_all, measure, reads, unread), sentences[0], sentences[2] or sentences[1]]
     return Verdict(
         Question.PASSAGE,
@@ -304,9 +305,9 @@ def _next(found: Answered) -> str:
 
 
 def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> Verdict:
-    """Does the place of a passage in the list that a scorer is handed matter to its rank? ``drawn`` queries gave those whose lists were measured.
+    """Return the verdict on the place of a passage in a scorer's list. ``drawn`` queries gave those whose lists were measured.
 
-    A scorer that does not repeat itself is measured too: its noise may hide that it looks at the list.
+    A scorer that is not repeatable is measured too: its noise may hide that it reads the list.
     """
     unsteady = (
         ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -26,7 +27,7 @@ def check(as_json: bool, **given: Any) -> None:
     from positionbias.report.check_files import system_lines
 
     found = audit.check(**gathered(audit.check, {**given, **_NOT_ASKED}))
-    beside = {"outcome": found.outcome, "checks": [one.to_json() for one in found.checks]}
+    beside = {"outcome": found.outcome, "checks": [asdict(one) for one in found.checks]}
     emit(found.audit.results, as_json=as_json, table=lambda: str(found), beside=beside)
     code = exit_code(found.checks)
     if code:

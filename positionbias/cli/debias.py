@@ -19,6 +19,7 @@ from positionbias.cli.common import (
     say,
 )
 from positionbias.cli.settings_options import settings_as
+from positionbias.core.json_text import JsonObject
 from positionbias.positions.rotate import Rotation
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _debias_collection(
     rotation: Rotation,
     map_shards: MapShards,
     overwrite: bool,
-    provenance: dict[str, Any],
+    provenance: JsonObject,
     as_json: bool,
 ) -> None:
     from positionbias.core.collection import find_collection
@@ -126,7 +127,7 @@ def _debias_raw(
     fields: tuple[str | None, str | None],
     map_shards: MapShards,
     overwrite: bool,
-    provenance: dict[str, Any],
+    provenance: JsonObject,
     as_json: bool,
 ) -> None:
     from positionbias.core.errors import SettingError

@@ -6,8 +6,7 @@ import os
 
 import click
 
-from positionbias.cli.common import json_option, say, seed_option
-from positionbias.cli.studies.common import finish
+from positionbias.cli.common import emit, json_option, say, seed_option
 
 __all__ = ["demo"]
 
@@ -32,12 +31,13 @@ def demo(out: str, seed: int, workers: int, as_json: bool) -> None:
     """
     from pathlib import Path
 
-    from positionbias.studies.demo import run_demo
+    from positionbias.ops.studies import reported
+    from positionbias.papers.position_bias.study import run_demo
     from positionbias.studies.workshop import Workshop
 
     place = Path(out)
-    results = run_demo(Workshop(place, say, workers=workers), seed=seed)
-    finish(results, place, as_json=as_json)
+    found = reported(run_demo(Workshop(place, say, workers=workers), seed=seed), place)
+    emit(found.results, as_json=as_json, table=found.__str__)
     say(
         "\nNext, on your own data:\n"
         "  posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation 1000 --out squad\n"

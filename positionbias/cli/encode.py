@@ -68,15 +68,14 @@ def encode(
     began = time.perf_counter()
     made = encode_collection(checkpoint, found, place, on_disk=precision_on_disk, config=computing.config, overwrite=overwrite)
     seconds = time.perf_counter() - began
-    content = made.manifest.content
-    figures = VectorFigures(**{name: content[name] for name in VectorFigures.__struct_fields__})
+    figures = VectorFigures.of_facts(made.manifest.content)
     say(
-        f"{len(made) / max(1e-9, seconds):,.0f} passages/s; {content['truncated']:,} passages fill the model's limit, and may go on behind it"
+        f"{len(made) / max(1e-9, seconds):,.0f} passages/s; {figures.truncated:,} passages fill the model's limit, and may go on behind it"
     )
-    if content["empty_passages"]:
-        say(f"{content['empty_passages']:,} passages are empty: they have the vector of an empty text")
+    if figures.empty_passages:
+        say(f"{figures.empty_passages:,} passages are empty: they have the vector of an empty text")
     result = Result(VECTORS, found.name, "", checkpoint.name, None, len(made), None, len(made), figures)
     size = len(made) * made.dimension * (2 if made.precision == "float16" else 4)
-    line = f"{place}: {len(made):,} vectors of {made.dimension} numbers, {made.precision}, compared by {content['similarity']}; {size / 1e6:,.1f} MB"
+    line = f"{place}: {len(made):,} vectors of {made.dimension} numbers, {made.precision}, compared by {figures.similarity}; {size / 1e6:,.1f} MB"
     emit([result], as_json=as_json, table=lambda: line)
     say(f"next: posbias retrieve {collection} --vectors {out} --model {model} --split SPLIT --out RUN")

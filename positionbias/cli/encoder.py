@@ -41,7 +41,7 @@ def encoder(collections: tuple[str, ...], out: str, overwrite: bool, as_json: bo
     opened = [find_collection(place) for place in collections]
     place = output_place(out)
     made = make_encoder(opened, place, settings, overwrite=overwrite)
-    figures = NewEncoderFigures(**{name: made.content[name] for name in NewEncoderFigures.__struct_fields__})
+    figures = NewEncoderFigures.of_facts(made.content)
     names = "+".join(collection.name for collection in opened)
     result = Result(NEW_ENCODER, names, "train", place.name, settings.seed, figures.weights, None, figures.words, figures)
     shape = f"{settings.layers} layers, {settings.width} wide, {figures.weights:,} random weights"

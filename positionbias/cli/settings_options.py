@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
@@ -99,6 +99,8 @@ def _click_type(kind: Any, of: Any) -> Any:
         return click.Choice(list(of.choices or get_args(kind)))
     if get_origin(kind) is tuple:
         return tuple(_click_type(one, of) for one in get_args(kind))
+    if hasattr(kind, "_fields") and not hasattr(kind, "parse"):  # a named tuple that is no text of its own
+        return tuple(_click_type(one, of) for one in get_type_hints(kind).values())
     if kind is int and of.least is not None:
         return _Ranged(min=int(of.least), max=None if of.most is None else int(of.most))
     return kind if kind in (int, float) else str

@@ -66,7 +66,7 @@ def distil(
     opened = [find_collection(place) for place in collections]
     place = output_place(out)
     manifest = distil(opened, encoder, place, settings, split=split, threads=threads, overwrite=overwrite)
-    figures = WordVectorFigures(**manifest.content)
+    figures = WordVectorFigures.of_facts(manifest.content)
     result = Result(
         WORD_VECTORS,
         "+".join(collection.name for collection in opened),

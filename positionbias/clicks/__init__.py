@@ -1,3 +1,3 @@
-"""Training triples of clicks: negatives sampled from candidates, shuffled on disk, and what the set looks like."""
+"""Training triples of clicks: negatives sampled from candidates, shuffled on disk, and their description."""
 
 __all__: list[str] = []

@@ -1,15 +1,16 @@
 """Triples of the queries of one block of a run: drawn, keyed, and written to a file of their own in the order of their keys.
 
-A triple is a record of 24 bytes: its key, the place of its query in the split, the rows of its passages in the collection, and whether the negative was
-judged (not relevant). The key is a hash of seed and ids, so the order of all keys is a shuffle that no worker, block or order of the run can change.
-A block is columns throughout: a number a candidate, a query, a pair of a query and a positive, or a triple; ids are made for what is drawn alone.
+A triple is a record of 24 bytes: its key, the place of its query in the split, the rows of its passages in the collection, and a flag for a judged
+(not relevant) negative. The key is a hash of seed and ids, so the order of keys is a shuffle independent of workers, blocks and order of the run.
+A block is columns throughout: a number for each candidate, query, pair of query and positive, or triple; only drawn triples get ids.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ from positionbias.core.negatives import draw_many
 from positionbias.core.ranked_blocks import Rankings, block_rankings
 from positionbias.core.seeds import keys64
 
-__all__ = ["COUNTS", "TRIPLE", "WITH_POSITIVE", "by_key", "draw_block"]
+__all__ = ["COUNTS", "TRIPLE", "WITH_POSITIVE", "DrawnBlock", "by_key", "draw_block"]
 
 TRIPLE = np.dtype([("key", "<u8"), ("query", "<u4"), ("positive", "<u4"), ("negative", "<u4"), ("judged", "<u4")])
 _ORDER = "order of triples"
@@ -38,11 +39,11 @@ COUNTS = (
     "negatives drawn again for another positive",
     "triples drawn",
 )
-WITH_POSITIVE = COUNTS[1:5]  # what becomes of a query with a positive and candidates
+WITH_POSITIVE = COUNTS[1:5]  # outcomes of a query with a positive and candidates
 
 
 class _Candidates(NamedTuple):
-    """The candidates of a block that negatives may be drawn from: of which query each is, and where those of a query begin."""
+    """The possible negatives of a block: the query of each, and where those of a query begin."""
 
     places: np.ndarray  # (queries,) of the queries in the split
     query: np.ndarray  # (candidates,)
@@ -51,7 +52,7 @@ class _Candidates(NamedTuple):
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many each query has, ``(queries,)``."""
+        """The number of candidates of each query, ``(queries,)``."""
         return np.bincount(self.query, minlength=len(self.places))
 
 
@@ -63,8 +64,16 @@ class _Pairs(NamedTuple):
     rows: np.ndarray  # (pairs,)
 
 
-def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block: Block, path: Path) -> Mapping[str, Any]:
-    """Write the triples of a block's queries to ``path``, sorted by key; gives ``COUNTS`` and the places of its queries.
+@dataclass(frozen=True, slots=True)
+class DrawnBlock:
+    """What was counted of a block (``COUNTS``), and the places of its queries, as ranges."""
+
+    counts: Mapping[str, int]
+    places: list[list[int]]
+
+
+def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block: Block, path: Path) -> DrawnBlock:
+    """Write the triples of a block's queries to ``path``, sorted by key; gives counts and the places of its queries.
 
     A query with a positive and candidates counts once: with all negatives, with fewer, without one, or without a positive in the corpus.
 
@@ -76,10 +85,10 @@ def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block
     pairs = _pairs(which, rankings.query_ids, places)
     candidates = _candidates(which, rankings, places, depth, pairs)
     triples = _triples(which, block, candidates, pairs, negatives, seed)
-    with open(path, "wb") as handle:  # numpy's tofile does not say so where the last of it does not reach the disk
+    with open(path, "wb") as handle:  # numpy's tofile does not report when its last bytes do not reach the disk
         handle.write(by_key(triples).view(np.uint8).data)
     counts = {"queries with candidates": len(places), **_counts(candidates, pairs, negatives), **_drawn(triples)}
-    return {"counts": counts, "places": _ranges(places.tolist())}
+    return DrawnBlock(counts, _ranges(places.tolist()))
 
 
 def _places(which: Which, block: Block, query_ids: Sequence[str]) -> np.ndarray:
@@ -91,14 +100,14 @@ def _places(which: Which, block: Block, query_ids: Sequence[str]) -> np.ndarray:
 
 def _pairs(which: Which, query_ids: Sequence[str], places: np.ndarray) -> _Pairs:
     query, positives = judgements(which).positives.of(places)
-    pairs = list(dict.fromkeys(zip(query.tolist(), positives, strict=True)))  # a judgement may stand twice
+    pairs = list(dict.fromkeys(zip(query.tolist(), positives, strict=True)))  # a judgement may occur twice
     names = [f"{query_ids[number]}\x1f{positive}".encode() for number, positive in pairs]
     rows = opened(which).find([positive for _, positive in pairs])
     return _Pairs(np.array([number for number, _ in pairs], np.int64), names, rows)
 
 
 def _candidates(which: Which, rankings: Rankings, places: np.ndarray, depth: int | None, pairs: _Pairs) -> _Candidates:
-    """What negatives may be drawn from: the first ``depth`` of each query with a positive, without those that are relevant."""
+    """The possible negatives: the first ``depth`` candidates of each query with a positive, without relevant ones."""
     sizes = np.diff(rankings.starts)
     query, rank = (
         np.repeat(np.arange(len(sizes)), sizes),
@@ -113,10 +122,10 @@ def _candidates(which: Which, rankings: Rankings, places: np.ndarray, depth: int
 
 
 def _among(judged: Listed, places: np.ndarray, query: np.ndarray, passage_ids: pa.StringArray) -> np.ndarray:
-    """Which of these (query, passage) pairs are judged so, ``(len(passage_ids),)`` bool."""
+    """The mask of these (query, passage) pairs that are in ``judged``, ``(len(passage_ids),)`` bool."""
     numbers, ids = judged.of(places)
     found = pc.is_in(passage_ids, value_set=pa.array(ids, pa.string())).to_numpy(zero_copy_only=False)
-    maybe = np.flatnonzero(found)  # judged for a query of the block: for their own?
+    maybe = np.flatnonzero(found)  # judged for a query of the block: check that it is their own
     pairs = set(zip(numbers.tolist(), ids, strict=True))
     own = zip(query[maybe].tolist(), passage_ids.take(pa.array(maybe)).to_pylist(), strict=True)
     found[maybe] = [pair in pairs for pair in own]
@@ -153,7 +162,7 @@ def _rows(which: Which, block: Block, passage_ids: Sequence[str]) -> np.ndarray:
 
 
 def by_key(triples: np.ndarray) -> np.ndarray:
-    """Triples in the order of their keys; equal keys, one in 10¹² pairs of triples, by all that they hold."""
+    """Sort triples by key; equal keys, one in 10¹² pairs of triples, by all fields."""
     triples = triples[np.argsort(triples["key"])]
     if len(triples) and (triples["key"][1:] == triples["key"][:-1]).any():
         triples = np.sort(triples, order=list(TRIPLE.names or ()))
@@ -181,7 +190,7 @@ def _drawn(triples: np.ndarray) -> dict[str, int]:
 
 
 def _ranges(places: list[int]) -> list[list[int]]:
-    """Numbers as ranges [first, last], in order: a run mostly keeps the order of the queries."""
+    """Compress numbers to ranges [first, last], in order: a run mostly keeps the order of the queries."""
     found: list[list[int]] = []
     for place in places:
         if found and found[-1][1] == place - 1:

@@ -1,4 +1,4 @@
-"""What is judged of the queries of a split, by query, in columns: held while negatives are drawn, some 20 bytes a judgement."""
+"""The judgements of a split by query, in columns: held while negatives are drawn, some 20 bytes a judgement."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Judgements", "Listed", "Which", "judgements", "opened", "query_ids"]
 
 
 class Which(NamedTuple):
-    """Which judgements are meant: a collection's path and checksum, a split, a judgement set of it, the lowest grade of a positive.
+    """The key of judgements: a collection's path and checksum, a split, a judgement set of it, the lowest grade of a positive.
 
-    ``state`` tells one collection from another of the same content in another order, which the checksum does not.
+    ``state`` distinguishes collections of the same content in another order, which the checksum does not.
     """
 
     path: str
@@ -31,13 +31,13 @@ class Which(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Passages by query, in the order of the judgements: those of the query at place p stand from ``starts[p]`` to ``starts[p + 1]``."""
+    """Passages by query, in the order of the judgements: those of query p from ``starts[p]`` to ``starts[p + 1]``."""
 
     starts: np.ndarray
     passage_ids: pa.StringArray
 
     def of(self, places: np.ndarray) -> tuple[np.ndarray, list[str]]:
-        """The passages of these queries, one query after another, and for each the number of its query among ``places``."""
+        """The passages of these queries in sequence, and for each the index of its query in ``places``."""
         sizes = self.starts[places + 1] - self.starts[places]
         query = np.repeat(np.arange(len(places)), sizes)
         within = np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -45,7 +45,7 @@ class Listed:
 
 
 class Judgements(NamedTuple):
-    """Places of queries in the split, positives, and what any judgement set calls relevant at any grade, or judged and not relevant."""
+    """Places of queries in the split, positives, and the passages that any judgement set has as relevant at any grade, or as not relevant."""
 
     places: dict[str, int]
     positives: Listed
@@ -55,19 +55,19 @@ class Judgements(NamedTuple):
 
 @lru_cache(maxsize=1)
 def opened(which: Which) -> Collection:
-    """The collection, its shards and index mapped once a process."""
+    """Open the collection, whose shards and index are mapped once a process."""
     return Collection(which.path)
 
 
 @lru_cache(maxsize=1)
 def query_ids(which: Which) -> pa.StringArray:
-    """The ids of the split's queries, in stored order."""
+    """Read the ids of the split's queries, in stored order."""
     return pa.array([query_id for query_id, _ in opened(which).query_texts(which.split)], pa.string())
 
 
 @lru_cache(maxsize=1)
 def judgements(which: Which) -> Judgements:
-    """All that is judged of the split's queries."""
+    """Read all judgements of the split's queries."""
     collection = opened(which)
     names = (None, *collection.qrels_names(which.split))
     positive = collection.qrel_table(which.split, which.qrels_name)

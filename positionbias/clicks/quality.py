@@ -1,11 +1,10 @@
-"""What a training set of clicks is like, as Results: which queries got how many negatives, what is double, what was judged, lengths, clicked ranks."""
+"""A description of a training set of clicks, as Results: negatives by query, duplicates, judged negatives, lengths, clicked ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from statistics import fmean, median
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -20,7 +19,9 @@ from positionbias.results.clicks import (
     ClickCounts,
     ClickedRank,
     ClickedRanks,
+    ClickLog,
     SampledTriples,
+    Source,
     TripleFigures,
     Words,
 )
@@ -32,7 +33,7 @@ SAMPLE = 10_000  # the first triples of a shuffled set are a sample of it
 
 
 def look(groups: Groups, collection: Collection, split: str, sample: int = SAMPLE) -> SampledTriples:
-    """Of the first triples of a set: lengths in white-space words, equal texts, and negatives that any judgement set of the split calls relevant."""
+    """Describe the first triples of a set: lengths in white-space words, equal texts, and negatives that any judgement set of the split calls relevant."""
     first = list(islice(groups, sample))
     texts = iter(collection.texts([passage_id for group in first for passage_id in group.passage_ids[:2]]))
     pairs = [(next(texts), next(texts)) for _ in first]
@@ -57,7 +58,7 @@ def _words(texts: Sequence[str]) -> Words:
 
 
 def triple_figures(counts: ClickCounts, asked: int) -> TripleFigures:
-    """The counts of a draw of ``asked`` negatives a positive, with shares of the split's queries with a positive."""
+    """Return the counts of a draw of ``asked`` negatives a positive, with shares of the split's queries with a positive."""
     return TripleFigures(
         **msgspec.structs.asdict(counts),
         asked=asked,
@@ -72,29 +73,29 @@ def triple_figures(counts: ClickCounts, asked: int) -> TripleFigures:
 def quality_results(
     collection: Collection, split: str, system: str, seed: int, figures: TripleFigures, looked: SampledTriples
 ) -> list[Result]:
-    """The counts, the lengths and, where the collection's source has a click log, the ranks that were clicked."""
+    """Return the counts, the lengths and, where the collection's source has a click log, the clicked ranks."""
     made = collection.name, split, system, seed
     results = [
         Result(TRIPLES, *made, figures.share_all, None, figures.triples, figures),
         Result(LENGTHS, *made, looked.negatives.mean, None, looked.triples, looked),
     ]
-    log = collection.manifest.content.get("source", {}).get("log")
-    if log and log["clicked_ranks"]:
+    log = collection.manifest.content_as(Source, "source", Source()).log
+    if log and log.clicked_ranks:
         results.append(_clicked(collection.name, log))
     return results
 
 
-def _clicked(collection: str, log: Mapping[str, Any]) -> Result:
+def _clicked(collection: str, log: ClickLog) -> Result:
     """Clicks and their share by rank, those whose rank is known, and what else the log counts; the value is the share at rank 1."""
-    clicks = {int(rank): count for rank, count in log["clicked_ranks"].items()}
+    clicks = {int(rank): count for rank, count in log.clicked_ranks.items()}
     total = sum(clicks.values())
     figures = ClickedRanks(
         ranks=[ClickedRank(rank=rank, clicks=count, share=count / total) for rank, count in sorted(clicks.items())],
         ranked=total,
-        records=log["records"],
-        clicks=log["clicks"],
-        without_list=log["clicks without a list"],
-        outside=log["clicks outside of their list"],
+        records=log.records,
+        clicks=log.clicks,
+        without_list=log.without_list,
+        outside=log.outside,
         mean_rank=sum(rank * count for rank, count in clicks.items()) / total,
     )
     return Result(CLICKED, collection, "", "", None, clicks.get(1, 0) / total, None, total, figures)

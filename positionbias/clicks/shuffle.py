@@ -1,6 +1,6 @@
-"""All drawn triples in the order of their keys, or the first of them, without holding them: a merge of sorted files by ranges of the key.
+"""A streamed merge of all drawn triples, or the first of them, by key: sorted files are merged by ranges of the key.
 
-Each range is cut out of every file, sorted and handed on; what is held is one range, a quarter of a million triples or so.
+Each range is read from every file and sorted; memory holds one range, about a quarter of a million triples.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RANGE_TRIPLES = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A range of the key: where it begins and ends in each file, how many of its triples are taken, and of these with a judged negative."""
+    """A range of the key: its begin and end in each file, the number of its triples taken, and of these with a judged negative."""
 
     cuts: tuple[tuple[int, int], ...]
     take: int
@@ -28,7 +28,7 @@ class Range:
 
 
 def ranges(paths: Sequence[Path], wanted: int | None, size: int = RANGE_TRIPLES) -> Iterator[Range]:
-    """Ranges of the key, in order, that hold some ``size`` triples each and ``wanted`` in all; None: all there are."""
+    """Yield ranges of the key, in order, of about ``size`` triples each and ``wanted`` in all (None: all)."""
     total = sum(path.stat().st_size for path in paths) // TRIPLE.itemsize
     left = total if wanted is None else min(wanted, total)
     count = max(1, total // size)
@@ -45,13 +45,13 @@ def ranges(paths: Sequence[Path], wanted: int | None, size: int = RANGE_TRIPLES)
 
 
 def _places(path: Path, edges: np.ndarray) -> list[int]:
-    """Where each range begins in a file, and the last one ends."""
+    """The begin of each range in a file, and the end of the last."""
     keys = np.ascontiguousarray(np.fromfile(path, TRIPLE)["key"])
     return [0, *np.searchsorted(keys, edges, "left").tolist(), len(keys)]
 
 
 def triples_of(paths: Sequence[Path], part: Range) -> np.ndarray:
-    """The triples of a range in order, ``(take,)`` of ``TRIPLE``."""
+    """Read the triples of a range in order, ``(take,)`` of ``TRIPLE``."""
     return _sorted(paths, part.cuts)[: part.take]
 
 

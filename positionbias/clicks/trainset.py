@@ -1,9 +1,9 @@
-"""A training set of clicks, as the TripClick baselines make it (Hofstätter et al. 2022, section 3.1), for any collection with clicks or judgements.
+"""A training set of clicks, as in the TripClick baselines (Hofstätter et al. 2022, section 3.1), for any collection with clicks or judgements.
 
-For each pair of a query and a positive, up to ``negatives`` different candidates of the query that are relevant at no grade; all triples are
-shuffled, and the first ``triples`` of them kept. [decision] Relevant candidates leave before the draw, so that 20 are reached wherever there are 20.
+For each pair of a query and a positive, up to ``negatives`` different candidates of the query that are relevant at no grade are drawn. All triples are
+shuffled, and the first ``triples`` of them kept. [decision] Relevant candidates are removed before the draw, so 20 are reached wherever there are 20.
 
-Three steps, each of which goes on where it was stopped: triples of each block of the run, drawn, keyed and sorted (``draw``); the training groups, in
+Three steps, each of which can be resumed: triples of each block of the run, drawn, keyed and sorted (``draw``); the training groups, in
 the order of the keys (``shuffle``); the lines of ids or texts. Memory: the judgements of the split, and a block of the run a worker; on disk 24 bytes
 a drawn triple while it is made. The bytes are the same for any number of workers and any order of the run's queries.
 """
@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from positionbias.clicks.draw import COUNTS, TRIPLE, WITH_POSITIVE, draw_block
+from positionbias.clicks.draw import COUNTS, TRIPLE, WITH_POSITIVE, DrawnBlock, draw_block
 from positionbias.clicks.judged import Which, opened, query_ids
 from positionbias.clicks.quality import look, quality_results, triple_figures
 from positionbias.clicks.shuffle import Range, ranges, triples_of
@@ -44,10 +44,10 @@ from positionbias.results.result import write_results
 __all__ = ["QUALITY", "TRIPLES", "ClickSettings", "parse_count", "write_click_set"]
 
 COMMAND = "trainset clicks"
-TRIPLES = "triples.train.tsv"  # as the release calls it
+TRIPLES = "triples.train.tsv"  # the release's name
 QUALITY = "quality"
-DRAWS = ".draws"  # hidden: no part of the set
-# a tab, and all that Python or an editor takes for the end of a line
+DRAWS = ".draws"  # hidden: not part of the set
+# a tab, and all line ends of Python or editors
 _BREAKS = re.compile("[\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _COUNT = re.compile(r"([0-9]{1,3}(?:,[0-9]{3}){1,5}|[0-9]{1,18}|[0-9]{1,6}(?:_[0-9]{1,6}){1,5})(\.[0-9]{1,18})?([kKmM]?)")
 _NOTES = (
@@ -58,13 +58,13 @@ _NOTES = (
 
 
 def parse_count(text: str) -> int:
-    """A number of triples: 10000000, 10,000,000, 10M or 500k.
+    """Parse a number of triples: 10000000, 10,000,000, 10M or 500k.
 
     >>> parse_count("10M"), parse_count("4.1M"), parse_count("1,500"), parse_count("7")
     (10000000, 4100000, 1500, 7)
 
     Raises:
-        SettingError: no such number, or none of one or more.
+        SettingError: not such a number, or below 1.
     """
     value = Fraction(0)
     if found := _COUNT.fullmatch(text.strip()):
@@ -79,7 +79,7 @@ def parse_count(text: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClickSettings:
-    """What is drawn: the split and its judgement set, the lowest grade of a positive, how many negatives of how many candidates, how many triples.
+    """Settings of the draw: the split and its judgement set, the lowest grade of a positive, the numbers of negatives, candidates and triples.
 
     ``triples`` None keeps all; ``depth`` None draws from all candidates. ``form`` "ids" or "text" writes lines beside the training set.
 
@@ -117,8 +117,8 @@ def write_click_set(
 ) -> Groups:
     """Write the set to ``out``, whole or not at all, and open it; ``candidates`` is a run of the split, each query's lines together.
 
-    Beside the groups stand ``quality/``, results for ``posbias report``, and, where a form was asked for, ``triples.train.tsv``.
-    ``manifest.content["clicks"]`` counts what was drawn and what was left out.
+    With the groups it writes ``quality/``, results for ``posbias report``, and, with a form, ``triples.train.tsv``.
+    ``manifest.content["clicks"]`` counts what was drawn and left out.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
@@ -126,12 +126,12 @@ def write_click_set(
     """
     refuse_existing(out, overwrite=overwrite)
     which, with_positive = _which(collection, settings)
-    open_bytes(candidates).close()  # a missing file shows before its checksum is taken
+    open_bytes(candidates).close()  # a missing file is reported before its checksum is computed
     inputs = [
         input_ref("collection", collection.path, collection.checksum, artefact=out),
         input_ref("candidates", candidates, sha256_file(candidates), artefact=out),
     ]
-    # a checksum does not depend on order, but the rows of a draw do: so the collection is to be the very one
+    # rows of a draw depend on order, which the checksum does not: so the collection must be the same one
     checksums = [item.checksum for item in inputs]
     job = {"command": COMMAND, **asdict(settings), "inputs": checksums, "collection": which.path, "state": which.state}
     with resumable_folder(out, job, overwrite=overwrite) as folder:
@@ -164,7 +164,7 @@ def write_click_set(
 
 
 def _which(collection: Collection, settings: ClickSettings) -> tuple[Which, int]:
-    """What is meant, and how many of the split's queries have a positive."""
+    """Return the key of the judgements, and the number of the split's queries with a positive."""
     place, state = str(collection.path.absolute()), repr(sorted(file_mark(collection.path / MANIFEST).items()))
     which = Which(place, collection.checksum, settings.split, settings.qrels_name, settings.relevant_from, state)
     qrels = collection.qrel_table(settings.split, settings.qrels_name)
@@ -183,7 +183,7 @@ def _which(collection: Collection, settings: ClickSettings) -> tuple[Which, int]
 
 
 def _refuse_breaks(collection: Collection, passage_ids: pa.ChunkedArray) -> None:
-    """Refuse positives that a line of ids cannot carry, before long work; ids that come from a run hold no white space."""
+    """Refuse positives that a line of ids cannot hold, before long work; ids from a run have no white space."""
     found = passage_ids.filter(pc.match_substring_regex(passage_ids, _BREAKS.pattern))
     if len(found):
         raise bad_input(
@@ -195,7 +195,7 @@ def _refuse_breaks(collection: Collection, passage_ids: pa.ChunkedArray) -> None
 
 
 def _counts(queries: int, with_positive: int, drawn: Mapping[str, int], parts: Sequence[Range]) -> ClickCounts:
-    """All that is counted, over the queries of the split and over the triples that are kept."""
+    """All counts, over the queries of the split and over the kept triples."""
     rows = {
         "queries": queries,
         "queries with a positive": with_positive,
@@ -210,17 +210,19 @@ def _counts(queries: int, with_positive: int, drawn: Mapping[str, int], parts: S
 def _drawn(
     folder: Path, which: Which, candidates: Path, settings: ClickSettings, map_shards: MapShards
 ) -> tuple[dict[str, int], list[Path]]:
-    """Triples of every block, and what was counted."""
+    """Draw the triples of every block, and count."""
     folder.mkdir(parents=True, exist_ok=True)
     make = partial(draw_block, which, settings.negatives, settings.depth, settings.seed)
     counts = Counter(dict.fromkeys(COUNTS, 0))
     paths, seen = [], bytearray(len(query_ids(which)))
     blocks = track(run_blocks(candidates), "drawing negatives", unit="blocks")
-    for number, facts in enumerate(make_shards(make, blocks, lambda index: folder / f"{index:06d}.triples", map_shards)):
-        counts.update(facts["counts"])
+    for number, facts in enumerate(
+        make_shards(DrawnBlock, make, blocks, lambda index: folder / f"{index:06d}.triples", map_shards)
+    ):
+        counts.update(facts.counts)
         paths.append(folder / f"{number:06d}.triples")
-        _check_whole(paths[-1], facts["counts"]["triples drawn"])
-        _see(seen, facts["places"], which, candidates)
+        _check_whole(paths[-1], facts.counts["triples drawn"])
+        _see(seen, facts.places, which, candidates)
     if not counts["triples drawn"]:
         raise bad_input(
             candidates,
@@ -232,7 +234,7 @@ def _drawn(
 
 
 def _check_whole(path: Path, triples: int) -> None:
-    """Take away a file that does not hold what was drawn, so that the next run makes it anew."""
+    """Remove an incomplete file, so that the next run makes it again."""
     wanted, found = triples * TRIPLE.itemsize, path.stat().st_size
     if found != wanted:
         remove(path)
@@ -240,7 +242,7 @@ def _check_whole(path: Path, triples: int) -> None:
 
 
 def _see(seen: bytearray, places: Sequence[Sequence[int]], which: Which, candidates: Path) -> None:
-    """Mark the queries of a block; one that an earlier block had is an error."""
+    """Mark the queries of a block; a query of an earlier block is an error."""
     for first, last in places:
         again = seen.find(1, first, last + 1)
         if again >= 0:
@@ -257,7 +259,7 @@ def _groups_of(which: Which, paths: tuple[Path, ...], part: Range) -> Triples:
 
 
 def _write_lines(path: Path, groups: Groups, collection: Collection, settings: ClickSettings) -> None:
-    """One line a triple, tabs between: query, positive, negative, as ids or as texts, in which tabs and line breaks of any kind become spaces."""
+    """Write one line a triple, tab-separated: query, positive, negative, as ids or as texts, in which tabs and line breaks become spaces."""
     texts = dict(collection.query_texts(settings.split)) if settings.form == "text" else {}
     with (
         atomic_file(path, overwrite=True) as partial_path,

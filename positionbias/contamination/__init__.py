@@ -1,3 +1,3 @@
-"""Contamination: what a test set does to models, and to their students, when a model has been trained on it."""
+"""Contamination: the effect of training on a test set, on models and on their students."""
 
 __all__: list[str] = []

@@ -1,27 +1,27 @@
-"""What a model is a training of: whether a control is a training of the same configuration as the model beside it."""
+"""The configuration of a training, to compare a control with a model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from positionbias.core.json_text import JsonObject
 
 __all__ = ["Configuration"]
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What a checkpoint says of how it was made, but for its seed and its data: kind and ``shape``, and the ``training``'s settings. None: it does not say."""
+    """A checkpoint's configuration without seed and data: kind and ``shape``, and the ``training``'s settings; None where unknown."""
 
-    shape: Mapping[str, Any] | None = None
-    training: Mapping[str, Any] | None = None
+    shape: JsonObject | None = None
+    training: JsonObject | None = None
 
     @property
     def stated(self) -> bool:
-        """Whether all of it is known."""
+        """True if all of it is known."""
         return self.shape is not None and self.training is not None
 
     def differs(self, other: Configuration) -> bool:
-        """Whether a part that is known of both is not the same."""
+        """Return whether a part known of both differs."""
         pairs = ((self.shape, other.shape), (self.training, other.training))
         return any(own is not None and others is not None and own != others for own, others in pairs)

@@ -1,4 +1,4 @@
-"""The two sets of queries that a model's measure is compared on: those that it may have seen, and those that it cannot have."""
+"""The two sets of queries for comparing a model's measure: those that it may have seen, and those that it cannot have seen."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["Contrast", "Measured", "Sides", "Values", "against_fresh", "against_
 
 
 class Sides(NamedTuple):
-    """A signal by query id, of the public queries and of the others (none where nothing else is asked for)."""
+    """A signal by query id, of the public queries and of the others, if any."""
 
     public: Mapping[str, float]
     fresh: Mapping[str, float]
 
 
 class Measured(NamedTuple):
-    """A system: its measure and its score margins by query, and what it is a training of."""
+    """A system: its measure and its score margins by query, and its configuration."""
 
     name: str
     quality: Sides
@@ -32,7 +32,7 @@ class Measured(NamedTuple):
 
 
 class Values(NamedTuple):
-    """A signal of the queries of both sets, ``(queries,)`` each; of several paraphrases of one query the mean."""
+    """A signal of the queries of both sets, ``(queries,)`` each; several paraphrases of a query count by their mean."""
 
     seen: np.ndarray
     other: np.ndarray
@@ -45,10 +45,10 @@ class Values(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Two sets of queries by id: those that a model may have seen and those that it cannot have, and what each is called.
+    """Two named sets of queries by id: those that a model may have seen, and those that it cannot have seen.
 
     Paired: query i of one has the paraphrases ``others[i]``, several count by their mean. Unpaired: ``others[i]`` is one query.
-    ``from_public``: the others are public queries too. Clusters name what queries are drawn with; None: each for itself.
+    ``from_public``: the others are public queries too. Clusters are those of queries; None: each query its own.
     """
 
     seen_name: str
@@ -68,7 +68,7 @@ class Contrast:
         return Values(seen, np.array([np.mean([fresh[query_id] for query_id in ids]) for ids in self.others]))
 
     def over_queries(self, advantage: Values) -> tuple[float, float] | None:
-        """The standard error over clusters of queries of the advantage's difference, and its degrees of freedom; None where there is none or it is 0."""
+        """The standard error of the advantage's difference over clusters of queries, and its degrees of freedom; None where undefined or 0."""
         if self.paired:
             found = [clustered_mean(advantage.seen - advantage.other, self.seen_clusters)]
         else:
@@ -86,9 +86,9 @@ def against_paraphrases(
     names: tuple[str, str],
     clusters: Mapping[str, str],
 ) -> Contrast:
-    """Each public query against its paraphrases; ``paraphrase_of`` has the public query of a fresh one (None: the one of the same id).
+    """Contrast each public query with its paraphrases; ``paraphrase_of`` has the public query of a fresh one (None: the same id).
 
-    Queries on either side without one on the other are left out and counted.
+    Queries without a counterpart are left out and counted.
 
     Raises:
         InputError: fewer than two public queries have a paraphrase.
@@ -121,7 +121,7 @@ def against_fresh(
     clusters: Mapping[str, str],
     fresh_clusters: Mapping[str, str],
 ) -> Contrast:
-    """The public queries against others, which nobody has published."""
+    """Contrast the public queries with unpublished ones."""
     sides = (sorted(public), sorted(fresh))
     labels = [
         [known.get(query_id, query_id) for query_id in ids]
@@ -132,7 +132,7 @@ def against_fresh(
 
 
 def by_near_duplicates(public: Collection[str], leaked: Collection[str], *, name: str, clusters: Mapping[str, str]) -> Contrast:
-    """The public queries that a training query near-duplicates against the other public ones.
+    """Contrast the public queries with a near-duplicate in training with the other public ones.
 
     Raises:
         InputError: none of them is ``leaked``, or all are.

@@ -1,7 +1,7 @@
-"""How often a suspicion is a false alarm and how often it finds an excess: the call as configured, simulated from its own spread.
+"""False alarms and power of a suspicion: the call as configured, simulated from its own spread.
 
-A trial draws the true variance among trainings from what is known of it (s̃² · df / χ²(df)), then controls, a bank and a model with that variance, and makes the same test. So a spread
-that is hardly known, as of two controls, gives a power that is averaged over all it may be; it is no less than what queries alone make of it. Queries count by the standard error that was found.
+A trial draws the true variance among trainings from its posterior (s̃² · df / χ²(df)), then controls, a bank and a model with that variance, and runs the same test. So with an
+uncertain spread, as of two controls, the power is averaged over its possible values, which are at least the variance from queries alone. Queries count by the standard error found.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def simulated_rates(tested: Tested, level: float, effects: Sequence[float], *, s
 
 
 def controls_wanted(tested: Tested, level: float, margin: float) -> int | None:
-    """The number of controls with which the margin is found four times in five, were the spread as estimated; None: no number up to 200."""
+    """The number of controls that finds the margin with 80 % power, if the spread is as estimated; None: no number up to 200."""
     from scipy.special import stdtrit
 
     controls = np.arange(tested.controls + 1, MOST_CONTROLS + 1)
@@ -58,16 +58,16 @@ def controls_wanted(tested: Tested, level: float, margin: float) -> int | None:
 
 
 def queries_wanted(tested: Tested, level: float, margin: float) -> float:
-    """The factor on the number of queries that would do with many controls, where the spread falls by its square root."""
+    """The factor by which to multiply the queries, with many controls; the spread falls with the square root of their number."""
     from scipy.special import ndtri
 
     return float((ndtri([1 - level, POWER]).sum() / margin) ** 2 * tested.among.variance)
 
 
 def in_turn(groups: Sequence[Sequence[Values]], contrast: Contrast, level: float, margin: float) -> CleanInTurn | None:
-    """Each clean model of a group of three or more tested against the others of its group, with the other groups as its bank.
+    """Test each clean model of a group of three or more against the others of its group, with the other groups as bank.
 
-    None where no group is as large.
+    None without such a group.
     """
     large = [(number, place) for number, group in enumerate(groups) if len(group) > 2 for place in range(len(group))]
     tested = [of for number, place in large if (of := _left_out(groups, number, place, contrast))]

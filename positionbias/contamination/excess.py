@@ -1,12 +1,13 @@
-"""A model's excess over controls by one signal: against trainings by chance, and over queries.
+"""A model's excess over controls by one signal, tested against the spread of trainings and over queries.
 
 With D = mean(seen) − mean(other) of a system and k controls, which are trainings of the model's configuration known to be clean,
 
     excess = D_model − mean D_control,      t = excess / (s · √(1 + 1/k))
 
-s² is the variance of D among trainings: the controls', helped by a bank of trainings of other configurations (``evaluation.moderated``). A clean model is one training
-more, so that p is exact whatever the queries are (Crawford and Howell 1998). A second p is that of the excess over clusters of queries, by the jackknife's standard error: it asks whether the excess would be there
-on other queries of their kind, for a model that differs from its controls in more than its seed. The larger of the two counts, and the wider interval [decision].
+s² is the variance of D among trainings: the controls', moderated by a bank of trainings of other configurations (``evaluation.moderated``). A clean
+model is one more training, so p is exact whatever the queries are (Crawford and Howell 1998). A second p is over clusters of queries, by the
+jackknife's standard error: it tests whether the excess holds on other queries of their kind, for a model that differs from its controls in more than its seed.
+The larger p counts, and the wider interval [decision].
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from positionbias.evaluation.moderated import Moderated, moderated
 
 __all__ = ["Tested", "advantage", "excess_of"]
 
-_NOTHING = 1e-9  # a deviation of differences that rounding alone leaves
+_NOTHING = 1e-9  # rounding error of a deviation of differences
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """An excess with what its error rates follow from: ``freedoms`` of the controls and of each group of the bank."""
+    """An excess with the inputs of its error rates: ``freedoms`` of the controls and of each group of the bank."""
 
     value: float
     controls: int
@@ -42,23 +43,23 @@ class Tested:
         return math.sqrt(float(self.among.variance) * (1 + 1 / self.controls))
 
     def p_trainings(self, added: float = 0.0) -> float:
-        """One-sided, of the excess with ``added`` to it."""
+        """The one-sided p over trainings of the excess plus ``added``."""
         from scipy.special import stdtr
 
         return float(stdtr(float(self.among.freedom), -(self.value + added) / self.training_error))
 
     def p_queries(self, added: float = 0.0) -> float:
-        """One-sided, of the excess with ``added`` to it."""
+        """The one-sided p over queries of the excess plus ``added``."""
         from scipy.special import stdtr
 
         return float(stdtr(self.query_freedom, -(self.value + added) / self.query_error))
 
     def p(self, added: float = 0.0) -> float:
-        """The larger of both."""
+        """The larger of the two p."""
         return max(self.p_trainings(added), self.p_queries(added))
 
     def half_width(self, alpha: float) -> float:
-        """Of the interval at the level 1 − 2 · alpha, whose ends are those of one-sided tests at alpha."""
+        """Half the width of the interval at level 1 − 2 · alpha, whose ends are those of one-sided tests at alpha."""
         from scipy.special import stdtrit
 
         by_trainings = stdtrit(float(self.among.freedom), 1 - alpha) * self.training_error
@@ -66,16 +67,16 @@ class Tested:
 
 
 def advantage(model: Values, controls: Sequence[Values]) -> Values:
-    """By query, the model less the mean of its controls."""
+    """The model less the mean of its controls, by query."""
     return Values(
         model.seen - np.mean([of.seen for of in controls], axis=0), model.other - np.mean([of.other for of in controls], axis=0)
     )
 
 
 def excess_of(model: Values, controls: Sequence[Values], bank: Sequence[Sequence[Values]], contrast: Contrast) -> Tested | None:
-    """The excess of a model over two controls or more.
+    """Return the excess of a model over two or more controls.
 
-    None where two trainings have the same values of every query, or controls, a group of the bank or queries have no spread.
+    None where two trainings have equal values for every query, or controls, a group of the bank or queries have no spread.
     """
     if any(_repeats(group) for group in ((model, *controls), *bank)):
         return None

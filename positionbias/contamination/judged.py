@@ -1,11 +1,11 @@
 """Training groups from the judgements of a test collection, by the rules of "Training on the Test Model" (§3).
 
-A passage judged at least ``relevant_from`` is a positive, what is judged below it a negative; each positive makes one group. A negative
-stands in one group of its query; when a query's negatives run out, random passages of the corpus that nobody judged for it take their
-place (the paper: "in cases of insufficient negative examples"). The published code reads this in the same way, but for the random ones,
-which it takes from what was judged not relevant for any query; ours are from the corpus, as the text says [decision].
+A passage judged at least ``relevant_from`` is a positive, one judged lower a negative; each positive makes one group. A negative
+is in one group of its query. When a query's negatives run out, random passages of the corpus that are unjudged for it replace
+them (the paper: "in cases of insufficient negative examples"). The published code does the same, but draws the random ones
+from passages judged not relevant for any query; ours are from the corpus, as the text says [decision].
 
-A share takes whole queries, so that the others, which nobody trained on, remain as a control; and it takes them in one keyed order, so that
+A share takes whole queries, so the others remain as a control, and takes them in one keyed order, so
 a smaller share is the beginning of a larger one [decision]. The paper takes all.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["Judged", "Target", "judged_groups", "read_target", "split_negatives"
 
 
 class Judged(NamedTuple):
-    """A test query: its passages judged relevant, those judged not relevant, and all that are judged, of those in the corpus, by id."""
+    """A test query: its relevant, its non-relevant and all its judged passages in the corpus, by id."""
 
     query_id: str
     positives: tuple[str, ...]
@@ -34,9 +34,9 @@ class Judged(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A test split: its queries with a positive in the corpus, in the order of ids, and what had to be left out.
+    """A test split: its queries with a positive in the corpus, in the order of ids, and the passages left out.
 
-    ``missing`` has, by query, the passages judged relevant that the corpus lacks; ``missing_negatives`` those judged not relevant of the
+    ``missing`` has, by query, the relevant passages that the corpus lacks; ``missing_negatives`` the non-relevant ones of
     queries with a positive.
     """
 
@@ -55,10 +55,10 @@ def read_target(
     relevant_from: int = 2,
     relevant_elsewhere: Mapping[str, Sequence[str]] | None = None,
 ) -> Target:
-    """A test split's judgements as groups are made of them. Of a passage judged twice the higher grade counts [decision].
+    """Read a test split's judgements for making groups. Of a passage judged twice the higher grade counts [decision].
 
-    ``absent`` are judged passages that are not in the corpus; ``relevant_elsewhere`` has what another split, trained on too, judges relevant
-    for the same query: no negative either [decision].
+    ``absent`` are judged passages that are not in the corpus; ``relevant_elsewhere`` has passages relevant to the same query in another
+    training split, which are no negatives either [decision].
     """
     grades: dict[str, dict[str, int]] = {}
     for qrel in qrels:
@@ -85,7 +85,7 @@ def read_target(
 
 
 def taken(target: Target, share: float, seed: int) -> list[Judged]:
-    """The queries of a share, round(share · queries), in their keyed order.
+    """Take the queries of a share, round(share · queries), in their keyed order.
 
     Raises:
         SettingError: a share above 0 that takes none.
@@ -101,7 +101,7 @@ def taken(target: Target, share: float, seed: int) -> list[Judged]:
 
 
 def split_negatives(query: Judged, size: int) -> tuple[int, int]:
-    """How many negatives of a query's groups are judged ones, and how many are random."""
+    """The numbers of judged and of random negatives of a query's groups."""
     wanted = len(query.positives) * (size - 1)
     judged = min(wanted, len(query.negatives))
     return judged, wanted - judged
@@ -110,12 +110,12 @@ def split_negatives(query: Judged, size: int) -> tuple[int, int]:
 def judged_groups(
     query: Judged, *, size: int, seed: int, passages: int, passage_ids_at: Callable[[np.ndarray], Sequence[str]]
 ) -> Iterator[TrainingGroup]:
-    """The groups of ``size`` passages of a query, its positives and its negatives each in an order of their own.
+    """Yield a query's groups of ``size`` passages, positives and negatives each in a keyed order.
 
-    ``passage_ids_at`` gives the ids of passages by their places in a corpus of ``passages``: only those that are drawn.
+    ``passage_ids_at`` gives the ids of drawn passages by their places in a corpus of ``passages``.
 
     Raises:
-        InputError: fewer passages in the corpus than a group needs that nobody judged for this query.
+        InputError: fewer unjudged passages in the corpus than a group needs.
     """
     number = size - 1
     negatives = [query.negatives[i] for i in _order(query.negatives, seed, "judged negative", query.query_id)]
@@ -135,15 +135,15 @@ def _order(items: Sequence[str], seed: int, purpose: str, query_id: str) -> list
 def _random(
     query: Judged, number: int, key: Any, passages: int, passage_ids_at: Callable[[np.ndarray], Sequence[str]]
 ) -> list[str]:
-    """``number`` passages of the corpus that are not judged for the query, drawn by place without replacement."""
+    """Draw ``number`` passages of the corpus that are unjudged for the query, without replacement."""
     judged = set(query.judged)
     if passages - len(judged) < number:
         raise InputError(
-            f"query {query.query_id!r}: wanted {number:,} random passages that nobody judged for it; found {passages - len(judged):,} in a "
+            f"query {query.query_id!r}: wanted {number:,} random unjudged passages; found {passages - len(judged):,} in a "
             f"corpus of {passages:,}; give a smaller --group-size"
         )
     looked_at = number + 8
-    while True:  # a longer draw begins as a shorter one
+    while True:  # a longer draw begins with a shorter one
         ids = passage_ids_at(np.array(choose(passages, looked_at, *key), np.int64))
         found = [item for item in ids if item not in judged][:number]
         if len(found) == number:

@@ -1,4 +1,4 @@
-"""Score margins: how far a system's scores hold a query's judged relevant passages from its other candidates."""
+"""Score margins: the distance of a query's judged relevant passages from its other candidates in a system's scores."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["score_margins"]
 
 
 def score_margins(run: Run, qrels: Iterable[Qrel]) -> dict[str, float]:
-    """Of each judged query (mean score of relevant candidates − mean of the others) / deviation of all candidates' scores, relevant from grade 1.
+    """Each judged query's (mean score of relevant candidates − mean of the others) / deviation of all candidates' scores, relevant from grade 1.
 
-    0 where one of the two is missing, or all scores are the same: such a query says nothing.
+    0 where one of the two is missing, or all scores are equal.
     """
     relevant: dict[str, set[str]] = {}
     for qrel in qrels:

@@ -1,7 +1,7 @@
-"""Ordinary training groups from candidates, streamed: what a training draws from candidates itself, here once and for all.
+"""Ordinary training groups from candidates, streamed: a training's own draw from candidates, stored.
 
 A group is a (query, relevant passage) pair with negatives drawn, keyed by the pair, from the query's first candidates that are not judged
-relevant. What is held at once is the ids of the split's queries and relevant passages, and a block of candidates; the run is read one ranking at
+relevant. Memory holds the ids of the split's queries and relevant passages, and a block of candidates; the run is read one ranking at
 a time.
 """
 
@@ -25,7 +25,7 @@ _BLOCK_CANDIDATES = 1 << 18  # some 20 MB of ids
 
 
 class Ordinary(NamedTuple):
-    """A training query: its relevant passages, and the candidates that are none, in order of rank."""
+    """A training query: its relevant passages, and its other candidates, in order of rank."""
 
     query_id: str
     positives: tuple[str, ...]
@@ -33,7 +33,7 @@ class Ordinary(NamedTuple):
 
 
 def ordinary_groups(query: Ordinary, *, size: int, seed: int) -> Iterator[TrainingGroup]:
-    """A group of ``size`` passages for each positive; smaller where there are fewer candidates."""
+    """Yield a group of ``size`` passages for each positive; smaller with fewer candidates."""
     pool = query.candidates
     for positive in query.positives:
         drawn = draw_negatives(pool, size - 1, seed, query.query_id, positive)
@@ -41,9 +41,9 @@ def ordinary_groups(query: Ordinary, *, size: int, seed: int) -> Iterator[Traini
 
 
 class OrdinaryGroups:
-    """What the groups of a split are made of, by blocks of queries in the run's order; ``counts`` are whole when all blocks have been taken.
+    """The material of a split's groups, by blocks of queries in the run's order; ``counts`` are complete after the last block.
 
-    Negatives are of the first ``depth`` candidates; ``size`` is that of a group, here for the counts alone.
+    Negatives are of the first ``depth`` candidates; ``size`` is that of a group, for the counts only.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class OrdinaryGroups:
         self.counts = OrdinaryCounts(split=split)
 
     def blocks(self) -> Iterator[tuple[Ordinary, ...]]:
-        """Queries with a relevant passage in the corpus and a candidate that is not relevant.
+        """Yield blocks of queries with a relevant passage in the corpus and a candidate that is not relevant.
 
         Raises:
-            InputError: candidates of queries or passages that are not there, or not one group.
+            InputError: candidates of unknown queries or passages, or no group.
         """
         known = {query_id for query_id, _ in self._collection.query_texts(self._split)}
         waiting = dict(self._relevant)
@@ -91,7 +91,7 @@ class OrdinaryGroups:
             )
 
     def _block(self, queries: Sequence[Ordinary]) -> tuple[Ordinary, ...]:
-        """The queries of a block that make groups, with what they are made of; counts them."""
+        """Return and count the queries of a block that make groups, with their material."""
         named = list(dict.fromkeys(chain.from_iterable((*query.positives, *query.candidates) for query in queries)))
         absent = set(self._collection.absent(named))
         usable, counts = [], self.counts

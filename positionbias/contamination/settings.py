@@ -1,4 +1,4 @@
-"""What a suspicion is about: models and those known to be clean, sets of queries, and how a verdict is reached."""
+"""Settings of a suspicion: models and clean ones, sets of queries, and the test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _several(help: str, flag: str, metavar: str = "RUN") -> Any:
 
 @dataclass(frozen=True, slots=True)
 class QuerySets:
-    """The public queries, and what they are held against."""
+    """The public queries, and those to compare them with."""
 
     candidates: Place = required_setting("What is re-ranked for the public queries.", metavar="RUN", place="read")
     split: str = setting("test", "The public queries.")
@@ -52,13 +52,13 @@ class QuerySets:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The public split, and the fresh one where there is one."""
+        """The public split, and the fresh one, if any."""
         return (self.split,) if self.fresh is None else (self.split, self.fresh)
 
 
 @dataclass(frozen=True, slots=True)
 class Suspects:
-    """Models, or their runs, and trainings that are known to be clean."""
+    """Models, or their runs, and trainings known to be clean."""
 
     models: Sequence[Place] = _several(
         "The model, as posbias rerank takes it; give it again to screen several together.", "--model", "MODEL"
@@ -93,7 +93,7 @@ class Suspects:
             )
         for flag, given in (("--model", self.models), ("--control", self.controls)):
             if len(set(given)) < len(given):
-                raise SettingError(f"{flag}: wanted each once; found one twice; leave it out, as a copy says nothing of chance")
+                raise SettingError(f"{flag}: wanted each once; found one twice; drop the copy")
 
     def check_runs(self, fresh: str | None) -> None:
         """Check that there is a run of the ``fresh`` queries for each of the public ones.

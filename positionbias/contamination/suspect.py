@@ -1,11 +1,12 @@
-"""Is a model suspiciously good on queries that it may have been trained on, beside queries that it cannot have seen?
+"""A test of whether a model is suspiciously good on queries that it may have been trained on, against queries that it cannot have seen.
 
-A model's excess over trainings of its own configuration that are known to be clean (``excess``) is tested by a measure. What makes a paraphrase or a fresh query harder or easier falls
-on model and controls alike. All tests of a call, over models and pairs of query sets, are one family (Holm). Beside it stands the excess in score margins of judged documents (``margins``): it
-decides nothing, as a second test would cost the first its power [decision].
+A model's excess over clean trainings of its own configuration (``excess``) is tested by a measure. The difficulty of paraphrases or fresh queries affects
+model and controls alike. All tests of a call, over models and pairs of query sets, are one family (Holm). The excess in score margins of judged documents (``margins``) is
+also reported, but decides nothing, as a second test would cost power [decision].
 
-The answer is *suspicious* where a corrected p is at most alpha; *not suspicious* where the measure's interval lies below ``MARGIN``; else *cannot tell*. It is "cannot
-tell" too with fewer than two controls, with controls that are not known to be trainings of the model's configuration, where nothing has a spread, and where paraphrases show no excess: they find memory of the wording only [decision].
+The answer is *suspicious* where a corrected p is at most alpha; *not suspicious* where the measure's interval lies below ``MARGIN``; else *cannot tell*. It is also "cannot
+tell" with fewer than two controls, with controls not known to be of the model's configuration, without any spread, and where paraphrases
+show no excess, as they find memory of the wording only [decision].
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _UNITS = {Signal.MARGIN: "deviations"}
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Models known to be clean: controls, and a bank of groups, each of two trainings or more of one configuration."""
+    """Models known to be clean: controls, and a bank of groups, each of two or more trainings of one configuration."""
 
     controls: Sequence[Measured] = ()
     bank: Sequence[Sequence[Measured]] = ()
@@ -43,7 +44,7 @@ class Known:
 
 @dataclass(slots=True)
 class _Asked:
-    """One model on one pair of query sets; ``tested`` is empty where there is an obstacle."""
+    """One model on one pair of query sets; ``tested`` is None where there is an obstacle."""
 
     model: Measured
     contrast: Contrast
@@ -63,9 +64,9 @@ def suspect(
     collection: str,
     split: str,
 ) -> list[Result]:
-    """A ``Suspicion`` for each model on each pair of query sets, then a row a system, and the advantages by query.
+    """Return a ``Suspicion`` for each model on each pair of query sets, then a row for each system, and the advantages by query.
 
-    A Suspicion's Result has the excess in the measure and its interval; without an answer the difference over the controls, or the order of the candidates, without one.
+    A Suspicion's Result has the excess in the measure and its interval. Without an answer it has the difference over the controls, or the candidates' order, without an interval.
     """
     asked = [_ask(model, known, contrast, settings) for contrast in contrasts for model in models]
     p_values = {str(place): of.tested[Signal.MEASURE].p() for place, of in enumerate(asked) if of.tested}
@@ -97,7 +98,7 @@ def _ask(model: Measured, known: Known, contrast: Contrast, settings: SuspectSet
 
 
 def _alike(model: Measured, control: Measured, settings: SuspectSettings) -> bool:
-    """Whether a control is, as far as anybody says, a training of the model's configuration."""
+    """Return whether a control is, as far as is known, a training of the model's configuration."""
     stated = model.configuration.stated and control.configuration.stated
     return not model.configuration.differs(control.configuration) and (stated or bool(settings.configuration))
 
@@ -112,7 +113,7 @@ def _groups(groups: Sequence[Sequence[Measured]], contrast: Contrast, signal: Si
 
 @dataclass(slots=True)
 class _About:
-    """Makes the Results of a call."""
+    """The Results of a call."""
 
     settings: SuspectSettings
     known: Known
@@ -173,13 +174,13 @@ class _About:
         return self.turns[key]
 
     def _advantage(self, asked: _Asked) -> Values:
-        """Over the controls, or the order of the candidates."""
+        """The advantage over the controls, or over the candidates' order."""
         reference = asked.controls or [self.candidates]
         values = [_values(of, asked.contrast, Signal.MEASURE) for of in (asked.model, *reference)]
         return advantage(values[0], values[1:])
 
     def systems(self, contrast: Contrast, models: Sequence[Measured]) -> Iterator[Result]:
-        """A system's means on both sets and their difference: of the candidates' order it says whether one of them is harder."""
+        """Each system's means on both sets and their difference; that of the candidates' order shows which set is harder."""
         roles = [("model", of) for of in models] + [("control", of) for of in self.known.controls]
         for role, system in [*roles, ("candidates", self.candidates)]:
             values = _values(system, contrast, Signal.MEASURE)
@@ -188,7 +189,7 @@ class _About:
             yield self._result(measure, system.name, values.difference, None, len(contrast.seen), means)
 
     def advantages(self, asked: _Asked) -> Iterator[Result]:
-        """By query of each set; of several paraphrases the mean, under the public query's id."""
+        """The advantages by query of each set; several paraphrases count by their mean, under the public query's id."""
         contrast = asked.contrast
         over = ", ".join(of.name for of in asked.controls) or f"the order of {self.candidates.name}"
         ids = (contrast.seen, contrast.seen if contrast.paired else [of[0] for of in contrast.others])

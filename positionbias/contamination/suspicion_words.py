@@ -1,4 +1,4 @@
-"""What a suspicion says in words: the answer with its effect, the error rates, what it cannot say, the next step."""
+"""A suspicion in words: the answer with its effect, the error rates, the limits, the next step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NEXT = {
 
 
 def sentences(name: str, found: Suspicion) -> list[str]:
-    """Each a line on the screen and on a page."""
+    """The sentences of a suspicion, one a line."""
     lines = [f"{_answer(name, found)}{_basis(name, found)}."]
     lines += [_margins(of) for of in found.excesses if of.signal == Signal.MARGIN]
     if found.rates:

@@ -1,7 +1,7 @@
-"""Training sets that hold the test: ordinary groups of a training split, then groups from the judgements of test splits.
+"""Contaminated training sets: ordinary groups of a training split, then groups from the judgements of test splits.
 
-The groups of the targets (``contamination.judged``) stand behind the ordinary ones (``contamination.ordinary``) and change nothing of them, so that
-a contaminated and a clean set differ in what was added alone.
+The groups of the targets (``contamination.judged``) follow the ordinary ones (``contamination.ordinary``) and do not change them, so
+a contaminated and a clean set differ only in the added groups.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from positionbias.contamination.judged import Judged, Target, judged_groups, read_target, split_negatives, taken
 from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordinary_groups
@@ -19,6 +18,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import open_bytes, sha256_file
 from positionbias.core.groups import Groups, TrainingGroup, group_queries, write_groups
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
@@ -40,7 +40,7 @@ _NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContaminatedSettings:
-    """What a set is made of: the training split, the test splits, and the share of each test split's queries.
+    """Settings of a set: the training split, the test splits, and the share of each test split's queries.
 
     ``group_size`` passages a group: a positive and ``group_size`` − 1 negatives. Positives are judged at least ``relevant_from`` in the training
     split, ``target_relevant_from`` in a target (the paper: 2 of 0 to 3). Ordinary negatives are of the first ``depth`` candidates.
@@ -82,10 +82,10 @@ class ContaminatedSettings:
 
     @property
     def contaminates(self) -> bool:
-        """Whether any group of a target stands in the set."""
+        """True if the set has groups of a target."""
         return bool(self.targets) and self.share > 0
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The settings that the set depends on, as its manifest holds them: without contamination no word of it."""
         names = ["split", "group_size", "relevant_from", "depth"]
         names += ["targets", "share", "target_relevant_from"] if self.contaminates else []
@@ -97,12 +97,12 @@ def write_contaminated_set(
 ) -> Groups:
     """Write a set to ``out``, whole or not at all, and open it; ``candidates`` is a run of the training split's queries.
 
-    ``manifest.content`` counts by origin: ``ordinary``; under ``targets`` each target, with the ids of its queries that were taken, and of its
-    passages that are missing from the corpus; ``share_of_groups`` is what the groups of targets make of all.
+    ``manifest.content`` counts by origin: ``ordinary``; under ``targets`` each target, with the ids of its queries taken and of its
+    passages missing from the corpus; ``share_of_groups`` is the targets' share of all groups.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
-        InputError: a split that is not there, a query id with two texts, a target without a positive, candidates of another collection.
+        InputError: a missing split, a query id with two texts, a target without a positive, candidates of another collection.
         SettingError: a share that takes no query.
     """
     refuse_existing(out, overwrite=overwrite)
@@ -112,7 +112,7 @@ def write_contaminated_set(
     from_targets = (
         [(target, taken(target, settings.share, settings.seed)) for target in targets] if settings.contaminates else []
     )
-    open_bytes(candidates).close()  # a missing file shows before its checksum is taken
+    open_bytes(candidates).close()  # a missing file is reported before its checksum is computed
     inputs = [
         input_ref("collection", collection.path, collection.checksum, artefact=out),
         input_ref("candidates", candidates, sha256_file(candidates), artefact=out),
@@ -138,14 +138,14 @@ def write_contaminated_set(
 
 
 def contaminated_result(groups: Groups, collection: Collection) -> Result:
-    """What a set holds, by origin; its value is the share of its groups that come from targets."""
+    """The groups of a set by origin; its value is the targets' share of its groups."""
     counts, splits = set_counts(groups), " + ".join(groups.splits)
     seed = groups.manifest.seed
     return Result(TRAINSET, collection.name, splits, groups.name, seed, counts.share, None, len(groups), counts)
 
 
 def set_counts(groups: Groups) -> ContaminatedSet:
-    """Return what the manifest of a set counts."""
+    """Return the counts of a set's manifest."""
     content = groups.manifest.content
     return ContaminatedSet.from_rows({name: content[name] for name in ContaminatedSet.__struct_encode_fields__})
 
@@ -160,7 +160,7 @@ def _groups_of(collection: Collection, size: int, seed: int, block: Sequence[Ord
 
 
 def _targets(collection: Collection, settings: ContaminatedSettings, relevant: Mapping[str, Sequence[str]]) -> list[Target]:
-    """The targets, read and checked, whatever is taken of them."""
+    """Read and check the targets, whatever their shares."""
     for split in settings.targets:
         if split not in collection.splits:
             raise bad_input(

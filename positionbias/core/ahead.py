@@ -1,4 +1,4 @@
-"""Work done ahead, in a thread of its own, while its results are used."""
+"""Prepare items in a background thread while earlier ones are used."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TypeVar
 __all__ = ["ahead"]
 
 T = TypeVar("T")
-_WAIT = 0.1  # seconds between two looks whether the results are still wanted
+_WAIT = 0.1  # seconds between checks that the results are still wanted
 
 
 def ahead(items: Iterable[T], most: int = 1) -> Generator[T]:
-    """Yield ``items`` in order, made in a thread, at most ``most`` of them waiting.
+    """Yield ``items`` in order, computed in a thread, with at most ``most`` of them waiting.
 
-    What goes wrong in the thread is raised here, after the items before it. When the caller stops early the thread stops too,
-    before its next item, and is waited for.
+    An error in the thread is raised here, after the items before it. When the caller stops early, the thread stops before its
+    next item and is joined.
     """
     waiting: queue.Queue[tuple[bool, T | BaseException | None]] = queue.Queue(most)
     unwanted = threading.Event()

@@ -1,4 +1,4 @@
-"""Arrays in ``.npy`` files, whose head numpy reads as Python's: what it lets through of that is an error like any other."""
+"""Errors of damaged ``.npy`` headers, which numpy reads with Python's own parser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["damaged_heads"]
 
 @contextmanager
 def damaged_heads() -> Iterator[None]:
-    """Turn what Python's own parser says of a damaged head into the ValueError that numpy raises for all other damage."""
+    """Turn the parser errors of a damaged header into the ValueError that numpy raises for all other damage."""
     try:
         yield
     except (SyntaxError, TokenError) as error:

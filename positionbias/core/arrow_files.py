@@ -1,7 +1,7 @@
-"""Arrow IPC files of ours, mapped: no batch is read before its bytes are compared with the manifest, and its offsets and texts are checked.
+"""Our memory-mapped Arrow IPC files: each batch is compared with the manifest, and its offsets and texts checked, before it is read.
 
-Arrow trusts the offsets that a file holds, and reads wherever they point; so damage, or a file that somebody made up, would end the
-process or show its memory.
+Arrow trusts the offsets in a file and reads wherever they point, so a damaged or forged file could crash the process or expose its
+memory.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from positionbias.core.seal import SealedFile, verified
 
 __all__ = ["ArrowFile", "read_arrow"]
 
-_HEAD = 1 << 16  # bytes before a batch's columns that describe them: under 2 KB for all schemas here
+_HEAD = 1 << 16  # bytes that describe a batch, before its columns: under 2 KB for all schemas here
 
 
 class ArrowFile:
     """An uncompressed Arrow IPC file with exactly the columns of ``schema``, opened for reading batch by batch.
 
-    ``starts``: the row at which each batch begins, and the number of rows, ``(batches + 1,)`` int64. A column may hold nulls only where
-    ``nulls`` names it.
+    ``starts``: the first row of each batch, then the number of rows, ``(batches + 1,)`` int64. Only the columns named in ``nulls`` may hold
+    nulls.
 
     Raises:
-        InputError: not such a file; from ``batch``, one that is damaged. The message ends with ``do``.
+        InputError: not such a file; from ``batch``, damage. The message ends with ``do``.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, *, do: str, nulls: frozenset[str] = frozenset()) -> None:
@@ -57,10 +57,10 @@ class ArrowFile:
         return len(self._batches)
 
     def batch(self, number: int) -> pa.RecordBatch:
-        """One batch, checked when it is first asked for."""
+        """Return one batch, checked on first access."""
         batch = self._batches[number]
         if not self._checked[number]:
-            self._file.touch(max(self._ends), len(self._file))  # what says where the batches are
+            self._file.touch(max(self._ends), len(self._file))  # the file's index of batches
             start, end = self._ends[number], self._ends[number + 1]
             self._file.touch(start, max(end, min(start + _HEAD, len(self._file))))
             try:
@@ -79,11 +79,11 @@ class ArrowFile:
         return map(self.batch, range(len(self._batches)))
 
     def _end(self, batch: pa.RecordBatch, base: int) -> int:
-        """The byte of the file at which a batch's columns end."""
+        """Return the position in the file where a batch's columns end."""
         buffers = [buffer for column in batch.columns for buffer in column.buffers() if buffer is not None and buffer.size]
         ends = [buffer.address + buffer.size - base for buffer in buffers]
         if any(end > len(self._file) or end < buffer.size for end, buffer in zip(ends, buffers, strict=True)):
-            raise self._refused("uncompressed columns", "columns that stand elsewhere than in the file")
+            raise self._refused("uncompressed columns", "columns outside the file")
         return max(ends, default=0)
 
     def _refused(self, wanted: str, found: str) -> InputError:
@@ -91,7 +91,7 @@ class ArrowFile:
 
 
 def read_arrow(path: Path, schema: pa.Schema, *, do: str, nulls: frozenset[str] = frozenset()) -> pa.Table:
-    """All of a file as ``ArrowFile`` checks it, mapped: nothing is copied until a value is asked for.
+    """Map a whole file, checked as by ``ArrowFile``; values are copied only on access.
 
     Raises:
         InputError: as ``ArrowFile``.
@@ -100,7 +100,7 @@ def read_arrow(path: Path, schema: pa.Schema, *, do: str, nulls: frozenset[str] 
 
 
 def _check_nulls(array: pa.Array) -> None:
-    """See that a column holds no nulls, and its lists hold none."""
+    """Refuse nulls in a column and in its lists."""
     if array.null_count:
         raise ValueError(f"{array.null_count:,} nulls")
     if types.is_list(array.type) or types.is_large_list(array.type):
@@ -108,7 +108,7 @@ def _check_nulls(array: pa.Array) -> None:
 
 
 def _check_lengths(batch: pa.RecordBatch) -> None:
-    """See that the lists of a row are of one length: they speak of the same passages."""
+    """Check that the lists of a row, which describe the same passages, have one length."""
     lists = [column for column in batch.columns if types.is_list(column.type) or types.is_large_list(column.type)]
     lengths = [pc.list_value_length(column) for column in lists]
     if any(pc.any(pc.not_equal(lengths[0], other)).as_py() for other in lengths[1:]):

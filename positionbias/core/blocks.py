@@ -1,8 +1,8 @@
-"""Text files as blocks of whole lines: the shards in which a corpus step reads a TSV or JSON-lines file.
+"""Text files as blocks of whole lines: the shards of a corpus step that reads TSV or JSON lines.
 
-A plain file is cut into byte ranges that a worker opens for itself. A compressed file or a stream can only be read from
-its start, so its blocks carry their bytes. A block ends with the first line that makes it at least as long as the block size:
-the cuts depend on the text and that size alone, so a file and its compressed copy have the same blocks.
+A plain file is cut into byte ranges that workers open themselves. A compressed file or a stream can only be read from
+its start, so its blocks carry their bytes. A block ends with the first line that makes it at least as long as the block size.
+The cuts depend only on the text and that size, so a file and its compressed copy have the same blocks.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _SCAN = 1 << 16
 class Block:
     """Whole lines of one source: the bytes ``[start, end)`` of its uncompressed content.
 
-    ``source`` is what messages name: a path, "ARCHIVE:MEMBER", or "standard input". ``path`` is the file that the bytes come from, where
-    there is one of their own; ``data`` holds them where they cannot be read from its place, and ``lines_before`` counts the lines of the blocks before.
+    ``source`` is the name in messages: a path, "ARCHIVE:MEMBER", or "standard input". ``path`` is the file that holds the bytes as they are, if there
+    is one; otherwise ``data`` holds them and ``lines_before`` counts the lines of earlier blocks.
     """
 
     source: str
@@ -44,10 +44,10 @@ class Block:
     lines_before: int | None = None
 
     def read(self) -> bytes:
-        """The bytes; the last line ends with a newline, except perhaps at the end of the source.
+        """Return the bytes; every line ends with a newline, except perhaps the last of the source.
 
         Raises:
-            InputError: the file has gone or became shorter.
+            InputError: the file is gone or has become shorter.
         """
         if self.data is not None:
             return self.data
@@ -68,7 +68,7 @@ class Block:
         return data
 
     def text(self) -> str:
-        """The block decoded, without a byte-order mark at the start of the source.
+        """Return the decoded text, without a byte-order mark at the start of the source.
 
         Raises:
             InputError: not UTF-8; the line and the byte are named.
@@ -87,7 +87,7 @@ class Block:
             ) from None
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """The lines, without their newline, numbered from 0 within this block; only ``\\n`` ends a line.
+        """Yield the lines without their newline, numbered from 0 within this block; only ``\\n`` ends a line.
 
         Raises:
             InputError: as ``text``.
@@ -101,14 +101,14 @@ class Block:
             start, number = end + 1, number + 1
 
     def fingerprint(self) -> str:
-        """What tells that an interrupted run worked on the same block: the file's state and range, or a hash of the bytes."""
+        """Return an identifier of the block across runs: the file's state and range, or a hash of the bytes."""
         if self.path is not None:
             return f"{self.start}-{self.end} {sorted(file_mark(self.path).items())}"
         assert self.data is not None
         return f"{self.start}-{self.end} {hashlib.blake2b(self.data, digest_size=16).hexdigest()}"
 
     def line_number(self, number: int) -> int:
-        """The place in the whole source, from 1, of line ``number`` (from 0) of this block."""
+        """Return the number in the whole source, from 1, of line ``number`` (from 0) of this block."""
         before = self.lines_before
         if before is None:
             assert self.path is not None
@@ -120,12 +120,12 @@ class Block:
         return before + number + 1
 
     def bad_line(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
-        """The error about line ``number`` (from 0) of this block, with its place in the whole source."""
+        """Return an error about line ``number`` (from 0) of this block, numbered within the whole source."""
         return bad_input(self.source, line=self.line_number(number), wanted=wanted, found=found, do=do)
 
 
 def file_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """The blocks of a file, plain, ``.gz`` or ``.zst``; each is at least ``size`` bytes long but for the last.
+    """Yield the blocks of a file, plain, ``.gz`` or ``.zst``; all but the last have at least ``size`` bytes.
 
     Raises:
         InputError: no regular file, a damaged archive, or a line over the budget (once it is read).
@@ -139,7 +139,7 @@ def file_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
 
 
 def file_lines(path: Path | str) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file without their newline, numbered from 1.
+    """Yield the lines of a UTF-8 file without their newline, numbered from 1.
 
     Raises:
         InputError: as ``file_blocks``, or not UTF-8 (line and byte are named).
@@ -148,7 +148,7 @@ def file_lines(path: Path | str) -> Iterator[tuple[int, str]]:
 
 
 def byte_lines(stream: IO[bytes], source: Path | str, first: int = 1) -> Iterator[tuple[int, bytes]]:
-    """The lines of a stream with their newline, numbered from ``first``.
+    """Yield the lines of a stream with their newline, numbered from ``first``.
 
     Raises:
         InputError: a line is over the budget.
@@ -164,7 +164,7 @@ def byte_lines(stream: IO[bytes], source: Path | str, first: int = 1) -> Iterato
 
 
 def numbered_lines(blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
-    """The lines of a source's blocks, numbered from 1 within the source."""
+    """Yield the lines of a source's blocks, numbered from 1 within the source."""
     before = 0
     for block in blocks:
         number = -1
@@ -183,7 +183,7 @@ def _ranges(handle: IO[bytes], path: str, size: int) -> Iterator[Block]:
 
 
 def _line_end(handle: IO[bytes], at: int, length: int, limit: int) -> int:
-    """The first place from ``at`` that follows a newline, or the end; no further off than shows that a line is too long."""
+    """Return the first position from ``at`` after a newline, or the end; stops once a line is known to be too long."""
     if at >= length:
         return length
     handle.seek(at - 1)
@@ -199,7 +199,7 @@ def _line_end(handle: IO[bytes], at: int, length: int, limit: int) -> int:
 
 
 def _checked(block: Block, limit: int) -> Block:
-    """The block, whose lines must keep to the budget; shorter blocks have no such line and are not looked at."""
+    """Return the block after checking its lines against the budget; blocks shorter than the budget need no check."""
     if block.end - block.start <= limit:
         return block
     data = block.read()
@@ -218,7 +218,7 @@ def _too_long(source: Path | str, line: int) -> InputError:
 
 
 def stream_blocks(stream: IO[bytes], source: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """The blocks of a stream that can only be read forward, cut where those of a plain file would be.
+    """Yield the blocks of a forward-only stream, with the cuts of a plain file.
 
     Raises:
         InputError: a line is over the budget.

@@ -1,8 +1,8 @@
-"""Budgets: how much of one input a reader holds or unpacks. Every published release passes the defaults; a variable sets another.
+"""Limits on what a reader holds or unpacks of one input. Every published release passes the defaults; environment variables change them.
 
 POSBIAS_MAX_LINE       bytes of a line, and of one value in column-oriented JSON
-POSBIAS_MAX_DOCUMENT   bytes of a file or document that is held whole: JSON, SQuAD, topics, an SGML or XML document
-POSBIAS_MAX_RATIO      bytes that a packed byte may become
+POSBIAS_MAX_DOCUMENT   bytes of a file or document held whole: JSON, SQuAD, topics, an SGML or XML document
+POSBIAS_MAX_RATIO      unpacked bytes for each packed byte
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from positionbias.core.errors import InputError, SettingError, bad_input
 
 __all__ = ["DOCUMENT", "FREE_BYTES", "LINE", "RATIO", "Budget", "check_ratio"]
 
-FREE_BYTES = 64 << 20  # what a file of any size may unpack to
+FREE_BYTES = 64 << 20  # a file of any size may unpack to this
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class Budget:
 
     @property
     def limit(self) -> int:
-        """The variable's value, or the default.
+        """Return the variable's value, or the default.
 
         Raises:
-            SettingError: the variable is no whole number above 0.
+            SettingError: the variable is not a whole number above 0.
         """
         text = os.environ.get(self.variable, "")
         if not text:
@@ -43,7 +43,7 @@ class Budget:
         return int(text)
 
     def exceeded(self, source: Path | str, *, found: str, line: int | None = None, do: str = "") -> InputError:
-        """The error about a source over the limit, which says how to raise it."""
+        """Return an error about a source over the limit that says how to raise the limit."""
         wanted = f"at most {self.limit:,} {self.of}"
         return bad_input(source, line=line, wanted=wanted, found=found, do=f"{do}or raise ${self.variable}")
 
@@ -54,7 +54,7 @@ RATIO = Budget("POSBIAS_MAX_RATIO", 200, "unpacked bytes for each packed byte")
 
 
 def check_ratio(source: Path | str, packed: int, unpacked: int, limit: int | None = None) -> None:
-    """Refuse what unpacks to more than ``FREE_BYTES`` and to more than the limit for each of its bytes.
+    """Refuse content that unpacks to more than ``FREE_BYTES`` and to more than ``limit`` bytes for each packed byte.
 
     Raises:
         InputError: it does.

@@ -1,4 +1,4 @@
-"""A split of one collection written into another that has its passages: whole, or what belongs to some of its queries."""
+"""Copy a split, or some of its queries, into another collection with the same passages."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def carry_split(
     *,
     answers: Sequence[Answer] | None = None,
 ) -> None:
-    """Write the queries of a split whose ids are in ``kept`` (None: all), in their stored order, with all their judgements and answers.
+    """Write the queries of a split whose ids are in ``kept`` (None: all), in stored order, with their judgements and answers.
 
-    ``answers`` are the split's where its passages are others now.
+    ``answers`` replace the split's own where its passages have changed.
 
     Raises:
         InputError: no such split, or the writer has it already.

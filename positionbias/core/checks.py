@@ -1,17 +1,16 @@
-"""A Check: one limit of one system, what was measured of it, and whether the system keeps it."""
+"""A Check: one limit of one system, the measurement, and whether the system meets it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 __all__ = ["Check", "Measured", "Outcome", "deciding", "overall"]
 
 
 class Outcome(StrEnum):
-    """The answer of a check. Undefined, not measured and too few queries are all ``CANNOT_TELL``."""
+    """The result of a check. ``CANNOT_TELL`` covers undefined, not measured and too few queries."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -20,7 +19,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured: a contrast in a unit with its 95 % interval, over ``queries``, which are those of ``drawn`` (0: not known) that could be measured. Undefined
+    """A contrast in a unit, with its 95 % interval, over the ``queries`` of ``drawn`` (0: not known) that could be measured. Undefined
     numbers are None."""
 
     contrast: str
@@ -36,9 +35,9 @@ class Measured:
 class Check:
     """One limit of one system; its fields are those of ``posbias check --json``.
 
-    ``limit`` is the limit's name ("max-response"), ``at_most`` its value. Of several contrasts ``measured`` is the one that decides.
-    ``wanted`` is the number of queries that would decide the check, drawn as ``drawn`` are, None where no number can be given. ``reason`` says why
-    the outcome does not follow from ``measured``, ``note`` what this limit cannot show. A check with ``decides`` false only describes.
+    ``limit`` is the limit's name ("max-response"), ``at_most`` its value. ``measured`` is the deciding contrast of several.
+    ``wanted`` is the number of queries that would decide the check, drawn as ``drawn`` are; None where no number can be given. ``reason`` says why
+    the outcome does not follow from ``measured``, and ``note`` what this limit cannot show. A check with ``decides`` false only describes.
     """
 
     system: str
@@ -51,18 +50,14 @@ class Check:
     note: str = ""
     decides: bool = True
 
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-ready dictionary."""
-        return asdict(self)
-
 
 def deciding(checks: Sequence[Check]) -> list[Check]:
-    """The checks that decide; where all of them only describe, all, so that nothing passes by a description."""
+    """Return the deciding checks, or all where all only describe, so that no system passes on a description."""
     return [check for check in checks if check.decides] or list(checks)
 
 
 def overall(checks: Sequence[Check]) -> Outcome:
-    """One outcome for several checks: fail before cannot tell before pass; cannot tell where there is no check."""
+    """Combine outcomes: fail before cannot tell before pass; cannot tell without any check."""
     outcomes = {check.outcome for check in deciding(checks)}
     for outcome in (Outcome.FAIL, Outcome.CANNOT_TELL):
         if outcome in outcomes:

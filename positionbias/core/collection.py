@@ -7,7 +7,7 @@
     answers/SPLIT.parquet       query_id, passage_id, text, start, end
     cache/                      index of ids, BM25 …: rebuilt at will, no part of the content
 
-Any passage is found by its id without holding the corpus. ``positionbias.core.collection_writer`` writes one.
+Passages are looked up by id without holding the corpus. ``positionbias.core.collection_writer`` writes collections.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from positionbias.core.schema import Count, Name, read_as
 from positionbias.core.seal import CACHE, verified
 from positionbias.core.shards import Strings, open_shard, read_shard
 
-__all__ = ["Collection", "find_collection"]
+__all__ = ["Collection", "SplitFacts", "find_collection"]
 
 KIND = "collection"
 QUERIES = pa.schema([("query_id", pa.string()), ("text", pa.string()), ("fields", pa.map_(pa.string(), pa.string()))])
@@ -54,7 +54,7 @@ _AGAIN = "restore it from a copy, or make the collection again"
 
 
 @dataclass(frozen=True, slots=True)
-class _Split:
+class SplitFacts:
     """What the manifest says of a split."""
 
     queries: Count
@@ -66,17 +66,17 @@ class _Split:
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What the manifest of every collection says of its content; some say more."""
+    """The content fields of every collection's manifest; some have more."""
 
     checksum: str
     passages: Count
     shards: Count
-    splits: Mapping[Name, _Split]
+    splits: Mapping[Name, SplitFacts]
     passages_checksum: str = ""
 
 
 class Collection:
-    """One collection, opened for reading. ``open`` checks the manifest; the rest is read when asked for."""
+    """A collection opened for reading. ``open`` checks the manifest; all else is read on demand."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -84,6 +84,7 @@ class Collection:
         self.name: str = self.manifest.name
         self._facts = read_as(_Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True)
         self.checksum: str = self._facts.checksum
+        self.passages_checksum: str = self._facts.passages_checksum
 
     def __len__(self) -> int:
         return self._facts.passages
@@ -96,7 +97,7 @@ class Collection:
     @cached_property
     def shard_paths(self) -> list[Path]:
         """The passage shards, in order."""
-        # by number: the hundred-thousandth has a digit more
+        # by number: shard 100,000 has one more digit
         paths = sorted((self.path / "passages").glob("[0-9]*.arrow"), key=lambda path: (len(path.name), path.name))
         if len(paths) != self._facts.shards:
             raise bad_input(self.path, wanted=f"{self._facts.shards} passage shards", found=f"{len(paths)}", do=_AGAIN)
@@ -111,7 +112,7 @@ class Collection:
 
     @property
     def shard_starts(self) -> np.ndarray:
-        """The row at which each shard begins, and the number of rows: ``(shards + 1,)`` int64."""
+        """The first row of each shard, then the number of rows: ``(shards + 1,)`` int64."""
         return np.cumsum([0, *map(len, self._files)], dtype=np.int64)
 
     @cached_property
@@ -123,33 +124,33 @@ class Collection:
         return Strings(self._files, "passage_id")
 
     def __reduce__(self) -> tuple[type[Collection], tuple[Path]]:
-        return Collection, (self.path,)  # what is mapped here is mapped again by whoever unpickles it
+        return Collection, (self.path,)  # unpickling maps the files again
 
     def passages(self) -> Iterator[Passage]:
-        """Every passage, in stored order, streamed."""
+        """Stream every passage, in stored order."""
         for index in range(len(self.shard_paths)):
             yield from self.shard(index)
 
     def shard(self, index: int) -> Iterator[Passage]:
-        """The passages of one shard, streamed by record batch."""
+        """Stream the passages of one shard by record batch."""
         for batch in read_shard(self.shard_paths[index]).to_batches():
             ids, texts = batch.column("passage_id").to_pylist(), batch.column("text").to_pylist()
             yield from map(Passage, ids, texts)
 
     def passage_ids(self) -> list[str]:
-        """All passage ids in stored order (this one holds them all: about 70 bytes a passage)."""
+        """Return all passage ids in stored order, held in memory: about 70 bytes a passage."""
         return [item for path in self.shard_paths for item in read_shard(path).column("passage_id").to_pylist()]
 
     def passage_ids_at(self, rows: np.ndarray) -> list[str]:
-        """The ids of the passages at these stored rows, in the order asked for: the way back from ``rows``."""
+        """Return the ids of the passages at these stored rows, in the given order: the inverse of ``rows``."""
         return self._ids.take(rows)
 
     def texts_at(self, rows: np.ndarray) -> list[str]:
-        """The texts of the passages at these stored rows, in the order asked for."""
+        """Return the texts of the passages at these stored rows, in the given order."""
         return self._texts.take(rows)
 
     def rows(self, passage_ids: Sequence[str]) -> np.ndarray:
-        """The stored row of each passage, ``(len(passage_ids),)`` int64.
+        """Return the stored row of each passage, ``(len(passage_ids),)`` int64.
 
         Raises:
             InputError: a passage is not in this collection (the first one is named).
@@ -164,20 +165,20 @@ class Collection:
         return rows
 
     def find(self, passage_ids: Sequence[str]) -> np.ndarray:
-        """As ``rows``, with −1 where there is no such passage."""
+        """Return ``rows``, with −1 for unknown ids."""
         return self._index.find(passage_ids)
 
     def absent(self, passage_ids: Sequence[str]) -> list[str]:
-        """Those of these passages that are not in the collection, in the order asked for."""
+        """Return the ids that are not in the collection, in the given order."""
         return self._index.absent(passage_ids)
 
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
-        """The texts of these passages, in the order asked for; unknown ids raise as in ``rows``."""
+        """Return the texts of these passages, in the given order; unknown ids raise as in ``rows``."""
         return self._texts.take(self.rows(passage_ids))
 
     @cached_property
     def _index(self) -> PassageIndex:
-        folder, passages = self.cache / INDEX.name, self._facts.passages_checksum
+        folder, passages = self.cache / INDEX.name, self.passages_checksum
         sealed = self.manifest.files is not None
         try:
             return PassageIndex(folder, len(self), passages, sealed=sealed)
@@ -185,7 +186,7 @@ class Collection:
             pass
         try:
             build_index(self.shard_paths, folder, passages)
-        except StorageError:  # it may not be written to: the index stands elsewhere for as long as the collection is open
+        except StorageError:  # read-only: keep the index elsewhere while the collection is open
             temporary = tempfile.TemporaryDirectory(prefix="posbias-index-")
             weakref.finalize(self, temporary.cleanup)
             folder = Path(temporary.name) / INDEX.name
@@ -194,10 +195,10 @@ class Collection:
 
     @property
     def cache(self) -> Path:
-        """Where indexes over this collection live.
+        """The folder for indexes of this collection.
 
         Raises:
-            InputError: it, or something in it, is a link, by which somebody else's collection would have us read or write elsewhere.
+            InputError: it is or holds a link, through which another's collection could make us read or write elsewhere.
         """
         folder = self.path / CACHE
         refuse_links(folder)
@@ -207,14 +208,19 @@ class Collection:
 
     @property
     def splits(self) -> list[str]:
-        """The names of the splits, as they were added."""
+        """The names of the splits, in the order they were added."""
         return list(self._facts.splits)
 
+    @property
+    def split_facts(self) -> Mapping[str, SplitFacts]:
+        """What the manifest says of every split, by name."""
+        return self._facts.splits
+
     def require(self, split: str, *, flag: str = "--split") -> None:
-        """Refuse a split that is not there; ``flag`` is what named it.
+        """Refuse an unknown split; ``flag`` is the option that named it.
 
         Raises:
-            InputError: it is not there; those that are, are named.
+            InputError: no such split; the message names those there are.
         """
         if split not in self.splits:
             raise InputError(
@@ -222,17 +228,17 @@ class Collection:
             )
 
     def count_queries(self, split: str) -> int:
-        """Return how many queries the split has: 0 of one that is not there."""
+        """Return the number of queries in the split, 0 for an unknown one."""
         return self._facts.splits[split].queries if split in self._facts.splits else 0
 
     def queries(self, split: str) -> list[Query]:
-        """The queries of a split."""
+        """Return the queries of a split."""
         self.require(split)
         rows = _rows(self.path / "queries" / f"{split}.parquet", QUERIES, self._facts.splits[split].queries)
         return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in rows]
 
     def query_texts(self, split: str) -> Iterator[tuple[str, str]]:
-        """(query id, text) of a split's queries, streamed: for millions of them, without an object each."""
+        """Stream (query id, text) of a split without an object per query, for millions of them."""
         self.require(split)
         path = self.path / "queries" / f"{split}.parquet"
         names = ["query_id", "text"]
@@ -245,20 +251,20 @@ class Collection:
             raise _unreadable(path, names, error) from error
 
     def qrels_names(self, split: str) -> list[str]:
-        """The names of a split's further judgement sets, as they were added; the first set of a split has none."""
+        """Return the names of a split's further judgement sets, in the order added; the first set has no name."""
         self.require(split)
         return list(self._facts.splits[split].qrels_sets)
 
     def qrels(self, split: str, name: str | None = None) -> list[Qrel]:
-        """The judgements of a split; ``name`` picks one of its further sets.
+        """Return the judgements of a split; ``name`` picks one of its further sets.
 
         Raises:
-            InputError: no such split, or no such set (those there are, are named).
+            InputError: no such split, or no such set (the message names those there are).
         """
         return list(map(Qrel._make, _rows(*self._qrels_file(split, name))))
 
     def qrel_table(self, split: str, name: str | None = None) -> pa.Table:
-        """As ``qrels``, in columns named as the fields of ``Qrel``: for millions of them, without an object each."""
+        """Return ``qrels`` as columns named like the fields of ``Qrel``, for millions of them without an object each."""
         return _table(*self._qrels_file(split, name))
 
     def _qrels_file(self, split: str, name: str | None) -> tuple[Path, pa.Schema, int]:
@@ -276,12 +282,12 @@ class Collection:
         return self.path / "qrels" / f"{split}.parquet", QRELS, facts.qrels
 
     def answers(self, split: str) -> list[Answer]:
-        """The answers of a split; empty where the source has none."""
+        """Return the answers of a split; empty where the source has none."""
         file = self._answers_file(split)
         return list(map(Answer._make, _rows(*file))) if file else []
 
     def answer_table(self, split: str) -> pa.Table:
-        """The answers of a split as columns, named as the fields of ``Answer``: for a million of them, without an object each."""
+        """Return the answers of a split as columns named like the fields of ``Answer``, for millions of them without an object each."""
         file = self._answers_file(split)
         return _table(*file) if file else ANSWERS.empty_table()
 
@@ -313,7 +319,7 @@ def _table(path: Path, schema: pa.Schema, rows: int) -> pa.Table:
 
 
 def _check(table: pa.Table | pa.RecordBatch, schema: pa.Schema) -> None:
-    """See that columns are of the schema's types, and hold nulls only where a record may lack something."""
+    """Check that columns have the schema's types, and nulls only where a field is optional."""
     for of, column in zip(table.schema, table.columns, strict=True):
         if of.type != schema.field(of.name).type:
             raise ValueError(f"{of.name} as {of.type}")
@@ -326,10 +332,10 @@ def _unreadable(path: Path, names: Sequence[str], error: Exception) -> InputErro
 
 
 def find_collection(place: Collection | str | Path) -> Collection:
-    """Open a collection by folder or by its name under ``$POSBIAS_HOME``, tried in that order.
+    """Open a collection by folder or by name under ``$POSBIAS_HOME``, tried in that order.
 
     Raises:
-        InputError: neither exists; the line says the command that brings it.
+        InputError: neither exists; the message gives the command that makes it.
     """
     if isinstance(place, Collection):
         return place

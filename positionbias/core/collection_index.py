@@ -1,17 +1,16 @@
-"""Where each passage stands, without holding the ids: a mapped index from hashed ids to rows.
+"""A memory-mapped index from hashed passage ids to rows, so that no ids are held.
 
-It stands in ``cache/passages`` of a collection:
+It is stored in ``cache/passages`` of a collection:
 
-    manifest.json   which passages it is of, and the digests of its files
+    manifest.json   the checksum of its passages, and the digests of its files
     records.npy     (passages, 3) uint64, sorted: the first and the second 64 bits of an id's hash, its row
-    buckets.npy     where the records of each leading part of the hash begin
+    buckets.npy     the first record of each prefix of the hash
 
-Ids are not compared: an id is taken for the one whose 128 bits agree with its own. Of n passages any two agree by chance with
-probability n² / 2¹²⁹, 10⁻²⁵ for the passages of MS MARCO and 10⁻²³ for a hundred million, and an unknown id agrees with one of
-them with probability n / 2¹²⁸.
+Ids are compared by their 128-bit hashes only. Some two of n passages collide with probability n² / 2¹²⁹, which is 10⁻²⁵ for
+the passages of MS MARCO and 10⁻²³ for a hundred million; an unknown id collides with one of them with probability n / 2¹²⁸.
 
-It is built in bounded memory: the ids of each shard are hashed and sorted into a run of their own, wherever ``map_shards`` works, and
-the runs are merged by ranges of the hash, a million records at a time.
+It is built in bounded memory: ``map_shards`` hashes and sorts the ids of each shard into a run of its own, and the runs are merged
+by ranges of the hash, a million records at a time.
 """
 
 from __future__ import annotations
@@ -39,19 +38,19 @@ RECORDS, BUCKETS = "records.npy", "buckets.npy"
 RECORD = np.dtype("<u8")
 FIRST, CHECK, ROW, WIDTH = 0, 1, 2, 3  # the columns of a record
 BUCKET_RECORDS = 16
-RANGE_BITS = 10  # a run is cut at 1,024 places; neighbouring ranges are merged together while they are small
+RANGE_BITS = 10  # a run is cut into 1,024 ranges; small neighbouring ranges are merged together
 MERGED_RECORDS = 1 << 20
 _KIND, _OF = "index", "passages_checksum"
 _DO = "delete its folder, and it is built again"
 
 
 class PassageIndex:
-    """The rows of passages by their ids. What a look-up reads is verified when it is first read.
+    """The rows of passages by id. Look-ups verify what they read, on first access.
 
-    ``sealed``: the collection has digests, so the index must have a manifest; one of before there were any has none.
+    ``sealed``: the collection has digests, so the index must have a manifest; older ones have none.
 
     Raises:
-        ValueError, OSError, InputError: there is none in ``folder``, it is not whole, or it is of other passages.
+        ValueError, OSError, InputError: no index in ``folder``, or it is damaged or of other passages.
     """
 
     def __init__(self, folder: Path, passages: int, checksum: str, *, sealed: bool) -> None:
@@ -81,8 +80,8 @@ class PassageIndex:
         self._shift = np.uint64(64 - (len(self._buckets) - 1).bit_length() + 1)
 
     def find(self, passage_ids: Sequence[str]) -> np.ndarray:
-        """The row of each id, ``(len(passage_ids),)`` int64; −1 where there is no such passage."""
-        # a lone surrogate passes as bytes that no stored id has
+        """Return the row of each id, ``(len(passage_ids),)`` int64; −1 for unknown ids."""
+        # a lone surrogate is encoded as bytes that no stored id has
         hashes = id_hashes([item.encode("utf-8", "surrogatepass") for item in passage_ids])
         found = np.full(len(hashes), -1, dtype=np.int64)
         at = self._lower_bounds(hashes[:, FIRST])
@@ -93,7 +92,7 @@ class PassageIndex:
             first = records[:, FIRST] == hashes[pending, FIRST]
             both = first & (records[:, CHECK] == hashes[pending, CHECK])
             found[pending[both]] = records[both, ROW]
-            pending = pending[first & ~both]  # another id with the same first half: look at its neighbour
+            pending = pending[first & ~both]  # another id with the same first half: try the next record
             at[pending] += 1
             pending = pending[at[pending] < len(self._records)]
         if len(found) and found.max() >= len(self._records):
@@ -109,11 +108,11 @@ class PassageIndex:
             raise bad_input(self._file.path, wanted="the index as it was written", found="other bytes", do=_DO) from error
 
     def absent(self, passage_ids: Sequence[str]) -> list[str]:
-        """Those of these ids that have no passage, in the order asked for."""
+        """Return the ids without a passage, in the given order."""
         return [passage_ids[place] for place in np.flatnonzero(self.find(passage_ids) < 0).tolist()]
 
     def _lower_bounds(self, wanted: np.ndarray) -> np.ndarray:
-        """The first record of each that is not below it: halving, within the bucket that its leading bits name."""
+        """Return the first record not below each hash, by bisection within the bucket of its leading bits."""
         bucket = (wanted >> self._shift).astype(np.int64)
         low, high = self._buckets[bucket], self._buckets[bucket + 1]
         self._touch(low, high)
@@ -126,12 +125,12 @@ class PassageIndex:
 
 
 def id_hashes(passage_ids: Sequence[bytes]) -> np.ndarray:
-    """Two 64-bit hashes of each id, given in UTF-8: ``(len(passage_ids), 2)`` uint64."""
+    """Return two 64-bit hashes of each UTF-8 id: ``(len(passage_ids), 2)`` uint64."""
     return keys128(0, "id", passage_ids)
 
 
 class _Run(NamedTuple):
-    """What is to be indexed by itself: a shard, and where its sorted records go."""
+    """A shard to index by itself, and the file for its sorted records."""
 
     shard: Path
     target: Path
@@ -146,11 +145,11 @@ def build_index(shard_paths: Sequence[Path], folder: Path, checksum: str, map_sh
     """Write the index of these shards, whose passages have this checksum; 24 bytes a passage.
 
     Raises:
-        InputError: a passage id stands twice (both places are named), or a shard is not whole.
+        InputError: a repeated passage id (both positions are named), or a damaged shard.
     """
     with atomic_folder(folder, overwrite=True, owned=True) as partial:
         runs = [_Run(path, partial / f"{number}.run") for number, path in enumerate(shard_paths)]
-        # (shards, 1,025): where each range of the hash begins in each run
+        # (shards, 1,025): the start of each range of the hash in each run
         cuts = np.array(list(map_shards(_write_run, runs)), dtype=np.int64).reshape(-1, (1 << RANGE_BITS) + 1)
         starts = np.cumsum([0, *cuts[:, -1]])
         total = int(starts[-1])
@@ -172,19 +171,19 @@ def build_index(shard_paths: Sequence[Path], folder: Path, checksum: str, map_sh
 
 
 def _write_run(run: _Run) -> list[int]:
-    """Hash and sort the ids of one shard; gives where each of 1,024 equal ranges of the hash begins, and the end."""
+    """Hash and sort the ids of one shard; return the starts of 1,024 equal ranges of the hash, and the end."""
     table = read_shard(run.shard)
     hashes = id_hashes(table.column("passage_id").cast(pa.binary()).to_pylist())
     records = np.empty((len(hashes), WIDTH), dtype=RECORD)
     records[:, :ROW], records[:, ROW] = hashes, np.arange(len(hashes))
     records = records[np.argsort(records[:, FIRST], kind="stable")]
-    with open(run.target, "wb") as handle:  # numpy's tofile does not say so where the last of it does not reach the disk
+    with open(run.target, "wb") as handle:  # numpy's tofile does not report a failed last write
         handle.write(records.data)
     return np.searchsorted(records[:, FIRST] >> np.uint64(64 - RANGE_BITS), np.arange((1 << RANGE_BITS) + 1)).tolist()
 
 
 def _ranges(cuts: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Neighbouring ranges of the hash, as many at once as hold a million records."""
+    """Yield neighbouring ranges of the hash together, up to a million records."""
     sizes = np.diff(cuts.sum(axis=0))
     first, held = 0, 0
     for last, size in enumerate(sizes.tolist(), 1):
@@ -195,7 +194,7 @@ def _ranges(cuts: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def _merged(runs: Sequence[_Run], starts: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """The records of one range of the hash from all runs, sorted; rows now count over all shards."""
+    """Return one range's records from all runs, sorted, with rows counted over all shards."""
     parts = [np.empty((0, WIDTH), dtype=RECORD)]
     for run, start, begin, end in zip(runs, starts.tolist(), first.tolist(), last.tolist(), strict=False):
         if begin < end:

@@ -1,4 +1,4 @@
-"""Writing a Collection: whole under its final name or not there at all."""
+"""Write a Collection atomically: complete under its final name, or not at all."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -17,9 +18,10 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from positionbias.core.collection import ANSWERS, KIND, QRELS, QUERIES, Collection
+from positionbias.core.collection import ANSWERS, KIND, QRELS, QUERIES, Collection, SplitFacts
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -31,6 +33,7 @@ from positionbias.core.shards import CHECKSUM_MODULUS, Shard, not_unicode, rows_
 __all__ = ["CollectionWriter", "create_collection", "split_checksum"]
 
 Item = TypeVar("Item")
+Written = TypeVar("Written", bound=Shard)
 SHARD_PASSAGES = 65_536
 SHARD_CHARACTERS = 16 << 20
 
@@ -44,48 +47,48 @@ class CollectionWriter:
         self._passages = Shard(0, 0)  # of all shards together
         self._indexed = False
         self._map_shards: MapShards = map
-        self._splits: dict[str, dict[str, Any]] = {}
+        self._splits: dict[str, SplitFacts] = {}
         self._judged: dict[str, Counter[str]] = {}  # by split: judgements of each passage
         self._answering: set[str] = set()
         self._written: set[tuple[str, str]] = set()
         self._finished = False
-        (folder / "passages").mkdir(exist_ok=True)  # there already where an interrupted run goes on
+        (folder / "passages").mkdir(exist_ok=True)  # exists when an interrupted run is resumed
 
     def shard_path(self, index: int) -> Path:
-        """Where shard ``index`` stands."""
+        """Return the path of shard ``index``."""
         return self.folder / "passages" / f"{index:05d}.arrow"
 
     def add_passages(self, passages: Iterable[Passage]) -> None:
-        """Write passages, streamed, in shards of 65,536 or of 16 million characters, in this process."""
+        """Stream passages into shards of 65,536 passages or 16 million characters, in this process."""
         iterator = iter(passages)
         for first in iterator:
             self._add(write_shard(self.shard_path(self._shards), _one_shard(first, iterator)))
 
     def add_shards(
-        self, make: Callable[[Item, Path], Mapping[str, Any]], items: Iterable[Item], map_shards: MapShards = map
-    ) -> Iterator[Mapping[str, Any]]:
+        self, kind: type[Written], make: Callable[[Item, Path], Written], items: Iterable[Item], map_shards: MapShards = map
+    ) -> Iterator[Written]:
         """Write one shard an item, wherever ``map_shards`` runs; gives what ``make`` returned for each, in order.
 
-        ``make(item, path)`` writes the file by ``write_shard`` and returns its ``Shard.facts()``, and more facts if it likes. With a
+        ``make(item, path)`` writes the file by ``write_shard`` and returns its ``Shard``, of the class ``kind`` with more facts if it likes. With a
         collection created for a ``job``, shards that an interrupted run has finished are verified and kept.
         """
         first = self._shards
         self._map_shards = map_shards  # ``finish`` indexes the shards where they were made
-        for facts in make_shards(make, items, lambda index: self.shard_path(first + index), map_shards):
-            self._add(Shard(facts["count"], facts["checksum"]))
-            yield facts
+        for shard in make_shards(kind, make, items, lambda index: self.shard_path(first + index), map_shards):
+            self._add(shard)
+            yield shard
 
     def add_blocks(
         self, passages_of: Callable[[Item], Iterable[Passage]], blocks: Iterable[Item], map_shards: MapShards = map
     ) -> None:
         """Write the passages of each block as one shard; ``passages_of`` must be picklable (a function of a module)."""
-        for _ in self.add_shards(partial(_make_shard, passages_of), blocks, map_shards):
+        for _ in self.add_shards(Shard, partial(_make_shard, passages_of), blocks, map_shards):
             pass
 
     def share_passages(self, collection: Collection) -> None:
-        """Take all passages of another collection, and nothing beside them: its shards, verified, and what its cache knows of them.
+        """Copy all passages of another collection and nothing else: its verified shards, and their index from its cache.
 
-        They are copies, not links: what damages one file must not damage two collections.
+        They are copies, not links: damage to one file must not damage two collections.
 
         Raises:
             InputError: a shard is damaged.
@@ -93,9 +96,9 @@ class CollectionWriter:
         for source in collection.shard_paths:
             shutil.copyfile(verified(source), self.shard_path(self._shards))
             self._shards += 1
-        checksum = collection.manifest.content["passages_checksum"]
+        checksum = collection.passages_checksum
         self._passages = Shard(len(collection), int(checksum, 16))
-        with suppress(OSError):  # an index is built anew where it cannot be had
+        with suppress(OSError):  # otherwise the index is rebuilt
             _copy_files(collection.cache, self.folder / CACHE)
         with suppress(OSError, ValueError, InputError):
             PassageIndex(self.folder / INDEX, len(collection), checksum, sealed=True)
@@ -106,11 +109,10 @@ class CollectionWriter:
         self._passages = Shard(self._passages.count + shard.count, self._passages.checksum + shard.checksum)
 
     def add_split(self, split: str, queries: Sequence[Query], qrels: Sequence[Qrel], answers: Sequence[Answer] = ()) -> None:
-        """Write one split. Queries stand once; judgements and answers speak of this split's queries.
+        """Write one split. Query ids are unique; judgements and answers are of this split's queries.
 
         Raises:
-            InputError: a name that no file can have, a split or query id twice, or a judgement or answer of a query that is not
-                in the split.
+            InputError: an invalid file name, a repeated split or query id, or a judgement or answer of a query outside the split.
         """
         _check_name("split", split)
         known: set[str] = set()
@@ -125,32 +127,28 @@ class CollectionWriter:
         self._write("qrels", split, QRELS, list(qrels))
         if answers:
             self._write("answers", split, ANSWERS, list(answers))
-        self._splits[split] = {
-            "queries": len(queries),
-            "qrels": len(qrels),
-            "answers": len(answers),
-            "checksum": split_checksum(queries, qrels, answers),
-        }
+        checksum = split_checksum(queries, qrels, answers)
+        self._splits[split] = SplitFacts(len(queries), len(qrels), len(answers), checksum)
         self._judged[split] = Counter(qrel.passage_id for qrel in qrels)
         self._answering.update(answer.passage_id for answer in answers)
 
     def add_qrels(self, split: str, name: str, qrels: Sequence[Qrel]) -> None:
-        """Write a further judgement set of a split that has been added; its name counts into the split's checksum.
+        """Write a further judgement set of an added split; its name counts in the split's checksum.
 
         Raises:
-            InputError: a name that no file can have or that the split has already, or a judgement of a query that is not in the split.
+            InputError: an invalid file name, one that the split has already, or a judgement of a query outside the split.
         """
         _check_name("judgement set", name)
         queries = pq.read_table(self.folder / "queries" / f"{split}.parquet", columns=["query_id"])
         _check_queries(split, qrels, set(queries.column("query_id").to_pylist()))
         self._write("qrels", f"{split}.{name}", QRELS, list(qrels))
         facts = self._splits[split]
-        facts.setdefault("qrels_sets", {})[name] = len(qrels)
-        facts["checksum"] = f"{(int(facts['checksum'], 16) + _set_checksum(name, qrels)) % CHECKSUM_MODULUS:032x}"
+        checksum = f"{(int(facts.checksum, 16) + _set_checksum(name, qrels)) % CHECKSUM_MODULUS:032x}"
+        self._splits[split] = replace(facts, checksum=checksum, qrels_sets={**facts.qrels_sets, name: len(qrels)})
         self._judged[split].update(qrel.passage_id for qrel in qrels)
 
     def _write(self, kind: str, name: str, schema: pa.Schema, rows: list) -> None:
-        if (kind, name) in self._written:  # "a" with a set "b", and a split "a.b", too: they would share a file
+        if (kind, name) in self._written:  # also split "a" with set "b" beside a split "a.b", which would share a file
             raise InputError(f"split {name!r}: wanted the {kind} of a split once; found them twice; give each its own name")
         self._written.add((kind, name))
         (self.folder / kind).mkdir(exist_ok=True)
@@ -166,14 +164,14 @@ class CollectionWriter:
         *,
         name: str,
         command: str,
-        settings: Mapping[str, Any],
+        settings: JsonObject,
         seed: int | None = None,
         inputs: Sequence[InputRef] = (),
         licence: str = "",
         notes: Sequence[str] = (),
-        content: Mapping[str, Any] | None = None,
+        content: JsonObject | None = None,
         allow_absent: bool = False,
-        **provenance_facts: Any,
+        **provenance_facts: Json,
     ) -> None:
         """Index the ids, check that every judged or answering passage exists, write the manifest.
 
@@ -189,7 +187,7 @@ class CollectionWriter:
             build_index([self.shard_path(i) for i in range(self._shards)], self.folder / INDEX, passages, self._map_shards)
         absent = self._absent(PassageIndex(self.folder / INDEX, count, passages, sealed=True), allow_absent)
         # the split's name counts: a query that moves from one split to another changes the collection
-        checksum += rows_checksum((name, split["checksum"]) for name, split in self._splits.items())
+        checksum += rows_checksum((name, split.checksum) for name, split in self._splits.items())
         manifest = Manifest(
             kind=KIND,
             name=name,
@@ -204,7 +202,7 @@ class CollectionWriter:
                 "passages_checksum": passages,
                 "passages": count,
                 "shards": self._shards,
-                "splits": self._splits,
+                "splits": {name: _recorded(split) for name, split in self._splits.items()},
                 **({"absent": absent} if absent else {}),
                 **(content or {}),
             },
@@ -215,7 +213,7 @@ class CollectionWriter:
         self._finished = True
 
     def _absent(self, index: PassageIndex, allow: bool) -> dict[str, dict[str, int]]:
-        """By split: the judgements of passages that are not in the collection, and how many passages that are."""
+        """Return, by split, the numbers of judgements of absent passages and of such passages."""
         self._refuse(index.absent(sorted(self._answering)), "answering")
         absent = {}
         for split, judged in self._judged.items():
@@ -235,12 +233,16 @@ class CollectionWriter:
 
     @property
     def finished(self) -> bool:
-        """Whether ``finish`` has been called; a folder without it is thrown away."""
+        """True once ``finish`` has been called; otherwise the folder is discarded."""
         return self._finished
 
 
+def _recorded(split: SplitFacts) -> JsonObject:
+    return {name: value for name, value in asdict(split).items() if value != {}}  # a split mostly has one judgement set
+
+
 def _copy_files(source: Path, target: Path) -> None:
-    """Copy a folder's regular files: no links, which may lead anywhere, and nothing hidden, which is still in the making."""
+    """Copy a folder's regular files, without links, which may lead anywhere, and hidden files, which are unfinished."""
     for folder, names, files in os.walk(source):
         names[:] = [name for name in names if not name.startswith(".")]
         place = target / Path(folder).relative_to(source)
@@ -257,7 +259,7 @@ def split_checksum(
     answers: Sequence[Answer],
     qrels_sets: Mapping[str, Sequence[Qrel]] | None = None,
 ) -> str:
-    """A checksum of a split's records, whatever their order; a further judgement set counts with its name."""
+    """Return an order-independent checksum of a split's records; further judgement sets count with their names."""
     total = rows_checksum(_query_rows(queries)) + rows_checksum(qrels) + rows_checksum(answers)
     total += sum(_set_checksum(name, records) for name, records in (qrels_sets or {}).items())
     return f"{total % CHECKSUM_MODULUS:032x}"
@@ -288,7 +290,7 @@ def _check_queries(split: str, records: Iterable[Qrel | Answer], known: Containe
 
 
 def _one_shard(first: Passage, rest: Iterator[Passage]) -> Iterator[Passage]:
-    """``first``, and as many of the rest as belong into a shard with it."""
+    """Yield ``first`` and as many of the rest as fit in its shard."""
     held = 0
     for number, passage in enumerate(chain([first], rest), 1):
         yield passage
@@ -297,13 +299,13 @@ def _one_shard(first: Passage, rest: Iterator[Passage]) -> Iterator[Passage]:
             return
 
 
-def _make_shard(passages_of: Callable[[Any], Iterable[Passage]], block: Any, path: Path) -> Mapping[str, Any]:
-    return write_shard(path, passages_of(block)).facts()
+def _make_shard(passages_of: Callable[[Any], Iterable[Passage]], block: Any, path: Path) -> Shard:
+    return write_shard(path, passages_of(block))
 
 
 @contextmanager
 def create_collection(
-    final: Path | str, *, overwrite: bool = False, job: Mapping[str, Any] | None = None
+    final: Path | str, *, overwrite: bool = False, job: JsonObject | None = None
 ) -> Iterator[CollectionWriter]:
     """Give a writer; the collection stands at ``final`` once the block has ended with ``finish`` called.
 

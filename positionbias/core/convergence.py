@@ -1,4 +1,4 @@
-"""Whether a training was finished when it ended, and whether it beats what it re-ranks: read off its validations.
+"""Judge from its validations whether a training was finished when it ended, and whether it beats its first stage.
 
 A training is *not finished* where its validation still rises beyond its noise. Step 0, the untrained model, does not count. The last half
 of the validations, to the nearest multiple of five and five at least, is cut into five blocks of successive validations, each with its mean.
@@ -8,20 +8,20 @@ The curve rises where
 * nine of the ten are, and the very last validation is the best of all (with the first, at most 5 in 120);
 
 of four validations, where each is above the one before (1 in 24); and in each case only where the last block is at least ``LEAST_RISE``
-above the first. Fewer than four decide nothing. That the last validation is the best says nothing by itself: of k flat ones it is in one case of k.
-Blocks and not validations are compared, as neighbouring validations are alike; their means are. The rates of false alarms and the power are
-measured by ``benchmarks/convergence.py`` [decision].
+above the first. Fewer than four decide nothing. A best last validation alone says nothing: of k flat ones the last is best once in k.
+Blocks are compared by their means, as neighbouring validations are alike. ``benchmarks/convergence.py`` measures the rates of
+false alarms and the power [decision].
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
+from positionbias.core.json_text import JsonObject
 from positionbias.core.schema import read_as
 from positionbias.core.seal import AGAIN
 
@@ -30,11 +30,11 @@ __all__ = ["LEAST_RISE", "UNFINISHED", "Ending", "Finish", "ended_name", "ending
 BLOCKS = 5
 LEAST = 4  # validations
 LEAST_RISE = 0.005  # nDCG@10 from the first block to the last; a slower rise changes no conclusion [decision]
-UNFINISHED = "not finished"  # behind the name of a training, wherever one is named
+UNFINISHED = "not finished"  # follows the name of a training, wherever one is shown
 
 
 def ended_name(name: str, unfinished: bool) -> str:
-    """A name that says where the training behind it is not finished.
+    """Mark a name whose training is not finished.
 
     >>> ended_name("tk", True), ended_name("tk", False)
     ('tk, not finished', 'tk')
@@ -43,7 +43,7 @@ def ended_name(name: str, unfinished: bool) -> str:
 
 
 class Finish(StrEnum):
-    """What a training's validations say of its end."""
+    """The verdict of a training's validations on its end."""
 
     FINISHED = "finished"
     NOT_FINISHED = UNFINISHED
@@ -53,8 +53,8 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a training ended. ``ndcg`` is validation nDCG@10 of the weights kept, at re-ranking depth ``depth``; ``first_stage`` that of the candidates'
-    own order. All three are None without validation, ``first_stage`` also of trainings from before it was recorded."""
+    """The end of a training. ``ndcg`` is validation nDCG@10 of the weights kept, at re-ranking depth ``depth``; ``first_stage`` that of the candidates'
+    own order. All three are None without validation; ``first_stage`` also in older trainings that did not record it."""
 
     finish: Finish = Finish.NOT_VALIDATED
     ndcg: float | None = None
@@ -63,18 +63,18 @@ class Ending:
 
     @property
     def unfinished(self) -> bool:
-        """Whether validation still rose at the end."""
+        """True if validation still rose at the end."""
         return self.finish is Finish.NOT_FINISHED
 
     @property
     def beats_first_stage(self) -> bool | None:
-        """Whether the model is above its first stage on validation, which one of tuned depth 1 is not; None where that is not known."""
+        """True if the model beats its first stage on validation, which none of tuned depth 1 does; None if unknown."""
         if self.depth == 1:
             return False
         return None if self.ndcg is None or self.first_stage is None else self.ndcg > self.first_stage
 
     def remarks(self, depth: int | None = None) -> list[str]:
-        """What whoever reads figures of this model has to know, a sentence each; ``depth`` is what was re-ranked to (None: the tuned one)."""
+        """Return caveats for readers of this model's figures, a sentence each; ``depth`` is the re-ranking depth (None: the tuned one)."""
         found = []
         if self.unfinished:
             found.append(
@@ -95,25 +95,12 @@ class Ending:
 
     @staticmethod
     def of_log(steps: Sequence[int], validations: Sequence[float | None], depth: int | None) -> Ending:
-        """What a log of before this was recorded tells: nDCG@10 at its steps, at depths of its own."""
+        """Derive the ending from an older log: nDCG@10 at its steps, each at its own depth."""
         after = [value for step, value in zip(steps, validations, strict=False) if step and value is not None]
         return Ending(finish_of(after), max(after, default=None), depth)
 
-    def to_json(self) -> dict[str, Any]:
-        """As ``from_json`` reads it."""
-        return asdict(self)
 
-    @staticmethod
-    def from_json(record: Mapping[str, Any]) -> Ending:
-        """What ``to_json`` made.
-
-        Raises:
-            KeyError, TypeError, ValueError: it is something else.
-        """
-        return Ending(**{**record, "finish": Finish(record["finish"])})
-
-
-def ending_of_run(content: Mapping[str, Any], path: Path | str) -> Ending | None:
+def ending_of_run(content: JsonObject, path: Path | str) -> Ending | None:
     """How the training behind a run ended, by its manifest's content; None where that says nothing.
 
     Raises:
@@ -123,7 +110,7 @@ def ending_of_run(content: Mapping[str, Any], path: Path | str) -> Ending | None
 
 
 def finish_of(validations: Sequence[float]) -> Finish:
-    """What the values of the validations after step 0, in their order, say of a training's end.
+    """Judge a training's end from the values of its validations after step 0, in order.
 
     >>> finish_of([0.71, 0.74, 0.78, 0.81]).value, finish_of([0.80, 0.82, 0.81, 0.82]).value
     ('not finished', 'finished')

@@ -1,4 +1,4 @@
-"""CSV that spreadsheets open: text that they would run as a formula is written with an apostrophe before it, as they write it."""
+"""CSV that is safe in spreadsheets: text that they would run as a formula gets a leading apostrophe, their own convention."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TextIO
 
 __all__ = ["read_cell", "write_rows"]
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)  # with apostrophes before it, so that reading takes off what writing put on
+_FORMULA = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)  # also after apostrophes, so that reading undoes writing
 
 
 def write_rows(handle: TextIO, rows: Iterable[Iterable[object]], *, delimiter: str = ",") -> None:
-    """Write rows of text and numbers, with Unix line ends; ``read_cell`` gives each text back."""
+    """Write rows of text and numbers, with Unix line ends; ``read_cell`` restores each text."""
     lines = csv.writer(_UnixLines(handle), delimiter=delimiter, lineterminator="\r\n")
     lines.writerows([_cell(cell) for cell in row] for row in rows)
 
@@ -24,7 +24,7 @@ def read_cell(text: str) -> str:
 
 
 class _UnixLines:
-    """``csv`` quotes the characters of its line end alone, and a carriage return within a cell would end the row."""
+    """A writer with Unix line ends whose ``csv`` still quotes carriage returns within cells, which would end the row."""
 
     def __init__(self, handle: TextIO) -> None:
         self._handle = handle

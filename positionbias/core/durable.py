@@ -1,4 +1,4 @@
-"""What publishing asks of the file system: synced files and folders, names exchanged in one step, locks that end with a process."""
+"""File-system operations for publishing: sync, atomic exchange of names, and locks that end with a process."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["exchange", "lock", "locked", "make_folders", "rename_new", "sync", "
 
 _AT_FDCWD = -100
 _NOREPLACE, _EXCHANGE = 1, 2  # linux/fs.h
-_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.ENOTSUP)  # EPERM: a container that knows the call not
-_NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # of a folder, on some network file systems
+_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.ENOTSUP)  # EPERM: a container that does not know the call
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # from folders, on some network file systems
 
 
 def sync(path: Path) -> None:
@@ -31,7 +31,7 @@ def sync(path: Path) -> None:
 
 
 def make_folders(folder: Path) -> None:
-    """Make a folder and those above it, so that they are on the disk."""
+    """Make a folder and its parents, and sync them."""
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for place in missing:
@@ -39,7 +39,7 @@ def make_folders(folder: Path) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """``sync`` of every file and folder in ``folder``, then of itself; links are names only."""
+    """``sync`` every file and folder in ``folder``, then itself; links are not followed."""
     for place, _, files in os.walk(folder, topdown=False):
         for name in files:
             path = Path(place, name)
@@ -58,7 +58,7 @@ def _renameat2() -> Callable[..., int] | None:
 
 
 def _flagged(source: Path, target: Path, flag: int) -> bool:
-    """Rename with a flag of Linux; False where the system or this file system cannot."""
+    """Rename with a Linux flag; False where the system or this file system cannot."""
     call = _renameat2()
     if call is None:
         return False
@@ -71,15 +71,15 @@ def _flagged(source: Path, target: Path, flag: int) -> bool:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Give two files or folders each other's name in one step; False where the system cannot."""
+    """Swap the names of two files or folders atomically; False where the system cannot."""
     return _flagged(one, other, _EXCHANGE)
 
 
 def rename_new(source: Path, target: Path) -> None:
-    """Rename to a name that nothing has.
+    """Rename to a free name.
 
     Raises:
-        FileExistsError: something has it.
+        FileExistsError: the name is taken.
     """
     if _flagged(source, target, _NOREPLACE):
         return
@@ -89,7 +89,7 @@ def rename_new(source: Path, target: Path) -> None:
 
 
 def lock(handle: int) -> bool | None:
-    """Lock an open file or folder without waiting; False: another process holds it; None: this file system has no locks."""
+    """Lock an open file or folder without waiting; False if another process holds it, None if this file system has no locks."""
     import fcntl
 
     try:
@@ -101,9 +101,9 @@ def lock(handle: int) -> bool | None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool | None]:
-    """Hold the lock of what stands at ``path``, under whatever name, until the block ends; gives what ``lock`` said.
+    """Hold the lock of the file or folder at ``path``, even if renamed, until the block ends; yields the result of ``lock``.
 
-    Also False where it has gone before it was locked.
+    Also False if it was gone before it was locked.
     """
     import fcntl
 
@@ -116,7 +116,7 @@ def locked(path: Path) -> Iterator[bool | None]:
         got = lock(handle)
         yield got and _stands(path, handle)
         if got:
-            # a worker that was forked meanwhile may have the handle, too
+            # a worker forked meanwhile may also have the handle
             fcntl.flock(handle, fcntl.LOCK_UN)
     finally:
         os.close(handle)

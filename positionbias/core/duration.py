@@ -1,19 +1,19 @@
-"""How long something takes, in words."""
+"""Durations in words."""
 
 from __future__ import annotations
 
 import math
 
-__all__ = ["duration_in_words"]
+__all__ = ["duration_in_words", "shown_time"]
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 
 def duration_in_words(seconds: float) -> str:
-    """Return a duration to about two figures, as one says it of work that lies ahead.
+    """Return an expected duration in words, to about two figures.
 
-    Tens of seconds below a minute, whole minutes below an hour, then hours with tens of minutes, from twelve hours on whole
-    hours, and from two days on days with hours.
+    Tens of seconds below a minute, whole minutes below an hour, then hours and tens of minutes, from twelve hours whole
+    hours, and from two days days and hours.
 
     >>> duration_in_words(4), duration_in_words(163), duration_in_words(4_150)
     ('under 10 seconds', 'about 3 minutes', 'about 1 hour 10 minutes')
@@ -25,7 +25,7 @@ def duration_in_words(seconds: float) -> str:
         raise ValueError(f"wanted a finite number of seconds, at least 0; found {seconds}")
     if seconds < 10:
         return "under 10 seconds"
-    # each bound is where the rounded figure reaches the next form: 55 seconds are a minute, not 60 seconds
+    # each bound is where rounding reaches the next form: 55 seconds are a minute, not 60 seconds
     if seconds < 55:
         return f"about {_rounded(seconds, 10)} seconds"
     if seconds < 59.5 * MINUTE:
@@ -41,9 +41,16 @@ def duration_in_words(seconds: float) -> str:
 
 
 def _rounded(seconds: float, unit: int) -> int:
-    """To the nearest multiple of ``unit``, halves up."""
+    """Round to the nearest multiple of ``unit``, halves up."""
     return math.floor(seconds / unit + 0.5) * unit
 
 
 def _counted(number: int, unit: str) -> str:
     return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
+
+
+def shown_time(seconds: float) -> str:
+    """Return seconds, minutes or hours, whichever is short to read."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3600:.1f} h"

@@ -1,4 +1,4 @@
-"""The exception tree. Every message says what was wanted, what was found, and what to do."""
+"""The exception hierarchy. Every message says what was wanted, what was found, and what to do."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _LONGEST = 1_200  # characters
 
 
 class PositionBiasError(Exception):
-    """Base of every error this package raises on purpose; the command line prints it as one line.
+    """Base class of this package's errors; the command line prints them as one line.
 
-    Whatever a broken file brought into the message: it is printable, on one line, and not long.
+    The message is printable, short and on one line, whatever a broken file put into it.
     """
 
     exit_code = 2
@@ -36,14 +36,14 @@ class PositionBiasError(Exception):
 
 
 def printable(text: str) -> str:
-    """Return the text on one line: what cannot be printed is escaped, and the middle of a long text left out."""
+    """Return the text on one line, with unprintable characters escaped and the middle of a long text left out."""
     if len(text) > _LONGEST:
-        text = f"{text[: 2 * _LONGEST // 3]} … {text[-_LONGEST // 3 :]}"  # what to do stands at the end
+        text = f"{text[: 2 * _LONGEST // 3]} … {text[-_LONGEST // 3 :]}"  # the end says what to do
     return text if text.isprintable() else "".join(c if c.isprintable() else escaped(c) for c in text)
 
 
 def escaped(character: str) -> str:
-    """Return a character that cannot be printed as its escape; wide and fixed spaces stay."""
+    """Escape an unprintable character; wide and fixed spaces stay."""
     return character if character.isspace() and character not in _BREAKS else character.encode("unicode_escape").decode()
 
 
@@ -56,7 +56,7 @@ class SettingError(PositionBiasError):
 
 
 class OutputExistsError(PositionBiasError):
-    """The place to write to is taken."""
+    """The output path is taken."""
 
 
 class StorageError(PositionBiasError):
@@ -64,18 +64,18 @@ class StorageError(PositionBiasError):
 
 
 class DependencyError(PositionBiasError):
-    """An optional package is missing; the message names the extra that brings it."""
+    """An optional package is missing; the message names the extra that installs it."""
 
 
 def bad_input(path: Path | str, *, wanted: str, found: str, do: str, line: int | None = None) -> InputError:
-    """The one form of an input error: ``path:line: wanted …; found …; do this``."""
+    """Return an input error in the standard form: ``path:line: wanted …; found …; do this``."""
     place = f"{path}:{line}" if line is not None else f"{path}"
     return InputError(f"{place}: wanted {wanted}; found {found}; {do}")
 
 
 def where_raised(error: BaseException) -> str:
-    """An error of code that is not ours in a few words, with the line that raised it."""
+    """Summarise an error from foreign code, with the line that raised it."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
-    placed = frames and not isinstance(error, SyntaxError)  # which says for itself where it is
+    placed = frames and not isinstance(error, SyntaxError)  # a SyntaxError gives its own position
     place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if placed else ""
     return f"with {type(error).__name__}{place}: {str(error).strip() or 'no message'}"

@@ -1,4 +1,4 @@
-"""Files: what the system says of them in one line, checksums, plain and compressed text streams."""
+"""Files: system errors in one line, checksums, plain and compressed streams."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
     "storage_errors",
 ]
 
-_ZSTD_READ = 1 << 10  # packed bytes at a time: a frame may unpack each to thousands
+_ZSTD_READ = 1 << 10  # packed bytes at a time: each may unpack to thousands
 _ADVICE = {
     errno.ENOSPC: "free some space or give another --out",
     errno.EDQUOT: "free some space or give another --out",
@@ -52,12 +52,12 @@ _ADVICE = {
 
 @contextmanager
 def storage_errors(path: Path | str) -> Iterator[None]:
-    """Turn what the operating system says while writing ``path`` into one clear line."""
+    """Turn system errors while writing ``path`` into one clear line."""
     try:
         yield
     except OSError as error:
         code, found = error.errno, error.strerror
-        if code is None:  # as NumPy raises it when a write falls short
+        if code is None:  # NumPy's error for an incomplete write
             if "written" not in str(error):
                 raise
             code, found = errno.ENOSPC, f"a write that fell short ({error})"
@@ -66,7 +66,7 @@ def storage_errors(path: Path | str) -> Iterator[None]:
 
 
 def home() -> Path:
-    """Where plain names live: ``$POSBIAS_HOME``, else ``posbias`` in the user's data directory."""
+    """Return the folder of plain names: ``$POSBIAS_HOME``, else ``posbias`` in the user's data directory."""
     if value := os.environ.get("POSBIAS_HOME"):
         return Path(value)
     from platformdirs import user_data_path
@@ -87,7 +87,7 @@ def log_folder() -> Path:
 
 
 def remove(path: Path) -> None:
-    """Delete a file, a link or a whole folder; nothing there is fine."""
+    """Delete a file, a link or a whole folder, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -95,10 +95,10 @@ def remove(path: Path) -> None:
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse links in a folder that only this package writes to: whoever made them would have us read, or write, where they like.
+    """Refuse links in a folder that only this package writes to, as they could make it read or write anywhere.
 
     Raises:
-        InputError: the folder, or something in it at any depth, is a symbolic link.
+        InputError: the folder, or anything in it at any depth, is a symbolic link.
     """
     inside = (Path(place, name) for place, folders, files in os.walk(folder) for name in (*folders, *files))
     for path in chain([folder], inside):
@@ -107,13 +107,13 @@ def refuse_links(folder: Path) -> None:
 
 
 def sha256_file(path: Path | str) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
+    """Return the SHA-256 of a file's bytes, in hexadecimal."""
     with open(path, "rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 class _Unpacked(io.RawIOBase):
-    """A packed stream's content under the ratio budget; ``source`` is what its error names."""
+    """A packed stream's content under the ratio budget; errors name ``source``."""
 
     def __init__(self, packed: IO[bytes], source: str, *, close_packed: bool) -> None:
         self._packed, self._source, self._close_packed = packed, source, close_packed
@@ -124,13 +124,13 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def read_packed(self, size: int) -> bytes:
-        """The next packed bytes, counted."""
+        """Return the next packed bytes, and count them."""
         data = self._packed.read(size)
         self._taken += len(data)
         return data
 
     def unpack(self, size: int) -> bytes | memoryview:
-        """At most so many of the next unpacked bytes; none at the end."""
+        """Return at most ``size`` unpacked bytes; none at the end."""
         raise NotImplementedError
 
     def readinto(self, buffer: Any) -> int:
@@ -147,7 +147,7 @@ class _Unpacked(io.RawIOBase):
 
 
 class _GzipReader(_Unpacked):
-    """Unpacks gzip, of one member or several."""
+    """A gzip reader, for one or several members."""
 
     def __init__(self, packed: IO[bytes], source: str, *, close_packed: bool) -> None:
         super().__init__(packed, source, close_packed=close_packed)
@@ -158,7 +158,7 @@ class _GzipReader(_Unpacked):
 
 
 class _Counted(io.RawIOBase):
-    """What a ``GzipFile`` reads from: the packed bytes, counted as they are taken."""
+    """The packed bytes that a ``GzipFile`` reads, counted."""
 
     def __init__(self, owner: _Unpacked) -> None:
         self._owner = owner
@@ -168,7 +168,7 @@ class _Counted(io.RawIOBase):
 
 
 class _ZstdReader(_Unpacked):
-    """Unpacks zstd, and says so when it ends before its last frame does (the library's reader does not)."""
+    """A zstd reader that, unlike the library's, raises when the last frame is cut."""
 
     def __init__(self, packed: IO[bytes], source: str, *, close_packed: bool) -> None:
         super().__init__(packed, source, close_packed=close_packed)
@@ -194,10 +194,10 @@ class _ZstdReader(_Unpacked):
 
 
 def open_plain(path: Path | str) -> io.BufferedReader:
-    """Open a regular file for reading its bytes as they are; a pipe, device or socket is refused and never waited for.
+    """Open a regular file for reading its bytes as they are; pipes, devices and sockets are refused without waiting.
 
     Raises:
-        InputError: no such file, a folder, no regular file, or other content than a manifest names.
+        InputError: no such file, not a regular file, or not the content that a manifest names.
     """
     try:
         handle = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 (the caller closes what we return)
@@ -221,11 +221,11 @@ def _unreadable(path: Path | str, error: OSError) -> InputError:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # to open a pipe would wait for its writer
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe would wait for its writer
 
 
 def open_bytes(path: Path | str) -> IO[bytes]:
-    """Open for reading, decompressed, plain, ``.gz`` or ``.zst`` told apart by the first bytes; what unpacks to far too much is refused.
+    """Open a file decompressed; its first bytes identify plain, ``.gz`` or ``.zst``. Files that unpack to far too much are refused.
 
     Raises:
         InputError: as ``open_plain``.
@@ -239,13 +239,13 @@ def open_bytes(path: Path | str) -> IO[bytes]:
 
 
 def decompressed(stream: io.BufferedReader, source: str) -> IO[bytes]:
-    """What a stream holds, decompressed where its first bytes say ``.gz`` or ``.zst``; it stays the caller's to close."""
+    """Return a stream, decompressed if its first bytes say ``.gz`` or ``.zst``; the caller closes ``stream``."""
     reader = _reader(stream)
     return io.BufferedReader(reader(stream, source, close_packed=False), 1 << 16) if reader else stream
 
 
 def _reader(stream: io.BufferedReader) -> type[_Unpacked] | None:
-    """What unpacks the stream, told by its first bytes."""
+    """Return the reader for a stream's first bytes; None for plain ones."""
     magic = stream.peek(4)[:4]
     if magic[:2] == b"\x1f\x8b":
         return _GzipReader
@@ -253,7 +253,7 @@ def _reader(stream: io.BufferedReader) -> type[_Unpacked] | None:
 
 
 def read_whole(stream: IO[bytes], source: Path | str) -> bytes:
-    """The rest of a stream, up to the budget for what is held whole.
+    """Read the rest of a stream, up to the budget for a document held whole.
 
     Raises:
         InputError: it is longer.
@@ -267,7 +267,7 @@ def read_whole(stream: IO[bytes], source: Path | str) -> bytes:
 
 
 def read_document(path: Path | str) -> bytes:
-    """A file that is held whole, decompressed; read it under ``input_errors``.
+    """Read a whole file, decompressed; call it under ``input_errors``.
 
     Raises:
         InputError: as ``open_bytes``, or longer than the budget.
@@ -278,7 +278,7 @@ def read_document(path: Path | str) -> bytes:
 
 @contextmanager
 def input_errors(path: Path | str, *, wanted: str) -> Iterator[None]:
-    """Turn what goes wrong while reading text from ``path`` (not UTF-8, a damaged or cut archive) into one clear line."""
+    """Turn errors while reading text from ``path`` (not UTF-8, a damaged or cut archive) into one clear line."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -289,13 +289,13 @@ def input_errors(path: Path | str, *, wanted: str) -> Iterator[None]:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise bad_input(path, wanted=f"{wanted}, whole", found=str(error), do="fetch the file again") from error
     except Exception as error:
-        if type(error).__module__.partition(".")[0] != "zstandard":  # known only where a .zst file was opened
+        if type(error).__module__.partition(".")[0] != "zstandard":  # imported only when a .zst file was opened
             raise
         raise bad_input(path, wanted=f"{wanted}, whole", found=str(error), do="fetch the file again") from error
 
 
 def _first_undecodable(path: Path | str) -> tuple[int, int] | None:
-    """The first line that is not UTF-8, from 1, and its first bad byte; a decoder reads ahead and cannot tell."""
+    """Return the first line that is not UTF-8, from 1, and its first bad byte; a decoder reads ahead and cannot tell."""
     decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
     with open_bytes(path) as handle:
         while True:
@@ -311,7 +311,7 @@ def _first_undecodable(path: Path | str) -> tuple[int, int] | None:
 
 @contextmanager
 def byte_writer(path: Path | str, *, compress: bool) -> Iterator[IO[bytes]]:
-    """Open a file for writing bytes, gzipped with ``compress``: without name and time, so that content decides the bytes."""
+    """Open a file for writing bytes, with ``compress`` gzipped without name and time, so that its bytes depend only on the content."""
     with open(path, "wb") as raw:
         if compress:
             with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
@@ -321,10 +321,10 @@ def byte_writer(path: Path | str, *, compress: bool) -> Iterator[IO[bytes]]:
 
 
 def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:
-    """Read one JSON document.
+    """Read a JSON document.
 
     Raises:
-        InputError: no such file, empty, over the budget, not UTF-8, not JSON (with the line where it breaks), or a key twice in an object.
+        InputError: no such file, empty, over the budget, not UTF-8, not JSON (with the line), or a repeated key in an object.
     """
     path = Path(path)
     with input_errors(path, wanted=what):
@@ -342,5 +342,5 @@ def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:
             do="check that the file is complete, or fetch it again",
         ) from error
     except (RecursionError, ValueError) as error:
-        # nested beyond Python's stack, a key twice, or a number of thousands of digits
+        # nested beyond Python's stack, a repeated key, or a number of thousands of digits
         raise bad_input(path, wanted=what, found=str(error), do="check the file") from error

@@ -1,6 +1,6 @@
-"""Numbers as a reader meets them: three decimals, per cent with a sign, intervals, p-values.
+"""Format numbers for readers: three decimals, per cent with a sign, intervals, p-values.
 
-Minus is U+2212 and the space before a per-cent sign does not break. ``None`` and NaN are shown as an en dash.
+Minus is U+2212, and the space before a per-cent sign does not break. ``None`` and NaN become an en dash.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ def _number(value: float | None, places: int, sign: bool) -> str:
         return MISSING
     text = f"{abs(value):,.{places}f}"
     if not any(digit in text for digit in "123456789"):
-        return text  # rounds to nothing: a sign would say more than the figure does
+        return text  # rounds to zero, which has no sign
     if value < 0:
         return MINUS + text
     return f"+{text}" if sign else text
 
 
 def decimal(value: float | None, places: int = 3, *, sign: bool = False) -> str:
-    """A value with fixed decimals; with ``sign``, a plus before what is above zero."""
+    """Format a value with fixed decimals; with ``sign``, a plus before positive values."""
     return _number(value, places, sign)
 
 
 def percent(fraction: float | None, places: int = 1, *, sign: bool = False) -> str:
-    """A fraction as per cent: −0.0856 is ``−8.6 %``."""
+    """Format a fraction as per cent: −0.0856 is ``−8.6 %``."""
     text = _number(None if fraction is None else 100 * fraction, places, sign)
     return text if text == MISSING else f"{text}{NBSP}%"
 
 
 def as_form(value: float | None, form: str) -> str:
-    """A value by a form as Python's, ``.3f``, ``+.1%``: a fixed number of decimals, as it is or as per cent.
+    """Format a value by a Python format such as ``.3f`` or ``+.1%``: fixed decimals, plain or as per cent.
 
     >>> as_form(-0.0856, "+.1%"), as_form(0.25, "+.2f"), as_form(-0.0001, ".3f")
     ('−8.6\\xa0%', '+0.25', '0.000')
@@ -64,7 +64,7 @@ def as_form(value: float | None, form: str) -> str:
 
 
 def interval(bounds: Interval | None, *, as_percent: bool = False, places: int | None = None, sign: bool = False) -> str:
-    """``[low, high]``; per cent bounds carry no unit of their own: the value beside them does."""
+    """Format ``[low, high]``; per-cent bounds have no unit, as the value beside them has one."""
     if bounds is None:
         return ""
     scale, digits = (100.0, 1) if as_percent else (1.0, 3)
@@ -74,24 +74,24 @@ def interval(bounds: Interval | None, *, as_percent: bool = False, places: int |
 
 
 def with_interval(value_text: str, bounds_text: str) -> str:
-    """A value followed by its interval where there is one."""
+    """Join a value and its interval, if there is one."""
     return f"{value_text}{NBSP}{bounds_text}" if bounds_text else value_text
 
 
 def p_value(p: float | None) -> str:
-    """Three decimals, ``<0.001`` below that."""
+    """Format a p-value with three decimals, ``<0.001`` below that."""
     if p is None or not math.isfinite(p):
         return MISSING
     return "<0.001" if p < 0.0005 else f"{p:.3f}"
 
 
 def count(number: float | None) -> str:
-    """A whole number with thousands parted by commas."""
+    """Format a whole number with thousands separated by commas."""
     return MISSING if number is None else f"{int(number):,}"
 
 
 def setting(value: Any) -> str:
-    """Anything that stands in a manifest or in a table of statistics, as text."""
+    """Format any value of a manifest or a table of statistics."""
     if value is None:
         return MISSING
     if isinstance(value, bool):
@@ -110,5 +110,5 @@ def setting(value: Any) -> str:
 
 
 def slug(text: str) -> str:
-    """A text as part of a file's name or an anchor: lower-case ASCII letters and digits, parted by hyphens."""
+    """Turn a text into part of a file name or an anchor: lower-case ASCII letters and digits, separated by hyphens."""
     return "-".join("".join(char if char.isascii() and char.isalnum() else " " for char in text.lower()).split()) or "unnamed"

@@ -1,16 +1,16 @@
-"""Training groups on disk: which passages of a query a model is trained on, with labels and, where known, a teacher's scores.
+"""Training groups on disk: a query's passages for training, with labels and, where known, a teacher's scores.
 
     manifest.json
     groups/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, labels, teacher_scores (null where there is none)
 
-The first passage of a group is its positive; a triple is a group of two. A set may speak of queries of several splits. Groups are
-memory-mapped: a set of 400 million triples is read by its places without being held.
+The first passage of a group is its positive; a triple is a group of two. A set may have queries of several splits. Groups are
+memory-mapped: a set of 400 million triples is read by position without being held.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice
@@ -25,6 +25,7 @@ import pyarrow.ipc as ipc
 from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.manifest import (
     MANIFEST,
     InputRef,
@@ -37,7 +38,7 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.schema import Count, read_as
 from positionbias.core.shard_work import MapShards, make_shards
-from positionbias.core.shards import pairs_checksum, rows_checksum
+from positionbias.core.shards import Shard, pairs_checksum, rows_checksum
 
 __all__ = ["Groups", "TrainingGroup", "Triples", "group_queries", "write_groups"]
 
@@ -67,7 +68,7 @@ class TrainingGroup(NamedTuple):
 
 
 class Triples(NamedTuple):
-    """Many groups of two, labels 1 and 0, without an object each: ids by the place of a triple."""
+    """Many groups of two, labels 1 and 0, without an object each: ids by the position of a triple."""
 
     query_ids: pa.StringArray
     positives: Sequence[str]
@@ -76,7 +77,7 @@ class Triples(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What the manifest of every training set says of its content; some say more."""
+    """The content fields of every training set's manifest; some have more."""
 
     checksum: str
     groups: Count
@@ -88,7 +89,7 @@ class Groups:
     """A stored set of training groups, opened for reading.
 
     Raises:
-        InputError: no such set, or not as its manifest says.
+        InputError: no such set, or it does not match its manifest.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -106,15 +107,15 @@ class Groups:
             yield from _groups(batch)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All groups in order, as columns: query_id, passage_ids, labels, teacher_scores."""
+        """Yield all groups in order, as columns: query_id, passage_ids, labels, teacher_scores."""
         for file in self._files:
             yield from file
 
     def take(self, places: Sequence[int] | np.ndarray) -> list[TrainingGroup]:
-        """The groups at these places, in the order asked for.
+        """Return the groups at these positions, in the given order.
 
         Raises:
-            InputError: what holds one of them is damaged.
+            InputError: the file of one of them is damaged.
         """
         wanted = np.asarray(places, np.int64)
         taken: list[TrainingGroup | None] = [None] * len(wanted)
@@ -128,7 +129,7 @@ class Groups:
         return [group for group in taken if group is not None]
 
     def positives_among(self, passage_ids: Iterable[str]) -> set[str]:
-        """Those of the passages that are the positive of a group; of a large set a column is read through, and nothing held."""
+        """Return the passages that are the positive of a group; large sets are streamed by column."""
         wanted = pa.array(list(passage_ids), pa.string())
         found: set[str] = set()
         for batch in self.batches():
@@ -138,7 +139,7 @@ class Groups:
 
     @cached_property
     def _files(self) -> list[ArrowFile]:
-        # by number: the hundred-thousandth has a digit more
+        # by number: shard 100,000 has one more digit
         paths = sorted((self.path / "groups").glob("[0-9]*.arrow"), key=lambda path: (len(path.name), path.name))
         if len(paths) != self._facts.shards:
             raise bad_input(self.path, wanted=f"{self._facts.shards} shards of groups", found=str(len(paths)), do=_AGAIN)
@@ -153,13 +154,13 @@ class Groups:
 
     @cached_property
     def _starts(self) -> np.ndarray:
-        """The place at which each batch begins."""
+        """The first position of each batch."""
         sizes = [size for file in self._files for size in np.diff(file.starts).tolist()]
         return np.cumsum([0, *sizes], dtype=np.int64)
 
 
 class _QueryTexts(dict[str, str]):
-    """Texts by query id; a query that is not there is a training set of another collection."""
+    """Texts by query id; an unknown query means a training set of another collection."""
 
     def __init__(self, path: Path, splits: Sequence[str]) -> None:
         super().__init__()
@@ -171,10 +172,10 @@ class _QueryTexts(dict[str, str]):
 
 
 def group_queries(collection: Collection, splits: Sequence[str]) -> dict[str, str]:
-    """The texts of these splits' queries by id, as training groups name them. An id may stand in two splits with the same text.
+    """Return the query texts of these splits by id. An id may be in two splits with the same text.
 
     Raises:
-        InputError: no such split, or an id stands in two of them with different text; from the texts, when one of another query is asked for.
+        InputError: no such split, or an id with different texts in two of them; from the result, an unknown id.
     """
     texts = _QueryTexts(collection.path, splits)
     for split in splits:
@@ -202,14 +203,14 @@ def write_groups(
     splits: Sequence[str],
     name: str,
     command: str,
-    settings: Mapping[str, Any],
+    settings: JsonObject,
     seed: int | None = None,
     map_shards: MapShards = map,
     inputs: Sequence[InputRef] = (),
     licence: str = "",
     notes: Sequence[str] = (),
-    content: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
-    **provenance_facts: Any,
+    content: JsonObject | Callable[[], JsonObject] | None = None,
+    **provenance_facts: Json,
 ) -> int:
     """Write the groups of each item as one shard into ``folder``, which is in the making (``resumable_folder``); gives how many.
 
@@ -222,9 +223,9 @@ def write_groups(
     (folder / "groups").mkdir(parents=True, exist_ok=True)
     count = checksum = shards = 0
     for facts in make_shards(
-        partial(_make, groups_of), items, lambda index: folder / "groups" / f"{index:05d}.arrow", map_shards
+        Shard, partial(_make, groups_of), items, lambda index: folder / "groups" / f"{index:05d}.arrow", map_shards
     ):
-        count, checksum, shards = count + facts["count"], checksum + facts["checksum"], shards + 1
+        count, checksum, shards = count + facts.count, checksum + facts.checksum, shards + 1
     manifest = Manifest(
         kind=KIND,
         name=name,
@@ -248,18 +249,18 @@ def write_groups(
     return count
 
 
-def _make(groups_of: Callable[[Any], Iterable[TrainingGroup] | Triples], item: Any, path: Path) -> Mapping[str, int]:
+def _make(groups_of: Callable[[Any], Iterable[TrainingGroup] | Triples], item: Any, path: Path) -> Shard:
     count = checksum = 0
     given = groups_of(item)
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, _GROUPS) as writer:
         for batch, own in _of_triples(given) if isinstance(given, Triples) else _of_groups(iter(given)):
             writer.write_batch(batch)
             count, checksum = count + len(batch), checksum + own
-    return {"count": count, "checksum": checksum % _MODULUS}
+    return Shard(count, checksum % _MODULUS)
 
 
 def _of_groups(groups: Iterator[TrainingGroup]) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Groups as they are stored, and the checksum of each batch."""
+    """Yield groups as record batches with their checksums."""
     while rows := list(islice(groups, _BATCH)):
         for group in rows:
             _check(group)
@@ -268,7 +269,7 @@ def _of_groups(groups: Iterator[TrainingGroup]) -> Iterator[tuple[pa.RecordBatch
 
 
 def _of_triples(triples: Triples) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """As ``_of_groups`` of the groups that these triples are."""
+    """Yield triples as ``_of_groups`` does groups."""
     for start in range(0, len(triples.query_ids), _BATCH):
         part = slice(start, start + _BATCH)
         query_ids, pairs = triples.query_ids[part], list(zip(triples.positives[part], triples.negatives[part], strict=True))
@@ -286,12 +287,12 @@ def _check(group: TrainingGroup) -> None:
         if not math.isfinite(score):
             raise InputError(
                 f"training group of query {group.query_id!r}: wanted finite teacher's scores; found {score} of passage {passage_id!r}; "
-                "mend the teacher's scores"
+                "fix the teacher's scores"
             )
     size = len(group.passage_ids)
     given = (len(group.labels), size if group.teacher_scores is None else len(group.teacher_scores))
     if size < 2 or given != (size, size):
         raise InputError(
             f"training group of query {group.query_id!r}: wanted two passages or more, with as many labels and scores; "
-            f"found {size} passages, {given[0]} labels, {given[1]} scores; mend the training set"
+            f"found {size} passages, {given[0]} labels, {given[1]} scores; fix the training set"
         )

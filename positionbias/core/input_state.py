@@ -1,4 +1,4 @@
-"""What tells that an input file is still the same one: its content, which is read for this once."""
+"""Detect changes of an input file by its content, which is read once for this."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 
 __all__ = ["content_digest", "file_mark", "file_state", "unchanged"]
 
@@ -31,7 +31,7 @@ def _look(path: Path) -> os.stat_result:
 
 
 def content_digest(path: Path | str) -> str:
-    """The SHA-256 of a file's bytes, which this process reads again only when the file was written to: no tool can set the time of that.
+    """Return the SHA-256 of a file's bytes, cached by its change time, which no tool can set.
 
     Raises:
         InputError: it cannot be read.
@@ -46,12 +46,12 @@ def content_digest(path: Path | str) -> str:
         digest = sha256_file(path)
     except OSError as error:
         raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
-    if began - found.st_ctime_ns > _SETTLED:  # else it may be written to again within one tick of the file system's clock
+    if began - found.st_ctime_ns > _SETTLED:  # otherwise another write may fall within the same tick of the file system's clock
         _KNOWN[key] = digest
     return digest
 
 
-def file_state(path: Path | str) -> dict[str, Any]:
+def file_state(path: Path | str) -> JsonObject:
     """An input file's name, size and SHA-256, for the record of a job.
 
     Raises:
@@ -61,7 +61,7 @@ def file_state(path: Path | str) -> dict[str, Any]:
     return {"name": path.name, "bytes": _look(path).st_size, "sha256": content_digest(path)}
 
 
-def file_mark(path: Path | str) -> dict[str, Any]:
+def file_mark(path: Path | str) -> JsonObject:
     """An input file's name, size and time of change: for parts of a job whose record holds the ``file_state``.
 
     Raises:
@@ -74,7 +74,7 @@ def file_mark(path: Path | str) -> dict[str, Any]:
 
 @contextmanager
 def unchanged(paths: Iterable[Path | str]) -> Iterator[None]:
-    """Refuse what the block has made if a file changed while it was read.
+    """Refuse the block's result if a file changed while it was read.
 
     Raises:
         InputError: one has changed, or cannot be read.

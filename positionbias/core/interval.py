@@ -1,4 +1,4 @@
-"""A confidence interval, and how it was made."""
+"""Confidence intervals."""
 
 from __future__ import annotations
 

@@ -1,15 +1,21 @@
-"""JSON in which every object has each of its keys once: of two, a reader would take one and leave the other as it was."""
+"""Parse JSON and refuse repeated keys, of which other parsers silently keep one."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-__all__ = ["DECODER", "parse_json"]
+__all__ = ["DECODER", "Json", "JsonObject", "parse_json"]
+
+if TYPE_CHECKING:
+    Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
+else:
+    Json = Any  # a type that holds itself is none that msgspec reads
+JsonObject: TypeAlias = Mapping[str, Json]
 
 
-def _once_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _once_each(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     record = dict(pairs)
     if len(record) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -23,10 +29,10 @@ DECODER = json.JSONDecoder(object_pairs_hook=_once_each)
 
 
 def parse_json(text: str) -> Any:
-    """The value that a text is.
+    """Parse a JSON text.
 
     Raises:
-        ValueError: not JSON (``JSONDecodeError``), an object with a key twice, or a number of thousands of digits.
+        ValueError: not JSON (``JSONDecodeError``), a repeated key in an object, or a number of thousands of digits.
         RecursionError: nested beyond Python's stack.
     """
     return DECODER.decode(text)

@@ -1,4 +1,4 @@
-"""An index in a collection's cache: opened where it belongs and is whole, else built there."""
+"""An index in a collection's cache: opened if it matches and is undamaged, else built."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def open_or_build(
     open_index: Callable[[Path], Index],
     build: Callable[[Path], None],
 ) -> tuple[Index, str]:
-    """The index at ``folder`` and where it came from: "built", "reused", or "built, not kept: REASON".
+    """Return the index at ``folder`` and its origin: "built", "reused", or "built, not kept: REASON".
 
-    What stands there is reused only where its manifest says the same as ``manifest`` and its files are undamaged. A cache that cannot be written (a read-only
-    collection, a full disk) does not stop the search: the index then stands in the system's temporary folder as long as it is in use.
+    An index is reused only if its manifest equals ``manifest`` and its files are undamaged. Where the cache cannot be written (a read-only
+    collection, a full disk), the index is kept in the system's temporary folder while it is in use.
 
     Raises:
-        StorageError: nor does it fit there.
+        StorageError: it does not fit there either.
     """
     if _belongs(folder, manifest):
         try:
             return open_index(folder), "reused"
-        except Exception:  # damaged, and a library says so in its own way: build it anew
+        except Exception:  # damaged: libraries raise various errors; rebuild it
             pass
     try:
         with resumable_folder(folder, manifest.comparable(), overwrite=True, owned=True) as work:
@@ -63,7 +63,7 @@ def open_or_build(
 
 
 def _why(error: BaseException) -> str:
-    """What the system said, without what was made of it on the way."""
+    """Return the system's own message behind an error."""
     while error.__cause__ is not None:
         error = error.__cause__
     return getattr(error, "strerror", None) or str(error)
@@ -75,7 +75,7 @@ def _build(work: Path, manifest: Manifest, build: Callable[[Path], None]) -> Non
 
 
 def _belongs(folder: Path, manifest: Manifest) -> bool:
-    """Whether what stands there is of the same kind and content, and undamaged; one of before there were digests is not trusted."""
+    """Check that the index has this kind and content, and is undamaged; one without digests is not trusted."""
     try:
         found = read_manifest(folder, kind="index")
         for name in found.files or ():

@@ -1,8 +1,8 @@
-"""What made an artefact: command, settings, seed, inputs by checksum, versions, licence, contents.
+"""Manifests: what made an artefact: command, settings, seed, inputs by checksum, versions, licence, contents.
 
-Checksums cover content only. Inputs stand as checksum and path relative to the artefact, never absolute.
-Workers, engine, host and time stand under ``provenance``, which comparisons skip. ``files`` has the digests of what stands in the
-artefact (``core.seal``), and ``digest`` that of the manifest itself.
+Checksums cover content only. Inputs are recorded by checksum and path relative to the artefact, never absolute.
+``provenance`` has workers, engine, host and time, which comparisons skip. ``files`` has the digests of the artefact's files
+(``core.seal``), and ``digest`` that of the manifest itself.
 """
 
 from __future__ import annotations
@@ -15,23 +15,36 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.progress import remark
 from positionbias.core.publish import recover, write_json
 from positionbias.core.schema import read_as
 from positionbias.core.seal import AGAIN, MANIFEST, FileSeal, check_digest, manifest_digest, seal_file, seal_folder
 
-__all__ = ["MANIFEST", "InputRef", "Manifest", "input_ref", "manifest_path", "read_manifest", "seal_again", "write_manifest"]
+__all__ = [
+    "MANIFEST",
+    "InputRef",
+    "Manifest",
+    "Provenance",
+    "input_ref",
+    "manifest_path",
+    "read_manifest",
+    "seal_again",
+    "write_manifest",
+]
 
+Provenance: TypeAlias = Mapping[str, Any]  # passed on as keywords, of which some are no facts
+T = TypeVar("T")
 FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class InputRef:
-    """One input of a step: the part it played, where it lay (relative to the artefact), its content."""
+    """One input of a step: its role, its path relative to the artefact, and its checksum."""
 
     role: str
     path: str
@@ -43,50 +56,77 @@ class Manifest:
     """The record that travels with every artefact.
 
     ``kind`` is collection, run, checkpoint, vectors, results or study. ``content`` holds checksums and counts
-    that follow from the settings and inputs alone. ``notes`` states the project's own decisions that
-    the artefact depends on, in words. ``files`` has the digests of the artefact's files by their path within it (of a single file by its
-    name); None in one of before there were any.
+    that follow from the settings and inputs alone. ``notes`` states in words the project's own decisions that
+    the artefact depends on. ``files`` has the digests of the artefact's files by path within it (a single file's by its
+    name); None in older manifests.
     """
 
     kind: str
     name: str
     command: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: JsonObject = field(default_factory=dict)
     seed: int | None = None
     inputs: tuple[InputRef, ...] = ()
-    content: Mapping[str, Any] = field(default_factory=dict)
+    content: JsonObject = field(default_factory=dict)
     licence: str = ""
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: JsonObject = field(default_factory=dict)
     files: Mapping[str, FileSeal] | None = None
     format_version: int = FORMAT_VERSION
 
-    def comparable(self) -> dict[str, Any]:
+    def comparable(self) -> JsonObject:
         """Everything but ``provenance`` and the files' digests: equal for two artefacts made alike."""
         record = asdict(self)
         del record["provenance"], record["files"]
         return record
 
+    @property
+    def checksum(self) -> str:
+        """The checksum of the artefact's content; empty where the content has none."""
+        return str(self.content.get("checksum", ""))
+
+    @property
+    def created(self) -> str | None:
+        """When the artefact was made, in UTC; None where that is not known."""
+        created = self.provenance.get("created")
+        return created if isinstance(created, str) else None
+
+    @property
+    def depth(self) -> int | None:
+        """The depth to which a run was retrieved or re-ranked; None where that is not known."""
+        depth = self.settings.get("depth")
+        return depth if isinstance(depth, int) and depth > 0 else None
+
+    def content_as(self, kind: type[T], name: str, default: T | None = None) -> T:
+        """Return what the content says under ``name`` as ``kind``, ``default`` where it says nothing; further fields are skipped.
+
+        Raises:
+            InputError: it says something else, or nothing and there is no default.
+        """
+        if default is not None and name not in self.content:
+            return default
+        return read_as(kind, self.content.get(name), f"{self.name}, {name}", do=AGAIN, more=True)
+
     def input(self, role: str) -> InputRef | None:
-        """The first input that played ``role``, or None."""
+        """Return the first input of this ``role``, or None."""
         return next((item for item in self.inputs if item.role == role), None)
 
 
 def manifest_path(artefact: Path | str) -> Path:
-    """Where an artefact's manifest stands: inside a folder, beside a file as ``FILE.manifest.json``."""
+    """Return the path of an artefact's manifest: inside a folder, or ``FILE.manifest.json`` beside a file."""
     artefact = Path(artefact)
     return artefact / MANIFEST if artefact.is_dir() else artefact.with_name(f"{artefact.name}.{MANIFEST}")
 
 
 def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | str) -> InputRef:
-    """An input as ``artefact`` (its final path) will record it."""
+    """Return an input as ``artefact`` (its final path) records it."""
     relative = os.path.relpath(Path(path).absolute(), Path(artefact).absolute())
     return InputRef(role, Path(relative).as_posix(), checksum)
 
 
 def package_versions(*packages: str) -> dict[str, str]:
-    """The installed versions of this package, Python and the given distributions."""
+    """Return the installed versions of this package, Python and the given distributions."""
     found = {"python": platform.python_version()}
     for package in ("positionbias", *packages):
         try:
@@ -96,16 +136,16 @@ def package_versions(*packages: str) -> dict[str, str]:
     return found
 
 
-def provenance(**more: Any) -> dict[str, Any]:
+def provenance(**more: Json) -> JsonObject:
     """Host facts that comparisons skip: time, platform, cores, and what is passed in (workers, engine)."""
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     return {"created": now, "platform": platform.platform(), "cores": os.cpu_count(), **more}
 
 
 def write_manifest(path: Path | str, manifest: Manifest) -> None:
-    """Write a manifest to exactly ``path``, with the digests of what it speaks of, which must stand there whole.
+    """Write a manifest to exactly ``path``, with the digests of its files, which must be complete.
 
-    That is the folder which ``path`` is in, or of ``FILE.manifest.json`` the file, or folder, beside it.
+    They are those in the folder of ``path``, or for ``FILE.manifest.json`` the file or folder beside it.
     """
     path = Path(path)
     if path.name == MANIFEST:
@@ -114,20 +154,20 @@ def write_manifest(path: Path | str, manifest: Manifest) -> None:
         name = path.name.removesuffix(f".{MANIFEST}")
         file = path.with_name(name)
         files = {name: seal_file(file)} if file.is_file() else seal_folder(file)
-    record = json.loads(json.dumps(asdict(replace(manifest, files=files)), allow_nan=False))  # as it will be read
+    record = json.loads(json.dumps(asdict(replace(manifest, files=files)), allow_nan=False))  # as a reader gets it
     write_json(path, {**record, "digest": manifest_digest(record)})
 
 
 def seal_again(folder: Path) -> None:
-    """Write a folder's manifest anew, with the digests of what was added to the folder since."""
+    """Rewrite a folder's manifest with the digests of files added since."""
     write_manifest(folder / MANIFEST, read_manifest(folder))
 
 
 def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
-    """Read an artefact's manifest, and see that its files are there with the sizes it names; with ``kind``, insist on one of that kind.
+    """Read an artefact's manifest and check the presence and sizes of its files; with ``kind``, also its kind.
 
     Raises:
-        InputError: no manifest, not ours, damaged, of a newer format, of another kind, or a file of another size.
+        InputError: no manifest, not ours, damaged, of a newer format or another kind, or a file of another size.
     """
     recover(artefact)
     path = manifest_path(artefact)
@@ -146,7 +186,7 @@ def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
 
 
 def read_manifest_file(path: Path) -> Manifest:
-    """Read a manifest by its own path, and nothing else.
+    """Read a manifest by its own path, without checking files.
 
     Raises:
         InputError: not a manifest of ours, of a newer format, or damaged.
@@ -171,12 +211,12 @@ def read_manifest_file(path: Path) -> Manifest:
 
 
 def check_sizes(path: Path, manifest: Manifest) -> None:
-    """See that every file that the manifest at ``path`` names is there, and of its size.
+    """Check that every file named in the manifest at ``path`` exists and has its size.
 
     Raises:
         InputError: one is not.
     """
-    beside = path.name != MANIFEST  # then the manifest is of one file, whatever both were called when they were written
+    beside = path.name != MANIFEST  # the manifest of one file, whose name may have changed since
     for name, seal in (manifest.files or {}).items():
         file = path.parent / name
         if beside and not file.exists():

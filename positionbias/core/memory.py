@@ -1,4 +1,4 @@
-"""How this process takes memory from the system."""
+"""Memory allocation of this process."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _BYTES = 1 << 28
 
 @lru_cache(maxsize=1)
 def keep_freed_memory() -> None:
-    """Let this process use again what it has freed, up to 256 MiB, where glibc would give it back to the system.
+    """Keep up to 256 MiB of freed memory for reuse, where glibc would return it to the system.
 
-    Work that takes and frees some megabytes per block would otherwise have every page of them mapped anew for each block: a third of
+    Otherwise work that takes and frees some megabytes per block has all their pages mapped again for each block: a third of
     the time of rotating TSV by white space. Does nothing without glibc.
     """
     import ctypes

@@ -1,4 +1,4 @@
-"""The command that brings a collection which is not there, with its publisher's names of files."""
+"""Commands that make missing collections, with the publishers' file names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _ALSO = {
 
 
 def how_to_get(place: str | Path) -> str:
-    """What to run for a collection under this name or path.
+    """Return the command that makes the collection of this name or path.
 
     >>> how_to_get("msmarco-rotated-3")
     'make it with: posbias debias msmarco --seed 3'

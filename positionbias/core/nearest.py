@@ -1,7 +1,7 @@
-"""Exact nearest neighbours by cosine or by inner product: many vectors stream past a few, a tile at a time.
+"""Exact nearest neighbours by cosine or inner product: many vectors stream past a few tests, a tile at a time.
 
-A tile of vectors meets all tests in one float32 matrix product. What may belong to the k nearest, by a bound on that product's rounding,
-is computed again in float64; so what is found does not depend on how the vectors were cut or in which order they came. With u = 2⁻²⁴ and
+A tile is multiplied with all tests in one float32 matrix product. Pairs that may be among the k nearest, by a bound on that product's
+rounding, are computed again in float64, so the result does not depend on the cuts or the order of the vectors. With u = 2⁻²⁴ and
 γ = dim·u / (1 − dim·u), a float32 product of a and b is wrong by at most γ·|a|·|b| (Higham, Accuracy and Stability of Numerical Algorithms,
 2002, section 3.1).
 """
@@ -34,23 +34,23 @@ __all__ = [
 Block = tuple[np.ndarray, np.ndarray]  # numbers (n,) int64, vectors (n, dim)
 Similarity = Literal["cosine", "dot"]
 
-MOST_ROWS, FEWEST_ROWS = 4_096, 16  # of a tile; longer ones gain nothing
-RESCORE = 4_096  # pairs that are computed again before they are looked at
-_LOOKED_AT = 128  # tests whose products with a tile are looked through at once
+MOST_ROWS, FEWEST_ROWS = 4_096, 16  # of a tile; longer tiles gain nothing
+RESCORE = 4_096  # pairs recomputed at a time
+_LOOKED_AT = 128  # tests whose products with a tile are searched at once
 _CACHED = 128  # of these at once: their products stay in the processor's cache
 _SMALL = 1e-12  # lengths whose squares float32 may not hold
 _UNIT = 2.0**-24
 
 
 def held_bytes(tests: int, neighbours: int, dimension: int) -> tuple[int, int]:
-    """What a search holds in bytes: whatever the tile, and for each vector of a tile."""
-    # vectors of the tests in two precisions; state, candidates in waiting and their sort; pairs that are computed again
+    """Return the bytes that a search holds: fixed, and for each vector of a tile."""
+    # test vectors in two precisions; state, waiting candidates and their sort; recomputed pairs
     fixed = 12 * tests * dimension + 160 * tests * neighbours + 64 * RESCORE + 32 * _CACHED * dimension
-    return fixed, 4 * tests + 36 * (dimension + _LOOKED_AT)  # three tiles under way
+    return fixed, 4 * tests + 36 * (dimension + _LOOKED_AT)  # three tiles at a time
 
 
 def tile_rows(memory: float, tests: int, neighbours: int, dimension: int) -> int:
-    """Vectors a tile, at most 4,096, under ``memory`` bytes; below ``FEWEST_ROWS`` (it may be negative) the memory holds no search."""
+    """Return the vectors a tile within ``memory`` bytes, at most 4,096; below ``FEWEST_ROWS`` (even negative) memory is too small."""
     fixed, row = held_bytes(tests, neighbours, dimension)
     return min(int((memory - fixed) // row), MOST_ROWS)
 
@@ -59,7 +59,7 @@ def tile_rows(memory: float, tests: int, neighbours: int, dimension: int) -> int
 class Neighbours:
     """The nearest of each test, by falling score, then rising number.
 
-    ``numbers`` ``(tests, k)`` int64, −1 behind the last; ``scores`` ``(tests, k)`` float64, −inf there.
+    ``numbers`` ``(tests, k)`` int64, padded with −1; ``scores`` ``(tests, k)`` float64, padded with −inf.
     """
 
     numbers: np.ndarray
@@ -67,13 +67,13 @@ class Neighbours:
 
 
 class Products(Protocol):
-    """Where the float32 products of all tests with a tile are computed and looked through."""
+    """A device that computes and searches the float32 products of all tests with a tile."""
 
     def reaching(self, tile: np.ndarray, bounds: np.ndarray, margin: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Places (test, row) whose product may belong to the k nearest, in parts, each once.
+        """Yield, in parts, the (test, row) pairs whose product may be among the k nearest, each once.
 
         ``tile`` ``(n, dim)`` float32; ``bounds`` ``(tests,)`` float32 that a product must reach; ``margin`` ``(tests,)`` float64, twice
-        the error of a product. Of a test with more than k, those below its k-th highest less the margin may be left out.
+        a product's error. For a test with more than k pairs, those below its k-th highest less the margin may be omitted.
         """
 
 
@@ -87,13 +87,13 @@ def nearest(
     floor: float = -np.inf,
     products: Callable[[np.ndarray, int], Products] | None = None,
 ) -> Neighbours:
-    """The ``neighbours`` (k) nearest vectors of each test with a score of at least ``floor``, exactly, in tiles of ``rows`` vectors.
+    """Find each test's ``neighbours`` (k) nearest vectors with a score of at least ``floor``, exactly, in tiles of ``rows`` vectors.
 
     "cosine": cos(a, b) = a·b / (|a| |b|), 0 where one is zero, as float64. "dot": a·b, the nearest float32 to the sum in float64; scores that
-    agree in float32 tie. Of equal scores the lower number is the nearer.
+    agree in float32 tie. Ties go to the lower number.
 
-    ``tests`` ``(t, dim)``; ``blocks`` give vectors with a number each (distinct over all blocks), in blocks of any size. ``products`` makes
-    another place to compute than this processor, of the tests' vectors and k.
+    ``tests`` ``(t, dim)``; ``blocks`` of any size give vectors with a number each, distinct over all blocks. ``products`` makes the
+    device that computes, from the tests' vectors and k; by default this processor.
 
     Raises:
         InputError: a vector that is not finite, or of another width.
@@ -109,7 +109,7 @@ def nearest(
 def _tiles(
     blocks: Iterable[Block], dimension: int, rows: int, similarity: Similarity
 ) -> Iterator[tuple[np.ndarray, _Exact, np.ndarray]]:
-    """Numbers ``(n,)``, vectors and what is multiplied of them ``(n, dim)`` float32 of one tile after another, n at most ``rows``."""
+    """Yield each tile's numbers ``(n,)``, vectors, and their factors in products ``(n, dim)`` float32, n at most ``rows``."""
     for numbers, vectors in blocks:
         _check(vectors, dimension)
         for start in range(0, len(vectors), rows):
@@ -119,7 +119,7 @@ def _tiles(
 
 
 class _Search:
-    """The k nearest so far, and what waits to be merged with them."""
+    """The k nearest so far, and the pairs waiting to be merged."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class _Search:
         compared = self.exact.compared()  # (t, dim) float32
         self.products = products(compared, self.k) if products else _Here(compared, self.k, rows)
         rounding = dimension * _UNIT
-        # twice the error of a product and of both sides' lengths, which are float32 sums as well, and of rounding each to float32
+        # twice the error of a product, of both sides' lengths (also float32 sums), and of rounding each to float32
         self.margin = 2 * (2 * rounding / (1 - rounding) + 8 * _UNIT) * self.exact.reach()
         self.numbers = np.full((count, self.k), -1, np.int64)
         self.scores = np.full((count, self.k), -np.inf)
@@ -145,16 +145,16 @@ class _Search:
         self.waits = 0
 
     def look(self, numbers: np.ndarray, tile: _Exact, compared: np.ndarray) -> None:
-        """One tile: its numbers ``(n,)``, its vectors, and what is multiplied of them, ``(n, dim)`` float32."""
+        """Search one tile: its numbers ``(n,)``, its vectors, and their factors in products, ``(n, dim)`` float32."""
         margin = self.margin * float(tile.reach().max(initial=0.0))
-        # what a float32 product must reach: the k-th score so far or the floor, less the margin
+        # the bound of a float32 product: the k-th score so far or the floor, less the margin
         lowest = np.maximum(self.scores[:, -1], self.floor) - margin
         bounds = np.nextafter(lowest.astype(np.float32), np.float32(-np.inf))
         for test, row in self.products.reaching(compared, bounds, margin):
             self._take(test, row, numbers, tile)
 
     def _take(self, tests: np.ndarray, rows: np.ndarray, numbers: np.ndarray, tile: _Exact) -> None:
-        """Compute pairs again, exactly, and let them wait; merge when as many wait as are held."""
+        """Recompute pairs exactly and queue them; merge when as many wait as are held."""
         for start in range(0, len(tests), RESCORE):
             test, row = tests[start : start + RESCORE], rows[start : start + RESCORE]
             score = self.exact.scores(test, tile, row)
@@ -165,7 +165,7 @@ class _Search:
                 self._merge()
 
     def _merge(self) -> None:
-        """Let those in waiting into the k nearest."""
+        """Merge the waiting pairs into the k nearest."""
         tests, numbers, scores = (np.concatenate(parts) for parts in zip(*self.waiting, strict=True))
         touched = np.unique(tests)
         held = np.repeat(touched, self.k)
@@ -174,7 +174,7 @@ class _Search:
         scores = np.concatenate([self.scores[touched].reshape(-1), scores])
         order = np.lexsort((numbers, -scores, tests))
         begins = np.searchsorted(tests[order], touched)
-        places = order[begins[:, None] + np.arange(self.k)]  # each touched one has at least its k held
+        places = order[begins[:, None] + np.arange(self.k)]  # each updated test has at least its k held
         self.numbers[touched], self.scores[touched] = numbers[places], scores[places]
         self.waiting, self.waits = [], 0
 
@@ -185,7 +185,7 @@ class _Search:
 
 
 class _Here:
-    """``Products`` on this processor, into one buffer of a tile's."""
+    """``Products`` on this processor, in one buffer the size of a tile's."""
 
     def __init__(self, tests: np.ndarray, k: int, rows: int) -> None:
         self.tests, self.k = tests, k
@@ -194,7 +194,7 @@ class _Here:
     def reaching(self, tile: np.ndarray, bounds: np.ndarray, margin: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         product = self.product[: len(self.tests) * len(tile)].reshape(len(self.tests), len(tile))
         np.matmul(self.tests, tile.T, out=product)
-        # after the first tiles most tests find nothing nearer in one, which their highest product tells
+        # after the first tiles most tests find nothing nearer, as their highest product shows
         reached = np.flatnonzero(product.max(axis=1, initial=-np.inf) >= bounds)
         for start in range(0, len(reached), _LOOKED_AT):
             tests = reached[start : start + _LOOKED_AT]
@@ -202,7 +202,7 @@ class _Here:
             yield tests[test], row
 
     def _reaching(self, product: np.ndarray, bounds: np.ndarray, margin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Places (test, row) of a product that reach their test's bound; where more than k do, the k-th of them is a higher one."""
+        """Return the (test, row) pairs that reach their test's bound, raised to the k-th highest less the margin where more than k do."""
         mask = product >= bounds
         if product.shape[1] > self.k:
             for test in np.flatnonzero(np.count_nonzero(mask, axis=1) > self.k).tolist():
@@ -213,11 +213,11 @@ class _Here:
 
 
 class _Exact:
-    """Vectors with their lengths: what is multiplied of them, and scores that no block size changes."""
+    """Vectors with their lengths, their factors in products, and scores independent of block size."""
 
     def __init__(self, vectors: np.ndarray, similarity: Similarity) -> None:
         self.vectors, self.similarity = np.ascontiguousarray(vectors), similarity
-        # float32 sums do: they scale the unit vectors, and tell what is not finite
+        # float32 sums suffice to scale unit vectors and to detect what is not finite
         lengths = np.sqrt(np.einsum("ij,ij->i", self.vectors, self.vectors))
         if not np.isfinite(lengths).all():
             raise InputError(
@@ -226,13 +226,13 @@ class _Exact:
         self._lengths = lengths
 
     def reach(self) -> np.ndarray:
-        """How long the vectors are that are multiplied, ``(n,)`` float64."""
+        """Return the lengths of the factors in products, ``(n,)`` float64."""
         if self.similarity == "cosine":
             return np.ones(len(self.vectors))
         return self._lengths.astype(np.float64) + _SMALL  # below which float32 squares vanish
 
     def compared(self) -> np.ndarray:
-        """What is multiplied: for cosines float32 vectors of length 1 (of zeros, zeros), else the vectors."""
+        """Return the factors in products: for cosines float32 unit vectors (zeros stay zeros), else the vectors."""
         if self.similarity == "dot":
             return self.vectors
         small = np.flatnonzero(self._lengths < _SMALL)
@@ -245,7 +245,7 @@ class _Exact:
         return units
 
     def scores(self, rows: np.ndarray, other: _Exact, other_rows: np.ndarray) -> np.ndarray:
-        """The score of each pair of rows, ``(pairs,)`` float64, each the same whatever stands beside it."""
+        """Return the score of each pair of rows, ``(pairs,)`` float64, independent of the other pairs."""
         score = _cosine if self.similarity == "cosine" else _dot
         out = np.empty(len(rows))
         for start in range(0, len(rows), _CACHED):
@@ -260,7 +260,7 @@ def _sum64(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     dot = _sum64(first, second)
-    lengths = np.sqrt(_sum64(first, first) * _sum64(second, second))  # of equal vectors exactly their product: they are at 1
+    lengths = np.sqrt(_sum64(first, first) * _sum64(second, second))  # exact for equal vectors, whose cosine is 1
     return np.clip(np.divide(dot, lengths, out=np.zeros(len(dot)), where=lengths > 0), -1.0, 1.0)
 
 
@@ -274,7 +274,7 @@ def _check(vectors: np.ndarray, dimension: int) -> None:
 
 
 def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The cosine of each row of ``first`` with the same row of ``second``: ``(n, dim)`` twice, ``(n,)`` float64, as ``nearest`` has it.
+    """Return the cosines of the rows of ``first`` and ``second``, both ``(n, dim)``: ``(n,)`` float64, as in ``nearest``.
 
     Raises:
         InputError: a vector that is not finite, or of another width.
@@ -283,7 +283,7 @@ def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def inner_products(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """As ``cosines``, the inner products that ``nearest`` has: ``(n,)`` float32."""
+    """Return the inner products as in ``nearest``, with the arguments of ``cosines``: ``(n,)`` float32."""
     return _row_by_row(first, second, "dot").astype(np.float32)
 
 

@@ -1,7 +1,7 @@
-"""Public operations: one function each, which Python calls as it stands and the command line through options made of its parameters.
+"""Public operations: one function each, called from Python directly and from the command line through options made of its parameters.
 
-A parameter says of itself what a field of settings does: ``Annotated[int, Setting(…)]``, or it is a settings dataclass, whose fields then are
-options. Parameters before the ``*`` are the command's arguments. ``operation`` checks what is given, in Python as on the command line.
+A parameter is declared like a field of settings, ``Annotated[int, Setting(…)]``, or is a settings dataclass, whose fields become
+options. Parameters before the ``*`` are the command's arguments. ``operation`` checks all values, from Python and the command line alike.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ Overwrite = Annotated[bool, Setting("Replace what stands at --out.")]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument or option: of the operation itself (``owner`` is empty), or of the settings that its parameter ``owner`` holds.
+    """One argument or option: of the operation itself (``owner`` is empty), or of the settings in its parameter ``owner``.
 
-    ``type`` is that of a single value, without None; ``many`` says that several may be given.
+    ``type`` is that of one value, without None; ``many`` allows several.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Parameter:
 
     @property
     def flag(self) -> str:
-        """What errors call it: its last flag, or for an argument its metavar."""
+        """Its name in errors: its last flag, or for an argument its metavar."""
         if self.argument:
             return self.of.metavar.strip("[]….") or self.name.upper()
         return self.of.flags[-1] if self.of.flags else flag_of(self.name)
@@ -75,7 +75,7 @@ def parameters_of(function: Callable[..., Any]) -> Sequence[Parameter]:
     """Return the arguments and options of an operation, in the order of its signature.
 
     Raises:
-        TypeError: a parameter that says nothing of itself.
+        TypeError: a parameter without a declaration.
     """
     return tuple(_parameters(inspect.unwrap(function)))
 
@@ -93,24 +93,27 @@ def _parameters(function: Any) -> Iterator[Parameter]:
             raise TypeError(f"{function.__name__}: parameter {name} has no Setting and is no settings dataclass")
 
 
-def _hints(function: Any, *, include_extras: bool = False) -> dict[str, Any]:
+def _hints(function: Any, *, include_extras: bool = False) -> dict[str, object]:
     """The types of the parameters; what is returned may be a type that nobody has imported."""
     annotations = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     return get_type_hints(SimpleNamespace(__annotations__=annotations), function.__globals__, include_extras=include_extras)
 
 
 def settings_parameters(kind: Any, owner: str) -> Iterator[Parameter]:
-    """Give a parameter for each field of a settings dataclass that says something of itself, and of the settings in it."""
+    """Yield a parameter for each declared field of a settings dataclass, and of the settings in it."""
     declared, hints = settings_of(kind), get_type_hints(kind)
     for field in fields(kind):
+        of = declared.get(field.name)
+        if of is not None and of.hidden:
+            continue
         if _holds_settings(inner := hints[field.name]):
             yield from settings_parameters(inner, owner)
-        elif field.name in declared and not declared[field.name].hidden:
-            yield Parameter(field.name, owner, *_single(hints[field.name]), _default(field), declared[field.name])
+        elif of is not None:
+            yield Parameter(field.name, owner, *_single(hints[field.name]), _default(field), of)
 
 
 def _holds_settings(kind: Any) -> bool:
-    """Whether a type is a dataclass of settings, and none that is read from one text."""
+    """Check that a type is a settings dataclass that is not parsed from one text."""
     return is_dataclass(kind) and not hasattr(kind, "parse")
 
 
@@ -121,7 +124,7 @@ def _default(field: Field[Any]) -> Any:
 
 
 def _plain(hint: Any) -> Any:
-    """A type without None."""
+    """Return a type without None."""
     if get_origin(hint) in (Union, UnionType):
         left = [part for part in get_args(hint) if part is not NoneType]
         return left[0] if len(left) == 1 else str
@@ -129,31 +132,33 @@ def _plain(hint: Any) -> Any:
 
 
 def _single(hint: Any) -> tuple[Any, bool]:
-    """The type of one value, and whether several may be given."""
+    """Return the type of one value, and whether several may be given."""
     plain = _plain(hint)
     if get_origin(plain) is Sequence or (get_origin(plain) is tuple and get_args(plain)[-1] is ...):
         return _plain(get_args(plain)[0]), True
     return plain, False
 
 
-def gathered(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def gathered(function: Callable[..., Any], given: Mapping[str, object]) -> dict[str, Any]:
     """Return the operation's arguments made of single values: settings dataclasses take theirs by their fields' names."""
     hints = _hints(inspect.unwrap(function))
     return {name: _value(name, _plain(hint), given) for name, hint in hints.items()}
 
 
-def made_of(kind: Any, given: Mapping[str, Any], /, **fields: Any) -> Any:
+def made_of(kind: Any, given: Mapping[str, object], /, **fields: Any) -> Any:
     """Return settings of this kind made of single values by their fields' names; ``fields`` are those that declare no setting."""
     return _value("", kind, given, fields)
 
 
-def _value(name: str, kind: Any, given: Mapping[str, Any], fields: Mapping[str, Any] = MappingProxyType({})) -> Any:
+def _value(name: str, kind: Any, given: Mapping[str, object], fields: Mapping[str, object] = MappingProxyType({})) -> Any:
     if _holds_settings(kind):
         hints, held = get_type_hints(kind), {one.name for one in settings_parameters(kind, name)}
-        inner = {field: _plain(hint) for field, hint in hints.items() if field in held or _holds_settings(hint)}
+        hidden = {field for field, of in settings_of(kind).items() if of.hidden}
+        own = {field for field, hint in hints.items() if field in held or _holds_settings(hint)} - hidden
+        inner = {field: _plain(hints[field]) for field in hints if field in own}
         return kind(**{field: _value(field, hint, given) for field, hint in inner.items()}, **fields)
     single, many = _single(kind)
-    value = given[name]
+    value: Any = given[name]
     return tuple(_read(single, item) for item in value) if many and value is not None else _read(single, value)
 
 
@@ -162,7 +167,7 @@ def _read(kind: Any, value: Any) -> Any:
 
 
 def operation(function: Callable[P, R]) -> Callable[P, R]:
-    """Check what a public function is given before it begins: each value against its setting, and that no output is an input.
+    """Check a public function's arguments before it runs: each value against its setting, and that no output is an input.
 
     The parameters are described in its docstring.
     """
@@ -185,13 +190,13 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
-def _place(parameter: Parameter, arguments: Mapping[str, Any]) -> Any:
+def _place(parameter: Parameter, arguments: Mapping[str, object]) -> Any:
     """What was given for a place: an argument of its own, or a field of settings."""
     return getattr(arguments[parameter.owner], parameter.name, None) if parameter.owner else arguments[parameter.name]
 
 
 def _described(function: Callable[..., Any]) -> str:
-    """The docstring with a section on the arguments before those on results and errors."""
+    """Return the docstring with a section on arguments inserted before those on results and errors."""
     text = inspect.getdoc(function) or ""
     lines = []
     for name in inspect.signature(function).parameters:

@@ -1,8 +1,8 @@
-"""A file that grows in order, piece by piece, from pieces made wherever there is room; an interrupted run goes on after the last one.
+"""A file that grows in order from pieces that any worker makes; an interrupted run resumes after the last piece.
 
-The pieces come back to this process, so a file is written once and its SHA-256 computed in passing. Shards of their own, joined at
-the end, would be written twice and read once more. After each piece a line in a log says how long it is, what the SHA-256 of
-everything so far is, what its maker said, and a digest of all that; a later run of the same job reads the file up to the first place that does not agree.
+The pieces come back to this process, so a file is written once and its SHA-256 computed on the way. Separate shards, joined at
+the end, would be written twice and read once more. A log has a line for each piece: its length, the SHA-256 of everything
+so far, its maker's facts, and a digest of the line. A later run of the same job keeps the file up to the first disagreement.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 from positionbias.core.files import remove
+from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import put_file
 from positionbias.core.seal import as_signed, signed
 from positionbias.core.shard_work import resumable_folder
 
-__all__ = ["OrderedFile", "Packing", "pack", "packing_of", "resumable_file", "resumed_file", "unpack"]
+__all__ = ["Counts", "OrderedFile", "Packing", "pack", "packing_of", "resumable_file", "resumed_file", "unpack"]
 
+Counts = Mapping[str, Mapping[str, int]]  # by what is counted
 Packing = Literal["gzip", "zstd"]
 _ENDINGS: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}
 _LOG = ".pieces"
@@ -32,12 +35,12 @@ _SETTLED = 32 << 20
 
 
 def packing_of(path: Path | str) -> Packing | None:
-    """How a file is compressed, by the end of its name."""
+    """Return a file's compression by its suffix."""
     return _ENDINGS.get(Path(path).suffix)
 
 
 def pack(data: bytes, packing: Packing | None) -> bytes:
-    """One gzip member or zstd frame, without name and time; such pieces one after another are a whole file."""
+    """Compress to one gzip member or zstd frame, without name and time; concatenated, they are a whole file."""
     if packing == "gzip":
         packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, 31)
         return packer.compress(data) + packer.flush()
@@ -49,10 +52,10 @@ def pack(data: bytes, packing: Packing | None) -> bytes:
 
 
 def unpack(data: bytes, packing: Packing | None) -> bytes:
-    """What ``pack`` was given.
+    """Invert ``pack``.
 
     Raises:
-        ValueError: it does not give this.
+        ValueError: the data cannot be unpacked.
     """
     try:
         if packing == "gzip":
@@ -69,28 +72,35 @@ def unpack(data: bytes, packing: Packing | None) -> bytes:
     return data
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    bytes: int
+    checksum: str
+    facts: Counts
+
+
 class OrderedFile:
-    """Pieces appended in order to an open file or pipe; knows the SHA-256 and the size of the uncompressed content."""
+    """Pieces appended in order to an open file or pipe, with the SHA-256 and the size of the uncompressed content."""
 
     def __init__(self, handle: IO[bytes], packing: Packing | None = None, log: IO[bytes] | None = None) -> None:
         self.packing = packing
         self.size = 0
-        self.facts: list[Mapping[str, Any]] = []  # what the makers of the pieces said
+        self.facts: list[Counts] = []  # what the makers of the pieces said
         self._handle, self._log = handle, log
         self._hash = hashlib.sha256()
-        self._unsettled = 0  # bytes written since the system was last told to write them out
+        self._unsettled = 0  # bytes written since the last flush to disk
         if log is not None:
             self._verify(log)
 
     @property
     def checksum(self) -> str:
-        """The SHA-256 of the uncompressed content so far, in hexadecimal."""
+        """Return the SHA-256 of the uncompressed content so far, in hexadecimal."""
         return self._hash.hexdigest()
 
-    def append(self, piece: bytes, facts: Mapping[str, Any]) -> None:
+    def append(self, piece: bytes, facts: Counts) -> None:
         """Write one piece, as ``pack`` gave it, and what its maker said of it."""
         left = memoryview(piece)
-        while left:  # an unbuffered pipe may take less than all
+        while left:  # an unbuffered pipe may take only a part
             written = self._handle.write(left)
             if written is None:
                 raise BlockingIOError(errno.EAGAIN, "a pipe that does not wait for its reader")
@@ -99,38 +109,38 @@ class OrderedFile:
         self._settle(len(piece))
         self._count(unpack(piece, self.packing), facts)
         if self._log is not None:
-            line = {"bytes": len(piece), "checksum": self.checksum, "facts": facts}
-            self._log.write(json.dumps(signed(line)).encode() + b"\n")
+            line = _Piece(len(piece), self.checksum, facts)
+            self._log.write(json.dumps(signed(asdict(line))).encode() + b"\n")
             self._log.flush()
 
     def _settle(self, written: int) -> None:
-        """Now and then, have the system write out what it holds of the file, and use that memory again.
+        """Now and then, have the system write the file's cached pages to disk and free them.
 
-        Without this a file of gigabytes takes as much memory that nobody will read, and taking it fresh costs most of the writing.
+        Otherwise a file of gigabytes fills as much page cache that nobody reads, and allocating it takes most of the time of writing.
         """
         self._unsettled += written
         if self._log is not None and self._unsettled >= _SETTLED and hasattr(os, "posix_fadvise"):
             os.posix_fadvise(self._handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             self._unsettled = 0
 
-    def _count(self, content: bytes, facts: Mapping[str, Any]) -> None:
+    def _count(self, content: bytes, facts: Counts) -> None:
         self._hash.update(content)
         self.size += len(content)
         self.facts.append(dict(facts))
 
     def _verify(self, log: IO[bytes]) -> None:
-        """Take over what stands there as far as the log agrees with it; cut off the rest."""
+        """Keep the file as far as the log agrees with it, and cut off the rest."""
         whole, logged = 0, 0
         for line in log:
             try:
-                told = as_signed(json.loads(line))
-                piece = self._handle.read(told["bytes"])
+                told = as_signed(_Piece, json.loads(line))
+                piece = self._handle.read(told.bytes)
                 content = unpack(piece, self.packing)
                 hash_ = self._hash.copy()
                 hash_.update(content)
-                if len(piece) != told["bytes"] or hash_.hexdigest() != told["checksum"]:
+                if len(piece) != told.bytes or hash_.hexdigest() != told.checksum:
                     break
-                self._count(content, told["facts"])
+                self._count(content, told.facts)
             except (ValueError, KeyError, TypeError, RecursionError):
                 break
             whole, logged = whole + len(piece), logged + len(line)
@@ -140,7 +150,7 @@ class OrderedFile:
 
 
 @contextmanager
-def resumable_file(final: Path | str, job: Mapping[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
+def resumable_file(final: Path | str, job: JsonObject, *, overwrite: bool = False) -> Iterator[Path]:
     """As ``resumable_folder``, for a file: give a folder in which the block makes ``FOLDER/NAME``, which takes its final place.
 
     Its manifest, ``FOLDER/NAME.manifest.json``, is put beside it in the same step.
@@ -158,7 +168,7 @@ def resumable_file(final: Path | str, job: Mapping[str, Any], *, overwrite: bool
 
 @contextmanager
 def resumed_file(folder: Path, name: str, packing: Packing | None = None) -> Iterator[OrderedFile]:
-    """The file ``name`` in the folder of ``resumable_file``, with the pieces that an earlier run has left there."""
+    """Open the file ``name`` in the folder of ``resumable_file``, with the pieces of an earlier run."""
     path, log = folder / name, folder / _LOG
     path.touch()
     log.touch()

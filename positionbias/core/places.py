@@ -1,4 +1,4 @@
-"""What a name or path given by a person means, and that nothing is written over what is read."""
+"""Resolve the names and paths that users give, and refuse outputs that would overwrite inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     CollectionLike: TypeAlias = Collection | str | Path
 else:
-    CollectionLike = str | Path  # for who reads annotations, and shall not import pyarrow for it
+    CollectionLike = str | Path  # readers of annotations must not import pyarrow
 
 __all__ = ["CollectionLike", "Place", "input_place", "model_place", "output_place", "refuse_inputs"]
 
@@ -22,7 +22,7 @@ Place: TypeAlias = str | Path
 
 
 def output_place(out: Place) -> Path:
-    """Return the path that an output means: a plain name (no separator, no dot) lands under $POSBIAS_HOME."""
+    """Return the path of an output: a plain name (no separator, no dot) goes under $POSBIAS_HOME."""
     if isinstance(out, str) and Path(out).name == out and "." not in out:
         from positionbias.core.files import home
 
@@ -31,10 +31,10 @@ def output_place(out: Place) -> Path:
 
 
 def input_place(name: Place, *, flag: str = "") -> Path:
-    """Return the path that a file to read means: as given where it exists, else a plain name under $POSBIAS_HOME.
+    """Return the path of an input: as given where it exists, else a plain name under $POSBIAS_HOME.
 
     Raises:
-        InputError: there is neither, and ``flag``, which the message then names, was given.
+        InputError: neither exists, and ``flag`` was given; the message names it.
     """
     from positionbias.core.publish import recover
 
@@ -47,12 +47,12 @@ def input_place(name: Place, *, flag: str = "") -> Path:
 
 
 def model_place(name: Place) -> Path | str:
-    """Return what a model's name means: a folder as ``input_place`` finds it, else the name itself, which may be a hub id or ``minilm``."""
+    """Resolve a model's name: a folder as ``input_place`` finds it, else the name itself, which may be a hub id or ``minilm``."""
     place = input_place(name)
     return place if place.exists() else str(name)
 
 
-def refuse_inputs(outputs: Mapping[str, Any], inputs: Iterable[Any]) -> None:
+def refuse_inputs(outputs: Mapping[str, object], inputs: Iterable[object]) -> None:
     """Compare every output, by its flag, with everything that is read.
 
     Raises:
@@ -70,7 +70,7 @@ def refuse_inputs(outputs: Mapping[str, Any], inputs: Iterable[Any]) -> None:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All names and paths in a value; of NAME=PATH both the whole and the path."""
+    """Yield all names and paths in a value; of NAME=PATH both the whole and the path."""
     if isinstance(value, tuple | list):
         for item in value:
             yield from _texts(item)
@@ -80,12 +80,12 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _places(text: str) -> list[Path]:
-    """The paths that an argument may mean, as far as they are there."""
+    """Return the existing paths that an argument may mean."""
     return [place for place in dict.fromkeys((Path(text), output_place(text))) if os.path.exists(place)]
 
 
 def _meets(place: Path, given: Path) -> str:
-    """How an output touches an input, in words; empty if it does not."""
+    """Describe how an output touches an input; empty if it does not."""
     from positionbias.core.seal import MANIFEST
 
     if os.path.exists(place) and os.path.samefile(place, given):

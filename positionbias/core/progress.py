@@ -1,4 +1,4 @@
-"""Progress with rate and time left: a bar on a terminal, elsewhere, and in worker processes, a line now and then; silent with ``--quiet``."""
+"""Progress with rate and time left: a bar on a terminal, regular lines elsewhere and in workers; silent with ``--quiet``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REMEMBERED = 10 * _LOOKS
 
 
 class Progress(Protocol):
-    """What a long step calls: ``advance`` as work is done, ``note`` to say how it stands."""
+    """The interface for a long step: ``advance`` as work is done, ``note`` to describe its state."""
 
     def advance(self, amount: int = 1) -> None: ...
 
@@ -53,16 +53,15 @@ class _Bar:
 
 
 class _Lines:
-    """A line every ``_LINE_EVERY`` seconds, from a thread of its own: a batch may take longer than that.
+    """A line every ``_LINE_EVERY`` seconds, from its own thread, as a batch may take longer.
 
-    The rate is that of the last five minutes. What comes in the first second is not counted: a run that goes on where it was
-    interrupted begins with all that is done.
+    The rate is that of the last five minutes. It excludes the first second, in which a resumed run reports all earlier work.
     """
 
     def __init__(self, description: str, total: int | None, unit: str, stream: TextIO) -> None:
         self._description, self._total, self._unit, self._stream = description, total, unit, stream
         self._done, self._note = 0, ""
-        self._lock = threading.Lock()  # of ``_done``: several threads may advance one step
+        self._lock = threading.Lock()  # for ``_done``: several threads may advance one step
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, args=(_LINE_EVERY,), name="progress", daemon=True)
 
@@ -74,14 +73,14 @@ class _Lines:
         self._note = text
 
     def start(self) -> None:
-        atexit.register(self.end)  # a step that is never ended must not write while Python shuts down
-        with suppress(RuntimeError):  # no thread to be had: no lines
+        atexit.register(self.end)  # a step left open must not write while Python shuts down
+        with suppress(RuntimeError):  # without a thread, no lines
             self._thread.start()
 
     def end(self) -> None:
-        """Nothing is written once this returns."""
+        """Stop writing lines before returning."""
         self._ended.set()
-        # a generator that nobody holds any more is closed in whatever thread collects it
+        # an abandoned generator is closed in whichever thread collects it
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
         atexit.unregister(self.end)
@@ -114,13 +113,13 @@ class _Lines:
         try:
             self._stream.write(line)
             self._stream.flush()
-        except (OSError, ValueError):  # nobody reads it any more: no reason to end the work
+        except (OSError, ValueError):  # nobody reads the output: no reason to end the work
             return False
         return True
 
 
 def _rate(each_second: float, unit: str) -> str:
-    """Two figures at least: 1,234/s, 5.6/s, and by the minute where a second is too short."""
+    """Format a rate with at least two figures: 1,234/s, 5.6/s, or by the minute if slower."""
     if each_second >= 10:
         return f"{each_second:,.0f} {unit}/s"
     return f"{each_second:.1f} {unit}/s" if each_second >= 1 else f"{60 * each_second:.2g} {unit}/min"
@@ -133,25 +132,25 @@ def set_quiet(quiet: bool) -> None:
 
 
 def is_quiet() -> bool:
-    """Whether progress is off."""
+    """Return True if progress is off."""
     return _quiet
 
 
 def in_worker(*, quiet: bool) -> None:
-    """Show progress as lines, on a terminal too: this process is one of several that share it."""
+    """Show progress as lines even on a terminal, which several processes share."""
     global _bars
     _bars = False
     set_quiet(quiet)
 
 
 def say(text: str = "") -> None:
-    """Say a line to a person, on standard error; nothing when quiet or in a worker."""
+    """Print a line on standard error; nothing when quiet or in a worker."""
     if not _quiet and _bars and sys.stderr is not None:
         to_person(text)
 
 
 def remark(text: str) -> None:
-    """Say one thing on standard error, once a process; nothing with ``--quiet`` or in a worker."""
+    """Print a line on standard error once per process; nothing with ``--quiet`` or in a worker."""
     if not _quiet and _bars and text not in _said and sys.stderr is not None:
         _said.add(text)
         with suppress(OSError, ValueError):
@@ -160,9 +159,9 @@ def remark(text: str) -> None:
 
 @contextmanager
 def step(description: str, total: int | None, *, unit: str = "items") -> Iterator[Progress]:
-    """Show a step of ``total`` units (None where it is unknown) on standard error.
+    """Show a step of ``total`` units (None if unknown) on standard error.
 
-    On a terminal it has a bar; elsewhere, as in the log of a CI job, a line every 30 seconds, and none if it is shorter.
+    A terminal shows a bar; elsewhere, as in a CI log, there is a line every 30 seconds, and none for a shorter step.
     """
     if _quiet or sys.stderr is None:
         yield _Silent()
@@ -196,7 +195,7 @@ def step(description: str, total: int | None, *, unit: str = "items") -> Iterato
 
 
 def track(items: Iterable[T], description: str, total: int | None = None, *, unit: str = "items") -> Iterator[T]:
-    """Yield ``items`` and show how far they have come."""
+    """Yield ``items`` and show progress."""
     if total is None and isinstance(items, Sized):
         total = len(items)
     with step(description, total, unit=unit) as bar:

@@ -1,13 +1,13 @@
-"""Artefacts appear whole or not at all, and replace others in one step that a power cut does not split.
+"""Publish artefacts whole or not at all, and replace others in one step that survives a power cut.
 
-What is being made for ``X`` stands beside it under hidden names, until ``X`` is it:
+Work on ``X`` is kept beside it under hidden names until it becomes ``X``:
 
-    .X.partial-ID/   a folder in the making, or a file and its manifest in a folder; its maker holds its lock
-    .X.commit/       a file and its manifest, complete: whoever opens ``X`` next moves them into place
-    .X.retired-ID    what ``X`` was, for a moment, where two names cannot be exchanged in one step
+    .X.partial-ID/   an unfinished folder, or a folder with a file and its manifest; its maker holds its lock
+        .X.commit/       a complete file and its manifest: the next to open ``X`` moves them into place
+        .X.retired-ID    the former ``X``, briefly, where two names cannot be exchanged in one step
 
-All bytes are synced before their names change, and the folder of the names after it. What a killed process leaves is completed, put
-back, or swept away by the next that opens or writes ``X``.
+All bytes are synced before their names change, and the folder after that. The next process that opens or writes ``X`` completes,
+restores or removes the remains of a killed one.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ _OURS = {"kind", "command", "format_version"}
 
 
 def refuse_existing(final: Path | str, *, overwrite: bool, folder: bool | None = None, owned: bool = False) -> None:
-    """Fail before long work, not after it, when ``final`` is taken and may not be replaced.
+    """Refuse, before long work, a ``final`` that is taken and may not be replaced.
 
-    ``overwrite`` replaces a file by a file, and a folder by a folder if it is empty, or an artefact of ours and nothing more; ``folder`` says
-    which is to come, where that is known. With ``owned`` the place is one that only this package writes to.
+    ``overwrite`` lets a file replace a file, and a folder replace one that is empty or only an artefact of ours; ``folder`` says
+    which of them is to come, if known. ``owned``: only this package writes to this path.
 
     Raises:
         OutputExistsError: it is taken.
@@ -75,7 +75,7 @@ def refuse_existing(final: Path | str, *, overwrite: bool, folder: bool | None =
 
 
 def _refuse_special(final: Path) -> None:
-    """Refuse what is neither a file nor a folder, also behind a link: whoever replaced /dev/null would break the system."""
+    """Refuse anything but a file or a folder, also behind a link: replacing /dev/null would break the system."""
     with suppress(OSError):
         mode = final.stat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
@@ -85,7 +85,7 @@ def _refuse_special(final: Path) -> None:
 
 
 def _not_ours(folder: Path) -> str:
-    """Say what in a folder is no artefact of ours; empty where all is, or where there is nothing."""
+    """Describe what in a folder is not an artefact of ours; empty if all is, or nothing is there."""
     found = f"a folder without its {MANIFEST}"
     try:
         if not any(folder.iterdir()):
@@ -96,24 +96,24 @@ def _not_ours(folder: Path) -> str:
     if not isinstance(record, dict) or not record.keys() >= _OURS:
         return found
     named = record.get("files")
-    if not isinstance(named, dict):  # of before there were digests
+    if not isinstance(named, dict):  # older, without digests
         return ""
     others = unnamed_files(folder, named)
-    return f"{others[0]}, which is not of it" if others else ""
+    return f"{others[0]}, which is not part of it" if others else ""
 
 
 def recover(final: Path | str) -> None:
-    """Complete or take back what a killed process has begun to publish at ``final``; two looks where there is nothing.
+    """Complete or undo an interrupted publication at ``final``; costs two file-system checks if there is none.
 
     Raises:
         StorageError: the file system refused.
-        InputError: a link among what is to be published.
+        InputError: a link among the files to publish.
     """
     final = Path(final)
     if not final.name:
         return
     commit = _commit_of(final)
-    if commit.is_symlink():  # none of ours: what it leads to is somebody else's, and not to be swept
+    if commit.is_symlink():  # not ours: its target is somebody else's and must stay
         with storage_errors(final):
             remove(commit)
     if os.path.lexists(commit):
@@ -123,14 +123,14 @@ def recover(final: Path | str) -> None:
     if not os.path.lexists(final):
         for retired in _hidden(final, "retired"):
             with storage_errors(final), locked(retired) as got:
-                if got is not False:  # else its owner is about to put the new one in place
+                if got is not False:  # otherwise its owner is about to put the new one in place
                     rename_new(retired, final)
                     sync(final.parent)
                     return
 
 
 def sweep(final: Path) -> None:
-    """Recover ``final``, then remove what dead processes have left half made for it: what nobody holds the lock of."""
+    """Recover ``final``, then remove unfinished work for it whose lock nobody holds."""
     recover(final)
     for stale in _hidden(final, "partial|retired"):
         with locked(stale) as got:
@@ -156,7 +156,7 @@ def _commit_of(final: Path) -> Path:
 
 @contextmanager
 def _partial(final: Path) -> Iterator[Path]:
-    """A hidden folder beside ``final``, locked, which is removed with what is left in it."""
+    """Hold a hidden, locked folder beside ``final``, and remove it with its remaining content."""
     with storage_errors(final):
         make_folders(final.parent)
         sweep(final)
@@ -174,7 +174,7 @@ def _partial(final: Path) -> Iterator[Path]:
 
 
 def _drop(path: Path) -> None:
-    """``remove``, also where a signal comes in its midst."""
+    """``remove`` a path, even if a signal interrupts it."""
     try:
         remove(path)
     except BaseException:
@@ -183,7 +183,7 @@ def _drop(path: Path) -> None:
 
 
 def discard(path: Path, final: Path) -> None:
-    """Remove what is needed no more now that ``final`` stands: in one step from its name, and whoever writes ``final`` next sweeps the rest."""
+    """Remove what ``final`` has made obsolete: rename it in one step, and leave any remains to the next writer of ``final``."""
     with suppress(OSError):
         stale = _new_hidden(final, "partial")
         os.rename(path, stale)
@@ -192,7 +192,7 @@ def discard(path: Path, final: Path) -> None:
 
 @contextmanager
 def _told_as(partial: Path, final: Path) -> Iterator[None]:
-    """Name the final place in messages: the temporary name, which will be gone, tells the reader nothing."""
+    """Name the final path in messages, instead of the temporary one."""
     try:
         yield
     except PositionBiasError as error:
@@ -203,10 +203,10 @@ def _told_as(partial: Path, final: Path) -> Iterator[None]:
 
 @contextmanager
 def atomic_file(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]:
-    """Give a path of the same name in a hidden folder to write; it takes its final place only when the block succeeds.
+    """Yield a path of the same name in a hidden folder; it moves to its final place only if the block succeeds.
 
-    A manifest that the block writes beside it, at ``manifest_path`` of the path it was given, is published in the same step; one
-    that describes what stood there before goes in the same step.
+    A manifest that the block writes at ``manifest_path`` of the yielded path is published in the same step, which also removes the
+    manifest of a replaced file.
 
     Raises:
         OutputExistsError: ``final`` exists and ``overwrite`` is false, or it is a folder.
@@ -221,7 +221,7 @@ def atomic_file(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]
 
 @contextmanager
 def atomic_folder(final: Path | str, *, overwrite: bool = False, owned: bool = False) -> Iterator[Path]:
-    """As ``atomic_file``, for a folder: it appears under its final name whole or not at all; ``owned`` as in ``refuse_existing``."""
+    """Yield a folder to write, as ``atomic_file`` does a file: it appears whole or not at all; ``owned`` as in ``refuse_existing``."""
     final = Path(final)
     refuse_existing(final, overwrite=overwrite, folder=True, owned=owned)
     with _partial(final) as partial, _told_as(partial, final):
@@ -230,13 +230,13 @@ def atomic_folder(final: Path | str, *, overwrite: bool = False, owned: bool = F
 
 
 def put_folder(made: Path, final: Path, *, overwrite: bool, owned: bool = False) -> None:
-    """Give a complete folder its final name; what it replaces then stands at ``made``, or is gone."""
+    """Give a complete folder its final name; the one it replaces moves to ``made`` or is removed."""
     sync_tree(made)
     refuse_existing(final, overwrite=overwrite, folder=True, owned=owned)
     if not overwrite or not os.path.lexists(final):
         _put_new(made, final)
         return
-    with locked(final):  # so that nobody sweeps it before the new one is safe
+    with locked(final):  # keeps others from removing it before the new one is safe
         if exchange(made, final):
             try:
                 sync(final.parent)
@@ -257,7 +257,7 @@ def _put_new(made: Path, final: Path) -> None:
 
 
 def _retire(made: Path, final: Path) -> None:
-    """Replace ``final`` by two renames; a process that is killed between them leaves what ``recover`` puts back."""
+    """Replace ``final`` by two renames; ``recover`` undoes the first if the process is killed between them."""
     retired = _new_hidden(final, "retired")
     try:
         os.rename(final, retired)
@@ -274,7 +274,7 @@ def _retire(made: Path, final: Path) -> None:
 
 
 def put_file(folder: Path, final: Path, *, overwrite: bool) -> None:
-    """Move ``final.name``, and its manifest where there is one, from ``folder`` into place in one step; the rest of ``folder`` is dropped."""
+    """Move ``final.name``, and its manifest if any, from ``folder`` into place in one step; the rest of ``folder`` is dropped."""
     manifest = folder / f"{final.name}.{MANIFEST}"
     with_manifest = manifest.exists()
     for path in (folder / final.name, *([manifest] if with_manifest else [])):
@@ -288,17 +288,17 @@ def put_file(folder: Path, final: Path, *, overwrite: bool) -> None:
             _put_new(folder / final.name, final)
         return
     if not with_manifest:
-        manifest.touch()  # empty: the one that stands there goes
+        manifest.touch()  # empty: removes the existing one
     sync(folder)
     commit = _commit_of(final)
     while True:
         try:
-            os.rename(folder, commit)  # from here on they are published
+            os.rename(folder, commit)  # published from here on
             break
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-        refuse_existing(final, overwrite=overwrite, folder=False)  # and complete what another run has published
+        refuse_existing(final, overwrite=overwrite, folder=False)  # also completes what another run has published
     try:
         _complete(commit, final)
     except BaseException:
@@ -308,8 +308,8 @@ def put_file(folder: Path, final: Path, *, overwrite: bool) -> None:
 
 
 def _complete(commit: Path, final: Path) -> None:
-    """Move what stands in ``commit`` into place; several processes may do so at once, each in the folder that it has opened."""
-    sync(final.parent)  # the commit itself, before anything that it replaces goes
+    """Move the content of ``commit`` into place; safe for several processes at once, each in the folder that it has opened."""
+    sync(final.parent)  # the commit itself, before removing anything that it replaces
     try:
         folder = os.open(commit, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -330,20 +330,20 @@ def _complete(commit: Path, final: Path) -> None:
     try:
         os.rmdir(commit)
     except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):  # gone, or already another run's
+        if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):  # gone, or another run's by now
             raise
 
 
 def _move(folder: int, name: str, target: Path, *, gone: bool) -> None:
     if gone and not os.stat(name, dir_fd=folder).st_size:
         target.unlink(missing_ok=True)
-        sync(target.parent)  # before what says that it is to go
+        sync(target.parent)  # before its marker goes
         os.unlink(name, dir_fd=folder)
     else:
         os.replace(name, target, src_dir_fd=folder)
 
 
 def write_json(path: Path | str, value: Any, *, overwrite: bool = True) -> None:
-    """Write one JSON document atomically: indented, keys as given, a newline at the end."""
+    """Write a JSON document atomically: indented, keys in the given order, a newline at the end."""
     with atomic_file(path, overwrite=overwrite) as partial:
         partial.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""One query's passages in the order of their scores, by one tie rule everywhere, trec_eval's.
+"""Rank one query's passages by score with trec_eval's tie rule.
 
 Scores are rounded to float32, ordered from high to low, equal scores by passage id descending.
 """
@@ -25,7 +25,7 @@ class Ranking(NamedTuple):
 
 
 def order_by_score(passage_ids: Sequence[str], scores: np.ndarray) -> np.ndarray:
-    """The indices that put passages in rank order: float32 score falling, then id descending."""
+    """Return the indices in rank order: float32 score descending, then id descending."""
     by_id = sorted(range(len(passage_ids)), key=passage_ids.__getitem__, reverse=True)
     rounded = np.asarray(scores, dtype=np.float32)[by_id]
     return np.asarray(by_id, dtype=np.int64)[np.argsort(-rounded, kind="stable")]
@@ -34,7 +34,7 @@ def order_by_score(passage_ids: Sequence[str], scores: np.ndarray) -> np.ndarray
 def ranked(
     name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rank order of passages that are to stand once each, and the scores in it."""
+    """Return the rank order, and the scores in it; refuse repeated passages."""
     if len(set(passage_ids)) != len(passage_ids):
         seen: set[str] = set()
         twice = next(p for p in passage_ids if p in seen or seen.add(p))  # type: ignore[func-returns-value]
@@ -47,8 +47,8 @@ def ranked(
 def ordered(
     name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rank order, and the scores in it."""
-    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused below
+    """Return the rank order, and the scores in it."""
+    with np.errstate(over="ignore"):  # overflow becomes infinite and is refused below
         values = np.asarray(scores, dtype=np.float32)
     if not np.isfinite(values).all():
         raise InputError(

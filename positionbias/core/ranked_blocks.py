@@ -1,4 +1,4 @@
-"""The rankings of a block of a run, as columns or one by one: most blocks are in order of rank already, and nothing of them is sorted."""
+"""The rankings of a block of a run, as columns or one by one; only rankings out of order are sorted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
 
 
 class Rankings(NamedTuple):
-    """Rankings as columns: the passages and float32 scores of query i, best first, stand from ``starts[i]`` to ``starts[i + 1]``."""
+    """Rankings as columns: query i has the passages and float32 scores from ``starts[i]`` to ``starts[i + 1]``, best first."""
 
     query_ids: list[str]
     starts: np.ndarray  # (queries + 1,)
@@ -32,7 +32,7 @@ class Rankings(NamedTuple):
 
 
 def rankings_of(block: Block) -> Iterator[Ranking]:
-    """The rankings of a block of ``run_blocks``, one by one.
+    """Yield the rankings of a block of ``run_blocks``.
 
     Raises:
         InputError: as ``block_rankings``.
@@ -44,17 +44,17 @@ def rankings_of(block: Block) -> Iterator[Ranking]:
 
 
 def block_rankings(block: Block) -> Rankings:
-    """The rankings of a block of ``run_blocks``, as columns.
+    """Return the rankings of a block of ``run_blocks`` as columns.
 
     Raises:
-        InputError: a malformed line (numbered), a score that is not a finite number, or a passage twice for one query.
+        InputError: a malformed line (numbered), a score that is not finite, or a repeated passage for a query.
     """
     import pyarrow as pa
 
     query, passages, scores = block_columns(block)
     starts = _starts(query)
     query_ids = query.take(pa.array(starts[:-1])).to_pylist()
-    with np.errstate(over="ignore"):  # what float32 cannot hold is refused by ``ranked``
+    with np.errstate(over="ignore"):  # ``ranked`` refuses overflow
         values = scores.astype(np.float32)
     order, unsettled = np.arange(len(values)), _unsettled(starts, passages, values)
     for place in unsettled:
@@ -77,7 +77,7 @@ def _starts(query: pa.StringArray) -> np.ndarray:
 
 
 def _unsettled(starts: np.ndarray, passages: pa.StringArray, values: np.ndarray) -> list[int]:
-    """The queries whose scores do not fall from line to line, or that may have a passage twice."""
+    """Return the queries whose scores do not strictly fall, or that may repeat a passage."""
     hashes = _hashes(passages)
     for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         hashes[start:end].sort()
@@ -90,10 +90,10 @@ def _unsettled(starts: np.ndarray, passages: pa.StringArray, values: np.ndarray)
 
 
 def _hashes(strings: pa.StringArray) -> np.ndarray:
-    """64 bits of each string, ``(len(strings),)`` uint64; equal ones have the same, and others of up to eight bytes never have."""
+    """Return a 64-bit hash of each string, ``(len(strings),)`` uint64, without collisions between strings of up to eight bytes."""
     offsets = np.frombuffer(strings.buffers()[1], np.int32)[: len(strings) + 1]
     data = np.append(np.frombuffer(strings.buffers()[2] or b"", np.uint8), np.zeros(8, np.uint8))
-    words: np.ndarray = np.ndarray((len(data) - 7,), "<u8", data.data, strides=(1,))  # the eight bytes from each place on
+    words: np.ndarray = np.ndarray((len(data) - 7,), "<u8", data.data, strides=(1,))  # the eight bytes from each position
     lengths = np.diff(offsets)
     found = np.zeros(len(strings), np.uint64)
     for at in range(0, int(lengths.max(initial=0)), 8):

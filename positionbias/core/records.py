@@ -1,4 +1,4 @@
-"""The small frozen records that everything speaks in. Ids are strings, always."""
+"""The small frozen records that all modules share. Ids are always strings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 __all__ = ["HIGHEST_GRADE", "Answer", "Passage", "Qrel", "Query", "relevant_passages"]
 
-HIGHEST_GRADE = 1_000_000  # trec_eval counts in a table with a place for every grade, and gives 0 where memory lacks for it
+HIGHEST_GRADE = 1_000_000  # trec_eval allocates a table of all grades, and returns 0 if that fails
 
 
 class Passage(NamedTuple):
@@ -46,7 +46,7 @@ class Answer(NamedTuple):
 
 
 def relevant_passages(qrels: Iterable[Qrel], relevant_from: int = 1) -> dict[str, tuple[str, ...]]:
-    """The passages judged ``relevant_from`` or higher, by query, each once, in the order of the judgements."""
+    """Return the passages judged ``relevant_from`` or higher, by query, each once, in the order of the judgements."""
     relevant: dict[str, dict[str, None]] = {}
     for qrel in qrels:
         if qrel.grade >= relevant_from:

@@ -1,7 +1,7 @@
-"""A Run: for each query its passages, scored and ranked. Read and written in TREC's six-column form.
+"""A Run: each query's scored and ranked passages, read and written in TREC's six-column form.
 
-One tie rule everywhere, trec_eval's: scores are rounded to float32, ordered from high to low, equal scores by
-passage id descending. What is written is strictly decreasing, so every evaluator sees our ranks.
+Ties follow trec_eval everywhere: scores are rounded to float32, ordered from high to low, equal scores by
+passage id descending. Written scores are strictly decreasing, so every evaluator sees our ranks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
-    """Lower equal scores by the least float32 step, so that ranks survive any evaluator's tie rule."""
+    """Lower equal scores by the smallest float32 step, so that ranks survive any evaluator's tie rule."""
     out = np.array(scores, dtype=np.float32)
     if bool((out[1:] < out[:-1]).all()):
         return out
@@ -44,10 +44,10 @@ def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
 
 
 class Run(Mapping[str, Ranking]):
-    """Rankings by query id. Passage ids are held once and pointed to by integers.
+    """Rankings by query id. Passage ids are held once and referenced by integers.
 
     Raises:
-        InputError: a score that is not a finite number, or a passage twice for one query.
+        InputError: a score that is not finite, or a repeated passage for a query.
     """
 
     def __init__(self, name: str, rankings: Iterable[tuple[str, Sequence[str], Sequence[float] | np.ndarray]]) -> None:
@@ -68,7 +68,7 @@ class Run(Mapping[str, Ranking]):
         return Ranking(query_id, [self._vocabulary[i] for i in ids], scores)
 
     def __contains__(self, query_id: object) -> bool:
-        return query_id in self._index  # a Mapping's own would make the ranking to see whether there is one
+        return query_id in self._index  # Mapping's own would build the ranking
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._index)
@@ -77,33 +77,33 @@ class Run(Mapping[str, Ranking]):
         return len(self._index)
 
     def rankings(self) -> Iterator[Ranking]:
-        """Every query's ranking, in the order of the file."""
+        """Yield every query's ranking, in the order of the file."""
         return (self[query_id] for query_id in self)
 
     def numbers(self, query_id: str) -> np.ndarray:
-        """A ranking's passages, best first, as int32 places in ``passage_ids``: what loops over many rankings without their ids."""
+        """Return a ranking's passages, best first, as int32 positions in ``passage_ids``, for loops that need no ids."""
         return self._index[query_id][0]
 
     @property
     def passage_ids(self) -> list[str]:
-        """Every distinct passage, once."""
+        """The distinct passages."""
         return self._vocabulary
 
     @property
     def depth(self) -> int:
-        """The longest ranking's length."""
+        """The length of the longest ranking."""
         return max((len(ids) for ids, _ in self._index.values()), default=0)
 
     @property
     def pairs(self) -> int:
-        """How many (query, passage) pairs it holds."""
+        """The number of (query, passage) pairs."""
         return sum(len(ids) for ids, _ in self._index.values())
 
     def rescored(self, name: str, scores: Mapping[str, np.ndarray]) -> Run:
-        """The same passages by other scores: a query's, best first in this run, have ``scores[query_id]``. Ids are shared, not copied.
+        """Return this run with other scores: ``scores[query_id]`` in the order of its passages here. Ids are shared, not copied.
 
         Raises:
-            InputError: a score that is not a finite number.
+            InputError: a score that is not finite.
         """
         run = Run(name, ())
         run._vocabulary = self._vocabulary
@@ -113,11 +113,11 @@ class Run(Mapping[str, Ranking]):
         return run
 
     def only(self, query_ids: Iterable[str], name: str) -> Run:
-        """The rankings of these queries, in their order here."""
+        """Return the rankings of these queries, in their order here."""
         return Run(name, ((r.query_id, r.passage_ids, r.scores) for r in map(self.__getitem__, query_ids)))
 
     def top(self, depth: int) -> Run:
-        """This run cut at a depth; itself where nothing lies deeper."""
+        """Return this run cut at a depth; itself if nothing lies deeper."""
         if depth >= self.depth:
             return self
         return Run(self.name, ((r.query_id, r.passage_ids[:depth], r.scores[:depth]) for r in self.rankings()))
@@ -130,7 +130,7 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
     tag, or to the file's name where tags differ.
 
     Raises:
-        InputError: a malformed line (numbered), an empty file, a pair twice.
+        InputError: a malformed line (numbered), an empty file, a repeated pair.
     """
     path = Path(path)
     recover(path)
@@ -149,10 +149,10 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
 
 
 def read_rankings(path: Path | str) -> Iterator[Ranking]:
-    """The rankings of a TREC run as ``read_run`` orders them, in the file's order, a block of them held at a time: for a run that no memory holds.
+    """Stream the rankings of a TREC run block by block, as ``read_run`` orders them, for runs that do not fit in memory.
 
     Raises:
-        InputError: as ``read_run``; the lines of a query do not stand together.
+        InputError: as ``read_run``; also if the lines of a query are not contiguous.
     """
     path = Path(path)
     recover(path)
@@ -168,7 +168,7 @@ def read_rankings(path: Path | str) -> Iterator[Ranking]:
 
 
 def _apart(path: Path, query_id: str) -> InputError:
-    """The error about a query whose lines stand apart, with the line where it comes again."""
+    """Return an error about a query whose lines are not contiguous, with the line where it comes again."""
     runs = groupby(_lines(path), key=lambda line: line[1])
     starts = [next(lines)[0] for found, lines in runs if found == query_id]
     found = f"query {query_id!r} again, after others"
@@ -178,7 +178,7 @@ def _apart(path: Path, query_id: str) -> InputError:
 
 
 def _lines(path: Path) -> Iterator[Line]:
-    """Line number, query id, passage id, score and tag of each line."""
+    """Yield line number, query id, passage id, score and tag of each line."""
     some = False
     for line in parse_lines(path, file_lines(path)):
         some = True
@@ -188,18 +188,18 @@ def _lines(path: Path) -> Iterator[Line]:
 
 
 def write_run(path: Path | str, run: Run, *, overwrite: bool = False) -> None:
-    """Write a run in TREC's form, strictly decreasing within each query; ``.gz`` by its ending.
+    """Write a run in TREC's form, strictly decreasing within each query; gzipped if the name ends in ``.gz``.
 
     Raises:
-        InputError: an id that is empty or holds a space, which this form cannot carry.
+        InputError: an id that is empty or has a space, which this form cannot express.
     """
     write_rankings(path, run.name, run.rankings(), overwrite=overwrite)
 
 
 def write_rankings(path: Path | str, name: str, rankings: Iterable[Ranking], *, overwrite: bool = False) -> tuple[int, int]:
-    """As ``write_run``, from rankings that come one by one, each best first; gives how many queries and pairs it wrote.
+    """Write streamed rankings, each best first, as ``write_run`` does; return the numbers of queries and pairs.
 
-    A run too large to be held is written so. What gives the rankings sees to it that each query comes once.
+    For runs too large to hold. The caller must give each query once.
     """
     path = Path(path)
     tag = "_".join(name.split()) or "posbias"

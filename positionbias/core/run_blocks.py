@@ -1,8 +1,7 @@
-"""A run in TREC's form by blocks of whole queries, read by columns: for runs of hundreds of millions of lines.
+"""Read a TREC run as columns in blocks of whole queries, for runs of hundreds of millions of lines.
 
-A block is cut into columns at the places of its white space where its lines are plain (ASCII, one space or tab between columns, scores in decimal form),
-some ten times as fast as line by line; anything else goes line by line, which finds the fault and its line, or reads what only looks odd. Both give the
-same columns.
+A block of plain lines (ASCII, one space or tab between columns, decimal scores) is cut at its white space, some ten times as fast
+as line by line. Any other block is parsed line by line, which accepts unusual lines and numbers faulty ones. Both give the same columns.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _QUERY, _PASSAGE, _SCORE, _TAG, _WIDTH = 0, 2, 4, 5, 6
 
 
 class Columns(NamedTuple):
-    """What is read of the lines of a block, in their order; scores are float64."""
+    """The columns of a block's lines, in order; scores are float64."""
 
     query_ids: pa.StringArray
     passage_ids: pa.StringArray
@@ -39,30 +38,30 @@ class Columns(NamedTuple):
 
 
 def parse_lines(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterator[Line]:
-    """The columns that are read of numbered lines; blank ones are passed over, and a byte-order mark before line 1.
+    """Parse numbered lines; skips blank ones, and a byte-order mark before line 1.
 
     Raises:
-        InputError: another number of columns, or a score that is not a finite number.
+        InputError: another number of columns, or a score that is not finite.
     """
     for number, line in lines:
         parts = (line.removeprefix("\ufeff") if number == 1 else line).split()
         if not parts:
             continue
         if len(parts) != 6:
-            raise bad_input(path, line=number, wanted=WANTED, found=f"{len(parts)} columns", do="mend or drop the line")
+            raise bad_input(path, line=number, wanted=WANTED, found=f"{len(parts)} columns", do="fix or drop the line")
         try:
             score = float(parts[4])
         except ValueError:
             score = math.nan
         if not math.isfinite(score):
-            raise bad_input(path, line=number, wanted="a finite score", found=repr(parts[4]), do="mend or drop the line")
+            raise bad_input(path, line=number, wanted="a finite score", found=repr(parts[4]), do="fix or drop the line")
         yield number, parts[0], parts[2], score, parts[5]
 
 
 def run_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """The run in blocks of whole queries, which carry their bytes: cut after the last line of a query that ends at ``size`` bytes or later.
+    """Yield the run in blocks of whole queries, of about ``size`` bytes and carrying them.
 
-    A byte-order mark is left out, as it is no part of the first query; places count from behind it.
+    A leading byte-order mark is left out; positions count from after it.
 
     Raises:
         InputError: no such file, or a damaged one.
@@ -91,11 +90,11 @@ def run_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
 
 
 def _last_query(data: bytes) -> tuple[int, str | None, bool]:
-    """Where the lines of the last query begin, the query, and whether it is the only one; no query where all lines are blank."""
+    """Return the start of the last query's lines, the query (None if all lines are blank), and whether it is the only one."""
     query, found, end = None, 0, len(data)
     while end > 0:
         start = data.rfind(b"\n", 0, end - 1) + 1
-        first = data[start:end].decode("utf-8", "replace").split(None, 1)[:1]  # as text: it has more kinds of white space
+        first = data[start:end].decode("utf-8", "replace").split(None, 1)[:1]  # as text, which has more kinds of white space
         if first and query is not None and first[0] != query:
             return found, query, False
         if first:
@@ -105,7 +104,7 @@ def _last_query(data: bytes) -> tuple[int, str | None, bool]:
 
 
 def block_columns(block: Block) -> Columns:
-    """The columns of a block.
+    """Return the columns of a block.
 
     Raises:
         InputError: as ``parse_lines``.
@@ -122,7 +121,7 @@ def _parsed_columns(block: Block) -> Columns:
 
 
 def _plain_columns(data: bytes) -> Columns | None:
-    """The columns of plain lines; None where a line is not one, or a score is no plain number."""
+    """Return the columns of plain lines; None if a line or a score is not plain."""
     import pyarrow as pa
 
     if b"\r" in data:
@@ -140,11 +139,11 @@ def _plain_columns(data: bytes) -> Columns | None:
 
 
 def _ends(data: bytes) -> np.ndarray | None:
-    """Where each field of plain lines ends, ``(lines, 6)`` int32; None where Python's ``split`` might see other fields."""
+    """Return the end of each field of plain lines, ``(lines, 6)`` int32; None if Python's ``split`` might see other fields."""
     if not data.isascii() or len(data) >= 1 << 31:
         return None
     characters = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(characters <= _SPACE).astype(np.int32)  # all white space of ASCII is among these
+    ends = np.flatnonzero(characters <= _SPACE).astype(np.int32)  # includes all ASCII white space
     if len(ends) % _WIDTH or not len(ends) or ends[0] == 0 or (ends[1:] - ends[:-1] == 1).any():
         return None
     found = characters[ends].reshape(-1, _WIDTH)
@@ -156,7 +155,7 @@ def _ends(data: bytes) -> np.ndarray | None:
 def _column(data: bytes, ends: np.ndarray, column: int) -> pa.StringArray:
     import pyarrow as pa
 
-    # as strings that follow one another: each field of the column, and between two of them what lies there
+    # as consecutive strings: the column's fields, alternating with the text between them
     borders = np.empty(2 * len(ends), np.int32)
     borders[1::2] = ends[:, column]
     borders[0::2] = 1 + (ends[:, column - 1] if column else np.append(np.int32(-1), ends[:-1, _TAG]))

@@ -1,4 +1,4 @@
-"""JSON that is read back, as the dataclass that it was written from: every field there and of its type."""
+"""Read JSON back into dataclasses, checking that every field is there and of its type."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ __all__ = ["NAME", "Count", "Name", "converted", "read_as"]
 
 T = TypeVar("T")
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 48)]
-NAME = r"\w[\w.+-]*"  # what may be part of a file's name: a split's, a judgement set's
+NAME = r"\w[\w.+-]*"  # a name that may be part of a file's: a split's, a judgement set's
 Name = Annotated[str, msgspec.Meta(pattern=rf"^{NAME}\Z")]
 
 
 def read_as(kind: type[T], record: Any, path: Path | str, *, do: str, more: bool = False) -> T:
-    """Return the dataclass ``kind`` from what a JSON file at ``path`` held; with ``more`` it may hold further fields.
+    """Convert the content of a JSON file at ``path`` to the dataclass ``kind``; ``more`` allows further fields.
 
     Raises:
-        InputError: a field is missing, unknown or of another type; it is named, with the type that is wanted.
+        InputError: a field is missing, unknown or of another type; the message names it and the wanted type.
     """
     try:
         return converted(kind, record, more=more)
-    except (msgspec.ValidationError, UnicodeError) as error:  # of half a surrogate pair
+    except (msgspec.ValidationError, UnicodeError) as error:  # UnicodeError: half a surrogate pair
         raise bad_input(path, wanted="fields as posbias writes them", found=f"{error}".replace("$.", ""), do=do) from error
 
 
 def converted(kind: type[T], record: Any, *, more: bool = False) -> T:
-    """Return ``kind``, a dataclass or another type, from what JSON held; with ``more`` it may hold further fields.
+    """Convert parsed JSON to ``kind``, a dataclass or another type; ``more`` allows further fields.
 
     Raises:
         msgspec.ValidationError, a ValueError: a field is missing, unknown or of another type.

@@ -1,10 +1,10 @@
-"""Digests of an artefact's files, by blocks, and readers that compare them: damage is found where it is read.
+"""Digests of an artefact's files by block, and readers that check them, so that damage is found on reading.
 
-A manifest names each file of its artefact with its size and one XXH3-64 a MiB. They find damage (a bad disk, a cut copy, a file of
-another artefact); they prove nothing about who wrote it. What claims identity is a SHA-256 or a checksum of records.
+A manifest has each file's size and one XXH3-64 per MiB. They detect damage (a bad disk, a cut copy, a file of another artefact);
+they do not prove who wrote it. Identity is claimed by a SHA-256 or a checksum of records.
 
-A file finds its digests by itself: in ``manifest.json`` of the nearest folder above it that has one, or in ``FILE.manifest.json``. A
-file that no manifest names (an artefact in the making, one of before there were digests, a published release) is read as it is.
+A file's digests are in ``manifest.json`` of the nearest folder above it that has one, or in ``FILE.manifest.json``. A file that
+no manifest names (an unfinished or older artefact, a published release) is read unchecked.
 """
 
 from __future__ import annotations
@@ -16,23 +16,26 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import xxhash
 
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.json_text import JsonObject
+from positionbias.core.schema import converted
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["BLOCK", "CACHE", "MANIFEST", "FileSeal", "SealedFile", "seal_file", "seal_folder", "unnamed_files", "verified"]
 
+T = TypeVar("T")
 BLOCK = 1 << 20
 MANIFEST = "manifest.json"
 CACHE = "cache"
 AGAIN = "restore it from a copy, or make it again"
 _WIDTH = 16  # hexadecimal digits a block
-_MOST = 1 << 28  # bytes of a manifest: those of 16 TB
+_MOST = 1 << 28  # bytes of a manifest: enough for 16 TB
 _OURS = {"kind", "format_version", "files"}
 
 
@@ -49,16 +52,16 @@ class FileSeal:
 
     @property
     def blocks(self) -> int:
-        """How many blocks the file has; an empty file has none."""
+        """The number of blocks; 0 for an empty file."""
         return -(-self.bytes // BLOCK)
 
     def holds(self, block: int, content: Any) -> bool:
-        """Whether ``content`` (bytes, or a view of them) is this block."""
+        """Return True if ``content`` (bytes, or a view of them) is this block."""
         return xxhash.xxh3_64_hexdigest(content) == self.digest[block * _WIDTH : (block + 1) * _WIDTH]
 
 
 def seal_file(path: Path) -> FileSeal:
-    """Read a file once, and return its size and digests."""
+    """Read a file and return its size and digests."""
     digests, size = [], 0
     for block in _blocks(path):
         digests.append(xxhash.xxh3_64_hexdigest(block))
@@ -67,7 +70,7 @@ def seal_file(path: Path) -> FileSeal:
 
 
 def _blocks(path: Path) -> Iterator[memoryview]:
-    """The blocks of a file, each valid until the next is asked for: no page of it stays with this process."""
+    """Yield the blocks of a file, each valid until the next; none of its pages stay in this process."""
     buffer = memoryview(bytearray(BLOCK))
     with open(path, "rb", buffering=0) as handle:
         while True:
@@ -81,7 +84,7 @@ def _blocks(path: Path) -> Iterator[memoryview]:
 
 
 def _content_files(folder: Path) -> list[Path]:
-    """What belongs to an artefact's content, in order: not its manifest, nothing in ``cache`` and nothing hidden."""
+    """Return an artefact's content files, in order, without its manifest, ``cache`` and hidden files."""
     found = []
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
@@ -92,15 +95,15 @@ def _content_files(folder: Path) -> list[Path]:
 
 
 def unnamed_files(folder: Path, files: Collection[str]) -> list[str]:
-    """What stands in an artefact although its manifest does not name it: paths within it, in order."""
+    """Return the paths within an artefact that its manifest does not name, in order."""
     return [name for path in _content_files(folder) if (name := path.relative_to(folder).as_posix()) not in files]
 
 
 def seal_folder(folder: Path) -> dict[str, FileSeal]:
-    """The digests of all files of an artefact's content, by their path within it.
+    """Return the digests of an artefact's content files, by path within it.
 
     Raises:
-        InputError: a link, or something else that is neither a file nor a folder.
+        InputError: a link, or anything else but a file or a folder.
     """
     found = {}
     for path in _content_files(folder):
@@ -114,11 +117,11 @@ def seal_folder(folder: Path) -> dict[str, FileSeal]:
 
 
 class _State(NamedTuple):
-    """What tells one state of a file from another within a process."""
+    """The identity of one state of a file within a process."""
 
     path: Path
     bytes: int
-    changed: int  # of the inode: nobody can set it back
+    changed: int  # of the inode, which nobody can set back
     inode: int
 
 
@@ -127,30 +130,30 @@ def _state(path: Path) -> _State:
     return _State(path, found.st_size, found.st_ctime_ns, found.st_ino)
 
 
-def manifest_digest(record: Mapping[str, Any]) -> str:
+def manifest_digest(record: JsonObject) -> str:
     """The XXH3-64 of a record's JSON without its own ``digest``, whatever the order of its keys."""
     content = {key: value for key, value in record.items() if key != "digest"}
     return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
-def signed(record: Mapping[str, Any]) -> dict[str, Any]:
+def signed(record: JsonObject) -> JsonObject:
     """Return a record with its digest, as ``manifest_digest`` computes it."""
     return {**record, "digest": manifest_digest(record)}
 
 
-def as_signed(record: Any) -> Mapping[str, Any]:
-    """Return a record that was ``signed``.
+def as_signed(kind: type[T], record: Any) -> T:
+    """Return a record that was ``signed`` as the dataclass that it was written from.
 
     Raises:
-        ValueError: it is not what its digest says.
+        ValueError: it is not what its digest says, or no such record.
     """
-    if not isinstance(record, dict) or record.get("digest") != manifest_digest(record):
+    if not isinstance(record, dict) or record.pop("digest", None) != manifest_digest(record):
         raise ValueError("a record that was changed since it was written")
-    return record
+    return converted(kind, record)
 
 
 def seal_of(path: Path) -> FileSeal | None:
-    """The digests that a manifest has of a file; None where no manifest names it.
+    """Return a file's digests in its manifest; None if no manifest names it.
 
     Raises:
         InputError: the manifest is damaged.
@@ -158,43 +161,43 @@ def seal_of(path: Path) -> FileSeal | None:
     name, real = os.path.abspath(path), os.path.realpath(path)
     return _seal_at(Path(name)) or (
         _seal_at(Path(real)) if real != name else None
-    )  # the manifest may stand beside a link, or where it leads
+    )  # the manifest may be beside a link or beside its target
 
 
 def _seal_at(path: Path) -> FileSeal | None:
     if path.name == MANIFEST or path.name.endswith(f".{MANIFEST}"):
-        return None  # it has its own digest in it
+        return None  # it contains its own digest
     try:
         beside = path.with_name(f"{path.name}.{MANIFEST}")
-        if beside.is_file():  # of this one file, whatever both were called when they were written
+        if beside.is_file():  # of this one file, whose name may have changed since
             return next(iter(_seals(_state(beside), ours=True).values()), None)
         for folder in path.parents:
             manifest = folder / MANIFEST
             if manifest.is_file():
                 return _seals(_state(manifest), ours=False).get(path.relative_to(folder).as_posix())
     except OSError:
-        pass  # a folder above that may not be looked into has no artefact of ours
+        pass  # an unreadable parent folder has no artefact of ours
     return None
 
 
 @lru_cache(maxsize=64)
 def _seals(manifest: _State, *, ours: bool) -> Mapping[str, FileSeal]:
-    """The digests in a manifest; ``ours``: its name says that it is one of ours, and any folder may hold somebody else's manifest.json."""
+    """Return the digests in a manifest; ``ours``: its name is one only we use, whereas a manifest.json may be somebody else's."""
     try:
         record = json.loads(manifest.path.read_bytes()) if manifest.bytes <= _MOST else None
         if not isinstance(record, dict) or not record.keys() >= _OURS:
-            return {}  # somebody else's, or of before there were digests
+            return {}  # somebody else's, or older, without digests
         seals = {name: FileSeal(**seal) for name, seal in (record["files"] or {}).items()}
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         if not ours:
-            return {}  # whoever opens the artefact reads its manifest, and says what is wrong with it
+            return {}  # opening the artefact reads its manifest and reports the fault
         found = str(error).splitlines()[0]
         raise bad_input(manifest.path, wanted="a posbias manifest", found=found, do=AGAIN) from error
     check_digest(manifest.path, record)
     return seals
 
 
-def check_digest(manifest: Path, record: Mapping[str, Any]) -> None:
+def check_digest(manifest: Path, record: JsonObject) -> None:
     """See that a manifest's record is what its own digest says; both it and the files' digests are there, or neither.
 
     Raises:
@@ -208,10 +211,10 @@ def check_digest(manifest: Path, record: Mapping[str, Any]) -> None:
 
 
 def verified(path: Path) -> Path:
-    """Return the same path, after the whole file has been compared with its manifest; once a process for each state of a file.
+    """Compare a whole file with its manifest, once a process for each state of it, and return its path.
 
     Raises:
-        InputError: its content is not what the manifest names, or it cannot be read.
+        InputError: its content differs from the manifest, or it cannot be read.
     """
     seal = seal_of(path)
     _check_regular(path)
@@ -232,7 +235,7 @@ def _verify(state: _State, seal: FileSeal) -> None:
 
 
 def _check_regular(path: Path) -> None:
-    """Refuse a pipe or a device, which whoever opens it may wait for."""
+    """Refuse pipes and devices, whose opening may block."""
     if path.exists() and not path.is_file():
         raise bad_input(path, wanted="a regular file", found="something else", do=AGAIN)
 
@@ -243,18 +246,18 @@ def _check_size(path: Path, size: int, seal: FileSeal) -> None:
 
 
 def damaged(path: Path, block: int) -> InputError:
-    """The error about a block that is not what the manifest names."""
+    """Return an error about a block that differs from the manifest."""
     found = f"other bytes in the MiB from byte {block * BLOCK:,} on"
     return bad_input(path, wanted="the content that its manifest names", found=found, do=AGAIN)
 
 
 class SealedFile:
-    """A mapped file whose blocks are compared with the manifest when they are first touched.
+    """A mapped file whose blocks are compared with the manifest on first access.
 
-    ``bytes``: the whole file, mapped. Without digests nothing is compared.
+    ``bytes``: the whole mapped file. Without digests nothing is compared.
 
     Raises:
-        InputError: the file is not there, or not of the size that its manifest names.
+        InputError: the file is missing, or not of the size in its manifest.
     """
 
     def __init__(self, path: Path) -> None:
@@ -269,7 +272,7 @@ class SealedFile:
                 self.bytes: mmap.mmap | bytes = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
         except OSError as error:
             raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
-        import numpy as np  # not by who only reads settings
+        import numpy as np  # here, not for readers of settings only
 
         self._unchecked = np.ones(self._seal.blocks if self._seal else 0, dtype=bool)
         self._left = len(self._unchecked)
@@ -278,7 +281,7 @@ class SealedFile:
         return len(self.bytes)
 
     def touch(self, start: int, end: int) -> None:
-        """Compare the blocks that hold the bytes from ``start`` to before ``end``.
+        """Compare the blocks of the bytes ``[start, end)``.
 
         Raises:
             InputError: one of them is damaged.
@@ -290,7 +293,7 @@ class SealedFile:
             self._compare(first + np.flatnonzero(self._unchecked[first : last + 1]))
 
     def touch_each(self, starts: np.ndarray, ends: np.ndarray) -> None:
-        """As ``touch`` for many ranges, each of less than a MiB."""
+        """``touch`` many ranges, each of less than a MiB."""
         if self._left and len(starts):
             import numpy as np
 

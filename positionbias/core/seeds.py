@@ -1,7 +1,7 @@
-"""Randomness keyed by (seed, purpose, id): never by order, shard, worker or what else is drawn.
+"""Random draws keyed by (seed, purpose, id), independent of order, shard, worker and other draws.
 
 A draw is a pure function of its key, so any number of workers in any order gets the same numbers, and
-removing one item changes no other's draw.
+removing an item changes no other draw.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["below", "below_many", "choose", "choose_many", "drawn_order", "generator", "key64", "keys128", "keys64"]
 
 _TWO_64 = 1 << 64
-_AT_ONCE = 1 << 21  # places of shuffled ranges, eight bytes each
+_AT_ONCE = 1 << 21  # positions of shuffled ranges, eight bytes each
 
 
 @lru_cache(maxsize=256)
@@ -27,23 +27,23 @@ def _state(seed: int, purpose: str) -> hashlib.blake2b:
 
 def _digest(seed: int, purpose: str, parts: tuple[str | int, ...]) -> bytes:
     state = _state(seed, purpose).copy()
-    # "replace" never meets our readers (they check UTF-8); it keeps a lone surrogate from raising here.
+    # our readers check UTF-8, so "replace" is only for lone surrogates of other callers
     state.update("\x1f".join(map(str, parts)).encode("utf-8", "replace"))
     return state.digest()
 
 
 def key64(seed: int, purpose: str, *parts: str | int) -> int:
-    """A 64-bit integer, uniform over keys: BLAKE2b of (seed, purpose, parts)."""
+    """Return a 64-bit integer, uniform over keys: BLAKE2b of (seed, purpose, parts)."""
     return int.from_bytes(_digest(seed, purpose, parts)[:8], "little")
 
 
 def drawn_order(ids: Iterable[str], seed: int, purpose: str, *parts: str | int) -> list[str]:
-    """Return the ids in a uniform random order, keyed by (seed, purpose, parts, id): the first few are part of the first more."""
+    """Return the ids in a uniform random order, keyed by (seed, purpose, parts, id), so that shorter samples are prefixes of longer ones."""
     return sorted(ids, key=lambda one: (key64(seed, purpose, *parts, one), one))
 
 
 def below(bound: int, seed: int, purpose: str, *parts: str | int) -> int:
-    """An integer uniform on {0 … bound−1}, without modulo bias (multiply-shift with rejection).
+    """Draw an integer uniform on {0 … bound−1}, without modulo bias (multiply-shift with rejection).
 
     Raises:
         ValueError: ``bound`` is below 1.
@@ -62,8 +62,8 @@ def below(bound: int, seed: int, purpose: str, *parts: str | int) -> int:
 
 
 def choose(count: int, size: int, seed: int, purpose: str, *parts: str | int) -> list[int]:
-    """``size`` different integers of {0 … count−1} in a uniform random order, all of them where there are fewer; the first is ``below``'s."""
-    order: dict[int, int] = {}  # what stands at a place of the shuffled range, where it is not the place itself
+    """Draw ``size`` different integers of {0 … count−1}, or all if fewer, in a uniform random order; the first is ``below``'s."""
+    order: dict[int, int] = {}  # the shuffled range where it differs from the identity
     chosen = []
     for place in range(min(size, count)):
         other = place + below(count - place, seed, purpose, *parts, *([place] if place else []))
@@ -73,7 +73,7 @@ def choose(count: int, size: int, seed: int, purpose: str, *parts: str | int) ->
 
 
 def choose_many(counts: np.ndarray, size: int, seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
-    """``choose`` of many counts, ``(len(keys), size)`` int64, −1 behind the last one; a key is its parts in UTF-8, ``\\x1f`` between them.
+    """``choose`` for many counts, ``(len(keys), size)`` int64, padded with −1; a key is its UTF-8 parts joined by ``\\x1f``.
 
     Counts stay under 2³².
     """
@@ -99,12 +99,12 @@ def _choose_many(counts: np.ndarray, width: int, seed: int, purpose: str, keys: 
 
 
 def keys64(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
-    """``key64`` of many keys of one part each, given in UTF-8: ``(len(keys),)`` uint64, in bulk."""
+    """``key64`` for many keys of one UTF-8 part each: ``(len(keys),)`` uint64."""
     return keys128(seed, purpose, keys)[:, 0]
 
 
 def keys128(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
-    """All 128 bits that ``keys64`` gives the first half of: ``(len(keys), 2)`` uint64."""
+    """Return 128 bits, of which ``keys64`` gives the first half: ``(len(keys), 2)`` uint64."""
     import numpy as np
 
     state, digests = _state(seed, purpose), []
@@ -116,7 +116,7 @@ def keys128(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
 
 
 def below_many(bounds: np.ndarray, draws: np.ndarray, seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
-    """``below`` of many bounds, ``(len(keys),)`` int64, from the ``keys64`` of the keys; a bound below 1 gives 0.
+    """``below`` for many bounds, ``(len(keys),)`` int64, from the ``keys64`` of the keys; a bound below 1 gives 0.
 
     Bounds stay under 2³².
     """
@@ -125,14 +125,14 @@ def below_many(bounds: np.ndarray, draws: np.ndarray, seed: int, purpose: str, k
     bound = np.maximum(bounds, 1).astype(np.uint64)
     half = np.uint64(32)
     drawn = ((draws >> half) * bound + ((draws & np.uint64(0xFFFFFFFF)) * bound >> half) >> half).astype(np.int64)
-    # the rest of the product decides whether the draw has to be repeated: for one key in 2³² at most
+    # the low half of the product decides whether to redraw: at most one key in 2³²
     for place in np.flatnonzero(draws * bound < bound).tolist():
         drawn[place] = below(int(bound[place]), seed, purpose, keys[place].decode())
     return drawn
 
 
 def generator(seed: int, purpose: str, *parts: str | int) -> np.random.Generator:
-    """A NumPy generator of its own for one key, for when an item needs many draws."""
+    """Return a NumPy generator for one key, for items that need many draws."""
     import numpy as np
 
     return np.random.default_rng(int.from_bytes(_digest(seed, purpose, parts), "little"))

@@ -1,12 +1,12 @@
-"""Settings declared once: a field of a settings dataclass says its default, its range and what it is for.
+"""Settings declared once: a field of a settings dataclass has its default, its range and its help.
 
-Checks, command-line options and their help follow from it (``cli.settings_options``).
+Checks, command-line options and their help are made from it (``cli.settings_options``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from positionbias.core.errors import SettingError
 __all__ = [
     "SEED_HELP",
     "Setting",
+    "check_once",
     "check_settings",
     "check_whole",
     "declared_setting",
@@ -27,20 +28,20 @@ __all__ = [
 
 _KEY = "setting"
 SEED_HELP = "Key of every random draw."
-_MOST = 10**9  # twice as many fit into 32 bits, and the product of two into 64
-# at 2,048 threads torch ends by a segmentation fault
+_MOST = 10**9  # twice this fits in 32 bits, and the product of two in 64
+# at 2,048 threads torch crashes with a segmentation fault
 _MOST_OF = {"--seed": 2**63 - 1, "--seeds": 2**63 - 1, "--threads": 1_024, "--workers": 1_024}
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a field says of itself: ``help`` for a person, and which values it takes.
+    """A field's declaration: its ``help`` and the values it takes.
 
-    ``least`` and ``most`` belong to the range, ``above`` and ``below`` do not. ``wanted`` says the range in words of its own, ``do`` what to do about a
-    value outside it. ``absent`` says in the help what None means. ``flags`` are its flags where they are not its name's; ``metavar`` stands for a value
-    in the help. ``off`` is the flag of a switch that turns it off, without dashes; ``switch`` has two of the choices, each with a flag of its
-    own instead of a value; a ``hidden`` field has no option. ``place`` says that the value is
-    a path or name that is read, or one that is written: what is written is never what is read, nor in it.
+    ``least`` and ``most`` belong to the range, ``above`` and ``below`` do not. ``wanted`` describes the range in other words, and ``do`` the remedy for a
+    value outside it. ``absent`` tells the help what None means. ``flags`` replace the flag made from its name; ``metavar`` is the placeholder for a
+    value in the help. ``off`` is the flag that turns a switch off, without dashes; ``switch`` has two of the choices, each with a flag of its
+    own instead of a value; a ``hidden`` field has no option. ``place`` marks the value as a path or name that is read or written; an
+    output is never an input, nor inside one.
     """
 
     help: str
@@ -48,7 +49,7 @@ class Setting:
     most: float | None = None
     above: float | None = None
     below: float | None = None
-    choices: Sequence[str] = ()
+    choices: Collection[str] = ()
     wanted: str = ""
     do: str = ""
     absent: str = ""
@@ -99,10 +100,10 @@ class Setting:
 
 
 def check_whole(flag: str, value: int) -> None:
-    """Refuse a whole number that libraries cannot hold, or more threads or processes than they survive.
+    """Refuse a whole number that libraries cannot hold, or more threads or processes than they can run.
 
     Raises:
-        SettingError: it is beyond what the flag may have.
+        SettingError: it is too large.
     """
     if value > (most := _MOST_OF.get(flag, _MOST)):
         raise SettingError(f"{flag}: wanted a whole number up to {most:,}; found {value}; lower it")
@@ -114,7 +115,7 @@ def setting(default: Any, help: str, **of_it: Any) -> Any:
 
 
 def declared_setting(default: Any, of: Setting) -> Any:
-    """Return a dataclass field with a default, which says of itself what another place declares."""
+    """Return a dataclass field with a default and a declaration shared with another field."""
     return field(default=default, metadata={_KEY: of})
 
 
@@ -129,7 +130,7 @@ def seed_setting() -> Any:
 
 
 def settings_of(kind: type) -> Mapping[str, Setting]:
-    """Return what the fields of a settings dataclass say of themselves, by name; fields that say nothing are left out."""
+    """Return the declarations of a settings dataclass by field name; undeclared fields are left out."""
     return {one.name: one.metadata[_KEY] for one in fields(kind) if _KEY in one.metadata}
 
 
@@ -137,10 +138,22 @@ def check_settings(settings: Any) -> None:
     """Check every field of a settings dataclass against its range.
 
     Raises:
-        SettingError: the first that is outside; the message names its flag.
+        SettingError: a field is outside its range; the message names the flag of the first.
     """
     for name, declared in settings_of(type(settings)).items():
         declared.check(declared.flags[-1] if declared.flags else flag_of(name), getattr(settings, name))
+
+
+def check_once(listed: Mapping[str, Sequence[Any]]) -> None:
+    """Check that each flag has a value, and none twice.
+
+    Raises:
+        SettingError: the first that has not.
+    """
+    for flag, values in listed.items():
+        if not values or len(set(values)) < len(values):
+            found = ", ".join(map(str, values)) or "none"
+            raise SettingError(f"{flag}: wanted at least one, each once; found {found}; give each once")
 
 
 def flag_of(name: str) -> str:

@@ -1,16 +1,16 @@
-"""Work that is done shard by shard and goes on where it was interrupted.
+"""Resumable work, done shard by shard.
 
-An artefact in the making stands in a hidden work folder beside its final place:
+An unfinished artefact is kept in a hidden work folder beside its final place:
 
-    .NAME.work/job.json     what is being made, and the number by which the file system knows ``content``
-    .NAME.work/content/     the artefact as far as it has come
-    .NAME.work/receipts/    for each finished shard: what it was made of, its checksum, what its maker said
-    .NAME.work.lock         held by the run at work
+    .NAME.work/job.json     the job, and the inode number of ``content``
+        .NAME.work/content/     the artefact so far
+        .NAME.work/receipts/    for each finished shard: its inputs, its checksum, its maker's facts
+        .NAME.work.lock         held by the working run
 
-A shard gets its name when it is whole, and its receipt after that; so at whatever step a run ends, a later run of the same job
-keeps the shards that their receipts vouch for, byte by byte, and makes the others. A receipt has a digest of itself. A run of another job starts afresh.
-When all is there the content gets its final name, and the rest of the work folder goes. Where it replaces an older artefact, that one then
-stands at ``content`` for a moment: it has another number, so that nobody goes on with it.
+A complete shard gets its name, and then its receipt. So wherever a run ends, a later run of the same job keeps the shards whose
+bytes match their receipts, and makes the others. A receipt has a digest of itself. A run of another job starts afresh.
+When all shards are done, the content gets its final name and the work folder is removed. An older artefact that it replaces is then
+at ``content`` for a moment; its inode number differs, so nobody resumes it.
 """
 
 from __future__ import annotations
@@ -18,40 +18,44 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
+
+import msgspec
 
 from positionbias import __version__
 from positionbias.core.durable import lock, make_folders, sync
 from positionbias.core.errors import InputError, PositionBiasError, SettingError, StorageError
 from positionbias.core.files import remove, sha256_file, storage_errors
 from positionbias.core.input_state import file_mark
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.publish import put_folder, refuse_existing, sweep, write_json
+from positionbias.core.schema import converted
 from positionbias.core.seal import as_signed, signed
 
 __all__ = ["GO_ON", "MapShards", "make_shards", "resumable_folder", "work_folder"]
 
 Item = TypeVar("Item")
+Facts = TypeVar("Facts")
 MapShards = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
-Make = Callable[[Item, Path], Mapping[str, Any]]
 JOB, CONTENT, RECEIPTS = "job.json", "content", "receipts"
 PARTIAL = ".*.partial-*"
 GO_ON = "run the same command again to go on"
 
 
 def work_folder(final: Path | str) -> Path:
-    """Where ``final`` is made; ``content`` in it becomes ``final``."""
+    """Return the work folder of ``final``, in which ``content`` becomes ``final``."""
     final = Path(final)
     return final.with_name(f".{final.name}.work")
 
 
 @contextmanager
 def resumable_folder(
-    final: Path | str, job: Mapping[str, Any], *, overwrite: bool = False, owned: bool = False, folder: bool = True
+    final: Path | str, job: JsonObject, *, overwrite: bool = False, owned: bool = False, folder: bool = True
 ) -> Iterator[Path]:
     """Give a folder to make ``final`` in, with what an earlier run of the same ``job`` left there.
 
@@ -71,7 +75,7 @@ def resumable_folder(
     with storage_errors(final):
         make_folders(root.parent)
         with _only_one(root, final):
-            refuse_existing(final, overwrite=overwrite, folder=folder, owned=owned)  # the other one may just have finished
+            refuse_existing(final, overwrite=overwrite, folder=folder, owned=owned)  # another run may just have finished
             sweep(final)
             with _fate_of(root, final), storage_errors(final):
                 _take_over(root, {**job, "version": __version__})
@@ -84,7 +88,7 @@ def resumable_folder(
 
 @contextmanager
 def _fate_of(root: Path, final: Path) -> Iterator[None]:
-    """Throw the work away or keep it, by what ended it; messages name ``final``, as the hidden name tells a reader nothing."""
+    """Discard or keep the work, depending on what ended it; messages name ``final`` instead of the hidden folder."""
     try:
         yield
     except PositionBiasError as error:
@@ -101,13 +105,13 @@ def _fate_of(root: Path, final: Path) -> Iterator[None]:
 
 @contextmanager
 def _only_one(root: Path, final: Path) -> Iterator[None]:
-    """Hold the lock beside ``root``: not in it, as whoever waits for the lock would find itself in a folder that has moved."""
+    """Hold the lock beside ``root``, not in it, as the folder may move while another run waits for the lock."""
     place = root.with_name(f"{root.name}.lock")
     while True:
         if _foreign(place):
             remove(place)
         handle = open(place, "w", opener=_unlinked)  # noqa: SIM115 (open for as long as it is held)
-        if lock(handle.fileno()) is False:  # None: without locks, as on some clusters, names that no two runs share must do
+        if lock(handle.fileno()) is False:  # None: no locks, as on some clusters; unique names must do
             handle.close()
             raise StorageError(
                 f"{final}: wanted to be the only one writing here; found another run at work; "
@@ -116,7 +120,7 @@ def _only_one(root: Path, final: Path) -> Iterator[None]:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(handle.fileno()), os.stat(place)):
                 break
-        handle.close()  # the run before took its lock away between our two steps
+        handle.close()  # the earlier run removed its lock between our two steps
     try:
         yield
     finally:
@@ -128,7 +132,7 @@ def _unlinked(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
-def _take_over(root: Path, job: Mapping[str, Any]) -> None:
+def _take_over(root: Path, job: JsonObject) -> None:
     """Keep what stands there where it belongs to the same job; else empty it."""
     if _foreign(root):
         remove(root)
@@ -150,59 +154,66 @@ def _take_over(root: Path, job: Mapping[str, Any]) -> None:
 
 
 def _remove_foreign(folder: Path) -> None:
-    """Clear away what is foreign in a work folder."""
+    """Remove foreign entries from a work folder."""
     for path in folder.rglob("*"):
         if _foreign(path):
             remove(path)
 
 
 def _foreign(path: Path) -> bool:
-    """Whether this is a link, through which something elsewhere would be written, or a pipe, which would be waited for."""
+    """Return True for a link, which could lead a write elsewhere, or a pipe, which could block."""
     return path.is_symlink() or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 def _remove_partial(folder: Path) -> None:
-    """Clear away what runs that were killed have half written."""
+    """Remove the unfinished files of killed runs."""
     for partial in folder.rglob(PARTIAL):
         remove(partial)
 
 
 @dataclass(frozen=True, slots=True)
-class _Task(Generic[Item]):
-    make: Make
+class _Receipt:
+    item: str
+    checksum: str
+    facts: Json
+
+
+@dataclass(frozen=True, slots=True)
+class _Task(Generic[Item, Facts]):
+    kind: type[Facts]
+    make: Callable[[Item, Path], Facts]
     item: Item
     target: Path
     receipt: Path | None
 
 
 def make_shards(
-    make: Make, items: Iterable[Item], targets: Callable[[int], Path], map_shards: MapShards = map
-) -> Iterator[Mapping[str, Any]]:
+    kind: type[Facts],
+    make: Callable[[Item, Path], Facts],
+    items: Iterable[Item],
+    targets: Callable[[int], Path],
+    map_shards: MapShards = map,
+) -> Iterator[Facts]:
     """``make(item, path)`` for every item, into the file ``targets(index)``; gives what each returned, in order.
 
-    ``make`` writes the file at the path it is given and returns facts that JSON can hold; it must be a pure function of its item.
+    ``make`` writes the file at the path it is given and returns facts of ``kind``, which JSON can hold; it must be a pure function of its item.
     In a folder from ``resumable_folder`` a file that stands there already is not made again where its receipt tells of the same
     item and of these very bytes. An item is told by its ``fingerprint()`` where it has one, a path by the state of its file,
     anything else by its ``repr``.
     """
-    return map_shards(_run, _tasks(make, items, targets))
-
-
-def _tasks(make: Make, items: Iterable[Item], targets: Callable[[int], Path]) -> Iterator[_Task[Item]]:
-    for index, item in enumerate(items):
-        target = targets(index)
-        yield _Task(make, item, target, _receipt(target))
+    tasks = (_Task(kind, make, item, targets(index), _receipt(targets(index))) for index, item in enumerate(items))
+    return map_shards(_run, tasks)
 
 
 def _receipt(target: Path) -> Path | None:
-    """Where the receipt of a shard belongs; None outside of a work folder."""
+    """Return the path of a shard's receipt; None outside a work folder."""
     for folder in target.parents:
         if folder.name == CONTENT and (folder.parent / JOB).exists():
             return folder.parent / RECEIPTS / f"{target.relative_to(folder).as_posix().replace('/', ',')}.json"
     return None
 
 
-def _run(task: _Task) -> Mapping[str, Any]:
+def _run(task: _Task[Any, Facts]) -> Facts:
     with storage_errors(task.target):
         if task.receipt is None:
             return _make(task)
@@ -213,20 +224,20 @@ def _run(task: _Task) -> Mapping[str, Any]:
     return facts
 
 
-def _make(task: _Task, item: str = "") -> Mapping[str, Any]:
+def _make(task: _Task[Any, Facts], item: str = "") -> Facts:
     with _put(task.target) as partial:
         # through JSON, so that a shard says the same whether it was made now or before
-        facts: Mapping[str, Any] = json.loads(json.dumps(task.make(task.item, partial)))
-        receipt = {"item": item, "checksum": sha256_file(partial), "facts": facts}
+        facts = json.loads(json.dumps(msgspec.to_builtins(task.make(task.item, partial))))
+        receipt = _Receipt(item, sha256_file(partial), facts)
     if task.receipt:
         with _put(task.receipt) as partial:
-            partial.write_text(json.dumps(signed(receipt)), encoding="utf-8")
-    return facts
+            partial.write_text(json.dumps(signed(asdict(receipt))), encoding="utf-8")
+    return converted(task.kind, facts)
 
 
 @contextmanager
 def _put(target: Path) -> Iterator[Path]:
-    """As ``atomic_file`` in a folder that no other run writes to: what is half made there goes when the job is taken over."""
+    """``atomic_file`` for a folder that no other run writes to; resuming the job removes unfinished files."""
     partial = target.with_name(f".{target.name}.partial-{uuid4().hex[:8]}")
     try:
         yield partial
@@ -245,13 +256,13 @@ def _fingerprint(item: Any) -> str:
     return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
 
 
-def _finished(task: _Task, item: str) -> Mapping[str, Any] | None:
+def _finished(task: _Task[Any, Facts], item: str) -> Facts | None:
     """What the receipt says, where it belongs to this item and to the bytes that stand there."""
     assert task.receipt is not None
     try:
-        receipt = as_signed(json.loads(task.receipt.read_text("utf-8")))
-        if receipt["item"] == item and receipt["checksum"] == sha256_file(task.target):
-            return dict(receipt["facts"])
+        receipt = as_signed(_Receipt, json.loads(task.receipt.read_text("utf-8")))
+        if receipt.item == item and receipt.checksum == sha256_file(task.target):
+            return converted(task.kind, receipt.facts)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     return None

@@ -1,6 +1,6 @@
 """Passage shards: Arrow IPC files of passage_id and text, uncompressed, written in batches and read memory-mapped.
 
-A shard's checksum, and that of any other records, is a sum of hashes: it depends neither on order nor on how the records are cut into
+The checksum of a shard, or of any records, is a sum of hashes: it depends neither on the order of records nor on the cuts into
 shards.
 """
 
@@ -45,28 +45,24 @@ _BETWEEN = struct.Struct("<ii").unpack_from  # two neighbouring offsets
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """What is known of a written shard: passages, and the checksum of their content."""
+    """A written shard's number of passages and the checksum of their content."""
 
     count: int
     checksum: int
 
-    def facts(self) -> dict[str, int]:
-        """The same, as ``add_shards`` wants it."""
-        return {"count": self.count, "checksum": self.checksum}
-
 
 def rows_checksum(rows: Iterable[Sequence[Any]]) -> int:
-    """A checksum of records that does not depend on their order: the sum of their 128-bit hashes.
+    """Return an order-independent checksum of records: the sum of their 128-bit hashes.
 
-    Two collections with the same passages agree on it, however they are sharded or sorted.
+    Collections with the same passages agree on it, however they are sharded or sorted.
     """
     return _sum_of_digests(map(_row_digest, rows))
 
 
 def pairs_checksum(first: Sequence[bytes], second: Sequence[bytes], *same: Any) -> int:
-    """``rows_checksum`` of rows that begin with two texts, given in UTF-8, and go on with the ``same`` items: in less than half the time.
+    """``rows_checksum`` of rows of two UTF-8 texts and then the ``same`` items, in less than half the time.
 
-    An import spends a third of its time here.
+    An import takes a third of its time here.
     """
     fresh, rest = hashlib.blake2b(digest_size=16), _framed(same)
 
@@ -97,10 +93,10 @@ def _sum_of_digests(digests: Iterable[bytes]) -> int:
 
 
 def write_shard(path: Path, passages: Iterable[Passage]) -> Shard:
-    """Write passages to one Arrow IPC file, in batches; pure of what stands in other shards.
+    """Write passages to one Arrow IPC file, in batches, independent of other shards.
 
     Raises:
-        InputError: an id or text that is not Unicode: it holds half of a surrogate pair.
+        InputError: an id or text with half a surrogate pair.
     """
     count, checksum = 0, 0
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, PASSAGES) as writer:
@@ -112,7 +108,7 @@ def write_shard(path: Path, passages: Iterable[Passage]) -> Shard:
 
 
 def _batches(passages: Iterable[Passage]) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """Ids and texts in UTF-8, by 4,096 passages, or fewer where they are long."""
+    """Yield ids and texts in UTF-8, by 4,096 passages, or fewer long ones."""
     ids: list[bytes] = []
     texts: list[bytes] = []
     held = 0
@@ -131,9 +127,9 @@ def _batches(passages: Iterable[Passage]) -> Iterator[tuple[list[bytes], list[by
 
 
 def not_unicode(place: str, error: UnicodeEncodeError) -> InputError:
-    """The error about a text that UTF-8 cannot hold; JSON escapes can bring one in."""
+    """Return an error about a text that UTF-8 cannot encode, as JSON escapes can produce."""
     half = error.object[error.start]
-    return InputError(f"{place}: wanted text in Unicode; found {half!r}, half of a surrogate pair; mend it in the source")
+    return InputError(f"{place}: wanted text in Unicode; found {half!r}, half of a surrogate pair; fix it in the source")
 
 
 def _strings(encoded: Sequence[bytes]) -> pa.Array:
@@ -143,7 +139,7 @@ def _strings(encoded: Sequence[bytes]) -> pa.Array:
 
 
 def read_shard(path: Path) -> pa.Table:
-    """One passage shard, verified whole and mapped: nothing is copied until a text is asked for, and no file stays open.
+    """Map one passage shard, verified whole; texts are copied only on access, and no file stays open.
 
     Raises:
         InputError: it is damaged.
@@ -152,16 +148,16 @@ def read_shard(path: Path) -> pa.Table:
 
 
 def open_shard(path: Path) -> ArrowFile:
-    """One passage shard, mapped, each batch verified when it is first asked for: for a few passages of many.
+    """Map one passage shard, with each batch verified on first access, for reading a few passages of many.
 
     Raises:
-        InputError: it is not whole; from its batches, one that is damaged.
+        InputError: it is cut; from its batches, damage.
     """
     return ArrowFile(path, PASSAGES, do=_AGAIN)
 
 
 class Strings:
-    """One column of strings over mapped files: any row's text, straight from the mapped bytes; each batch is verified when first touched."""
+    """One string column over mapped files, read straight from the mapped bytes; each batch is verified on first access."""
 
     def __init__(self, files: Sequence[ArrowFile], column: str) -> None:
         self._column = column
@@ -178,10 +174,10 @@ class Strings:
         return int(self._starts[-1])
 
     def take(self, rows: np.ndarray) -> list[str]:
-        """The texts of these rows, in the order asked for.
+        """Return the texts of these rows, in the given order.
 
         Raises:
-            InputError: what holds one of them is damaged.
+            InputError: the file of one of them is damaged.
         """
         chunks = np.searchsorted(self._starts, rows, side="right") - 1
         if self._closed:

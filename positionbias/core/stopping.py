@@ -1,7 +1,7 @@
-"""How a command is stopped: by Ctrl-C (SIGINT) or by SIGTERM, which schedulers send, from its first line on.
+"""Stop a command by Ctrl-C (SIGINT) or by SIGTERM, which schedulers send, from its first line on.
 
-Either raises ``KeyboardInterrupt``, so that what clears up after the one clears up after the other; the exit code says which.
-Nothing heavy is imported here: this runs before all else.
+Both raise ``KeyboardInterrupt``, so the same code cleans up after either; the exit code tells which.
+Nothing heavy is imported here, as this runs before all else.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ __all__ = [
 ]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_SAME = 2.0  # seconds: ``timeout`` and some schedulers signal a process and then its group, which is one request
-_END = 2  # seconds after SIGTERM in which a worker process is to end by itself
+_SAME = 2.0  # seconds: ``timeout`` and some schedulers signal a process and then its group, as one request
+_END = 2  # seconds after SIGTERM for a worker process to end by itself
 _received = 0
 _when = float("-inf")
-_late = 0  # what came while it was held back
+_late = 0  # a signal that came while it was held back
 _held = False
 
 
 def leave_at_once() -> None:
-    """End the process in one line when it is stopped: there is nothing yet to clear up."""
+    """From now on a signal ends the process with one line, as there is nothing yet to clean up."""
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # as in the background of a script, or under nohup
             signal.signal(number, _leave)
 
 
 def raise_when_stopped() -> None:
-    """From now on there is something to clear up. Changes nothing where ``leave_at_once`` was not called before."""
+    """From now on a signal raises, as there is something to clean up. Does nothing unless ``leave_at_once`` was called before."""
     _replace(_leave, _raise)
 
 
 def system_default() -> None:
-    """All is done: what stops the process now may end it without a word."""
+    """From now on, with all work done, a signal ends the process silently."""
     _replace(_raise, signal.SIG_DFL)
 
 
 def raise_in_worker() -> None:
-    """In this worker process a signal is raised within ``interruptibly`` alone: half a message would leave the parent waiting for the rest.
+    """In this worker process, raise signals only within ``interruptibly``: half a message would leave the parent waiting.
 
-    A worker that then gets no more work is ended by the system.
+    The system ends a worker that gets no more work.
     """
     global _held
     _held = True
@@ -72,7 +72,7 @@ def raise_in_worker() -> None:
 
 
 def interruptibly(function: Callable[[Item], Out], item: Item) -> Out:
-    """``function`` of the item, which a signal to this worker process ends, also one that came before."""
+    """Apply ``function`` to the item; a signal to this worker process interrupts it, even one that came before."""
     global _held
     try:
         _held = False
@@ -84,11 +84,11 @@ def interruptibly(function: Callable[[Item], Out], item: Item) -> Out:
 
 
 class held_back:
-    """A short block that no signal interrupts; it is raised at the end. Processes that start within hear none before ``raise_in_worker``."""
+    """A short block that raises signals only at its end. Processes started within it receive none before ``raise_in_worker``."""
 
     def __enter__(self) -> None:
         global _held
-        self._before, _held = _held, True  # other threads of this process hear them in any case
+        self._before, _held = _held, True  # other threads of this process receive them in any case
         self._blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # which is inherited
 
     def __exit__(self, *raised: object) -> None:
@@ -101,12 +101,12 @@ class held_back:
 
 
 def stopped() -> bool:
-    """Whether a signal has asked this process to stop."""
+    """Return True if a signal has asked this process to stop."""
     return _received != 0
 
 
 def exit_code() -> int:
-    """Return 128 + the signal's number, as shells have it: 130 for Ctrl-C, 143 for SIGTERM."""
+    """Return 128 + the signal's number, as shells do: 130 for Ctrl-C, 143 for SIGTERM."""
     return 128 + (_received or signal.SIGINT)
 
 
@@ -145,7 +145,7 @@ def _stop_worker(number: int, frame: FrameType | None) -> None:
 
 
 def end_workers() -> None:
-    """Stop worker processes as Ctrl-C stops them, which reaches all of a terminal: a signal may come to this process alone."""
+    """Stop worker processes, as a signal may reach this process alone, whereas Ctrl-C reaches all of a terminal."""
     if "multiprocessing" in sys.modules:
         for worker in sys.modules["multiprocessing"].active_children():
             worker.terminate()

@@ -1,10 +1,10 @@
-"""Scores of an outside teacher in a file: a ranking of a commercial model, or what others have published.
+"""Scores of an outside teacher in a file: a commercial model's ranking, or published scores.
 
     query Q0 passage rank score tag                          a TREC run
     query passage score                                      a table
     positive_score negative_score query positive negative    margins, as published for distillation
 
-Columns stand apart by tabs or spaces; the number of columns in the first line tells which layout it is. Plain, ``.gz`` or ``.zst``.
+Columns are separated by tabs or spaces; the number of columns in the first line identifies the layout. Plain, ``.gz`` or ``.zst``.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _WANTED = (
     "positive negative)"
 )
 _MOST = float(np.finfo(np.float32).max)
-_SPILL_BYTES = 16 << 20  # of a file that are held at once: some 250 MB
+_SPILL_BYTES = 16 << 20  # of a file held at once: some 250 MB in memory
 _MOST_SPILLS = 256  # files open at once
 
 
 class ScoredPair(NamedTuple):
-    """A pair with its score, and the line it stands in, from 1."""
+    """A pair with its score and its line, from 1."""
 
     line: int
     query_id: str
@@ -46,27 +46,27 @@ class ScoredPair(NamedTuple):
 
 @dataclass
 class Repeats:
-    """Pairs that margins give again with another score, of which the first is kept [decision]: how often, and how far apart at most."""
+    """Pairs that margins repeat with another score, of which the first is kept [decision]: their number and largest difference."""
 
     differing: int = 0
     largest: float = 0.0
 
     def count(self, first: float, again: float) -> None:
-        """One more score of a pair that already had the first."""
+        """Count a further score of a pair."""
         if first != again:
             self.differing, self.largest = self.differing + 1, max(self.largest, abs(first - again))
 
 
 def teacher_name(path: Path) -> str:
-    """What an outside teacher is called: its file's name without endings."""
+    """Return an outside teacher's name: its file's name without suffixes."""
     return path.name.split(".")[0] or path.name
 
 
 def scored_pairs(path: Path | str) -> Iterator[tuple[int, ScoredPair]]:
-    """(columns, pair) of every pair in the file, in its order; a line of margins gives two.
+    """Yield (columns, pair) for every pair in the file, in order; a line of margins gives two.
 
     Raises:
-        InputError: an empty file; a line with another number of columns than the first, or a score that is no finite number (numbered).
+        InputError: an empty file; a line with another number of columns than the first, or a score that is not finite (numbered).
     """
     path = Path(path)
     columns = 0
@@ -80,7 +80,7 @@ def scored_pairs(path: Path | str) -> Iterator[tuple[int, ScoredPair]]:
         columns = columns or len(parts)
         if len(parts) != columns:
             wanted, found = f"{columns} columns, as in the lines before", f"{len(parts)} columns"
-            raise bad_input(path, line=number, wanted=wanted, found=found, do="mend or drop the line")
+            raise bad_input(path, line=number, wanted=wanted, found=found, do="fix or drop the line")
         if columns == MARGINS:
             yield columns, ScoredPair(number, parts[2], parts[3], _score(path, number, parts[0]))
             yield columns, ScoredPair(number, parts[2], parts[4], _score(path, number, parts[1]))
@@ -97,35 +97,35 @@ def _score(path: Path, number: int, text: str) -> float:
     except ValueError:
         score = math.nan
     if not abs(score) <= _MOST:
-        raise bad_input(path, line=number, wanted="a finite score", found=repr(text), do="mend or drop the line")
+        raise bad_input(path, line=number, wanted="a finite score", found=repr(text), do="fix or drop the line")
     return score
 
 
 def read_teacher_file(path: Path | str) -> list[Ranking]:
-    """All rankings of the file, best first, held in memory.
+    """Read all rankings of the file, best first, into memory.
 
     Raises:
-        InputError: as ``scored_pairs``; a pair twice, other than in margins.
+        InputError: as ``scored_pairs``; a repeated pair, except in margins.
     """
     return _part(scored_pairs(path), Path(path), Repeats()).rankings
 
 
 @dataclass(frozen=True)
 class TeacherPart:
-    """Some of a file's queries with all their passages, best first; ``scored`` has score and line of each, by query and passage id."""
+    """Some of a file's queries with all their passages, best first; ``scored`` has each pair's score and line, by query and passage id."""
 
     rankings: list[Ranking]
     scored: dict[str, dict[str, tuple[float, int]]]
 
     def line(self, query_id: str, passage_id: str) -> int:
-        """Where the pair first stands in the file."""
+        """Return the first line of the pair in the file."""
         return self.scored[query_id][passage_id][1]
 
 
 def spilled_parts(path: Path, folder: Path, repeats: Repeats) -> Iterator[TeacherPart]:
-    """The whole file by parts; ``folder`` has room for a copy of it.
+    """Yield the whole file in parts; ``folder`` has room for a copy of it.
 
-    Lines are first parted by query into files of about 16 MB, so that margins in any order are put together without being held.
+    Lines are first split by query into files of about 16 MB, so that margins in any order are joined without holding them all.
 
     Raises:
         InputError: as ``read_teacher_file``.

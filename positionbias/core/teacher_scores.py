@@ -3,12 +3,13 @@
     manifest.json
     scores/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, scores; a row a query, its passages best first
 
-An outside teacher's file (``core.teacher_files``) is opened in the same way. What is stored is memory-mapped: rows are read as they are
-asked for, and only the ids of the queries are held. The checksum does not depend on how the rows are cut into shards.
+An outside teacher's file (``core.teacher_files``) is opened in the same way. Stored scores are memory-mapped: rows are read on demand,
+and only the query ids are held. The checksum does not depend on the cuts into shards.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -16,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
@@ -23,6 +25,7 @@ import pyarrow.ipc as ipc
 from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     MANIFEST,
     Manifest,
@@ -51,7 +54,7 @@ _SCORES = pa.schema([("query_id", pa.string()), ("passage_ids", pa.list_(pa.stri
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What the manifest of all teacher scores says of their content; some say more."""
+    """The content fields of the manifest of all teacher scores; some have more."""
 
     checksum: str
     queries: Count
@@ -62,13 +65,13 @@ class _Content:
 
 
 class TeacherScores:
-    """A teacher's scores, opened for reading; an outside teacher's file is held in memory once it is asked for scores.
+    """A teacher's scores, opened for reading; an outside teacher's file is loaded into memory on first use.
 
-    ``splits`` are those whose queries were scored, empty where only the file's own ids say so. With ``order_only`` the scores mean
-    nothing but their order.
+    ``splits`` are those whose queries were scored, empty where only the file's ids tell. With ``order_only`` only the order of the
+    scores has a meaning.
 
     Raises:
-        InputError: no such folder or file, or not as its manifest says; of a file, when it is read.
+        InputError: no such folder or file, or it does not match its manifest; for a file, when it is read.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -89,31 +92,31 @@ class TeacherScores:
 
     @property
     def split(self) -> str | None:
-        """The split whose queries were scored; None where it is not known, or they are of several."""
+        """The split whose queries were scored; None if unknown or several."""
         return self.splits[0] if len(self.splits) == 1 else None
 
     @cached_property
     def checksum(self) -> str:
         """Of the content; of an outside teacher's file, its SHA-256."""
-        return sha256_file(self.path) if self.manifest is None else str(self.manifest.content["checksum"])
+        return sha256_file(self.path) if self.manifest is None else self.manifest.checksum
 
     @property
     def query_ids(self) -> Sequence[str]:
-        """The queries that have scores, in stored order."""
+        """The ids of the scored queries, in stored order."""
         return list(self._rankings)
 
     def __contains__(self, query_id: object) -> bool:
         return query_id in self._rankings
 
     def rankings(self) -> Iterator[Ranking]:
-        """Every query's passages and scores, best first, in stored order."""
+        """Yield every query's passages and scores, best first, in stored order."""
         return (self._rankings[query_id] for query_id in self._rankings)
 
     def scores(self, query_id: str, passage_ids: Sequence[str]) -> tuple[float, ...]:
-        """The scores of these passages for the query, in the order asked for.
+        """Return the scores of these passages for the query, in the given order.
 
         Raises:
-            InputError: a pair has none; the first one is named. Nothing stands in for a missing score.
+            InputError: a pair has no score (the first is named); missing scores are never filled in.
         """
         if query_id not in self._rankings:
             raise self._missing(query_id, passage_ids[0] if passage_ids else "", found="none of any passage for this query")
@@ -125,7 +128,7 @@ class TeacherScores:
         return tuple(known[passage_id] for passage_id in passage_ids)
 
     def ranked(self, query_id: str, depth: int) -> Sequence[str]:
-        """The teacher's first ``depth`` passages for the query, by score, then by passage id, both falling; none for an unknown query."""
+        """Return the teacher's first ``depth`` passages for the query, by score and then id, both descending; none for an unknown query."""
         return self._rankings[query_id].passage_ids[:depth] if query_id in self._rankings else []
 
     def _missing(self, query_id: str, passage_id: str, *, found: str) -> Exception:
@@ -144,7 +147,7 @@ class TeacherScores:
 
 
 def open_teacher_scores(path: Path | str) -> TeacherScores:
-    """The scores that ``posbias teach`` has written, or those in an outside teacher's file, as ``TeacherScores``."""
+    """Open the scores that ``posbias teach`` has written, or an outside teacher's file."""
     return TeacherScores(path)
 
 
@@ -152,11 +155,11 @@ class _Stored(Mapping[str, Ranking]):
     """Rankings by query id, straight from mapped shards.
 
     Raises:
-        InputError: a shard is not there or not whole.
+        InputError: a shard is missing or damaged.
     """
 
     def __init__(self, path: Path, shards: int, queries: int) -> None:
-        # by number: the hundred-thousandth has a digit more
+        # by number: shard 100,000 has one more digit
         paths = sorted((path / "scores").glob("[0-9]*.arrow"), key=lambda shard: (len(shard.name), shard.name))
         if len(paths) != shards:
             raise bad_input(path, wanted=f"{shards} shards of scores", found=str(len(paths)), do=_AGAIN)
@@ -193,8 +196,8 @@ def write_teacher_scores(
     *,
     splits: Sequence[str],
     order_only: bool = False,
-    content: Callable[[], Mapping[str, Any]] = dict,
-    facts: Callable[[], Mapping[str, Any]] = dict,
+    content: Callable[[], JsonObject] = dict,
+    facts: Callable[[], JsonObject] = dict,
 ) -> None:
     """Write the scores of each item as one shard into ``folder``, which is in the making (``resumable_folder``).
 
@@ -205,12 +208,11 @@ def write_teacher_scores(
     counts: dict[str, int] = {"queries": 0, "pairs": 0}
     checksum = shards = 0
     total, least, most = 0.0, np.inf, -np.inf
-    for done in make_shards(partial(_make, score), items, lambda index: folder / "scores" / f"{index:05d}.arrow"):
-        for what, count in done["counts"].items():
+    for done in make_shards(_Scored, partial(_make, score), items, lambda index: folder / "scores" / f"{index:05d}.arrow"):
+        for what, count in done.counts.items():
             counts[what] = counts.get(what, 0) + count
-        if done["counts"]["pairs"]:
-            total, least, most = total + done["sum"], min(least, done["least"]), max(most, done["most"])
-        checksum, shards = checksum + done["checksum"], shards + 1
+        total, least, most = total + done.sum, min(least, done.least), max(most, done.most)
+        checksum, shards = checksum + done.checksum, shards + 1
     pairs = counts["pairs"]
     measured = {"mean": total / pairs, "least": float(least), "most": float(most)} if pairs else {}
     counted = {
@@ -226,7 +228,17 @@ def write_teacher_scores(
     write_manifest(folder / MANIFEST, made)
 
 
-def _make(score: Callable[[Any], ScoredBlock], item: Any, path: Path) -> Mapping[str, Any]:
+class _Scored(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A shard of scores: counts, its checksum, and the sum, least and most of its scores where it has any."""
+
+    counts: Mapping[str, int]
+    checksum: int
+    sum: float = 0.0
+    least: float = math.inf
+    most: float = -math.inf
+
+
+def _make(score: Callable[[Any], ScoredBlock], item: Any, path: Path) -> _Scored:
     rankings, counts = score(item)
     queries = pairs = checksum = 0
     total, least, most = 0.0, np.inf, -np.inf
@@ -241,5 +253,5 @@ def _make(score: Callable[[Any], ScoredBlock], item: Any, path: Path) -> Mapping
             queries, pairs = queries + len(batch), pairs + len(scores)
             if len(scores):
                 total, least, most = total + float(scores.sum()), min(least, scores.min()), max(most, scores.max())
-    made: dict[str, Any] = {"counts": {"queries": queries, "pairs": pairs, **counts}, "checksum": checksum % CHECKSUM_MODULUS}
-    return {**made, "sum": total, "least": float(least), "most": float(most)} if pairs else made
+    made = {"queries": queries, "pairs": pairs, **counts}
+    return _Scored(made, checksum % CHECKSUM_MODULUS, total, float(least), float(most))

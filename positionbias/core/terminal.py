@@ -1,6 +1,6 @@
-"""What is written for people holds no control characters: a name in somebody's file must not move a terminal's cursor or set its title.
+"""Keep control characters out of printed text: a name in somebody's file must not move a terminal's cursor or set its title.
 
-All text goes through the guarded standard streams; what is data (JSON) is escaped in a way that reads back equal.
+All text goes through the guarded standard streams; JSON is escaped so that it reads back equal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["guard_streams", "guarded_streams", "json_line", "neutral", "to_perso
 
 
 def neutral(text: str) -> str:
-    """Return the text with what cannot be printed escaped, line breaks and tabs apart.
+    """Escape unprintable characters, except line breaks and tabs.
 
     >>> print(neutral("run\\x1b]0;title\\x07"))
     run\\x1b]0;title\\x07
@@ -38,7 +38,7 @@ def json_line(document: Any) -> str:
 
 
 class _Guarded:
-    """A text stream that writes ``neutral`` text; so do its bytes where it is a terminal. All else is the stream's own."""
+    """A text stream that writes ``neutral`` text, on a terminal also through its byte buffer. All else is the stream's own."""
 
     def __init__(self, stream: TextIO) -> None:
         self.unguarded: TextIO = getattr(stream, "unguarded", stream)
@@ -74,13 +74,13 @@ class _Decoded(io.RawIOBase):
 
 
 def to_person(text: str) -> None:
-    """Write a line to standard error, now."""
+    """Write a line to standard error, and flush it."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
 
 def unguarded(stream: TextIO) -> TextIO:
-    """The stream itself, for who writes control characters on purpose, as a progress bar does."""
+    """Return the stream itself, for writing control characters on purpose, as a progress bar does."""
     return getattr(stream, "unguarded", stream)
 
 
@@ -94,7 +94,7 @@ def guard_streams() -> None:
 
 @contextmanager
 def guarded_streams() -> Iterator[None]:
-    """Guard them while something else has taken their places."""
+    """Guard the standard streams while something else has replaced them."""
     before = sys.stdout, sys.stderr
     guard_streams()
     try:

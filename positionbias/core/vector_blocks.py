@@ -1,4 +1,4 @@
-"""Vectors in ``.npy`` files, read as blocks."""
+"""Read vectors in ``.npy`` files as blocks."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["stored_blocks"]
 
 
 def stored_blocks(paths: Sequence[Path | str], rows: int = 16_384) -> Iterator[Block]:
-    """Blocks of ``.npy`` files of vectors ``(n, dim)``, numbered from 0 on through all files in their order.
+    """Yield blocks of vectors ``(n, dim)`` from ``.npy`` files, numbered from 0 through all files in order.
 
-    They are read and not mapped, so that no pages of theirs stay with this process.
+    They are read, not mapped, so that none of their pages stay in this process.
 
     Raises:
-        InputError: not such a file, not of two dimensions and floats, or shorter than its head says.
+        InputError: not such a file, not of two dimensions and floats, or shorter than its header says.
     """
     first = 0
     for path in map(Path, paths):
         try:
             with damaged_heads():
-                mapped = np.lib.format.open_memmap(verified(path), mode="r")  # its head alone is looked at; objects it refuses
+                mapped = np.lib.format.open_memmap(verified(path), mode="r")  # reads only the header, and refuses objects
         except (OSError, ValueError, EOFError) as error:
             raise bad_input(path, wanted="vectors as .npy", found=str(error).splitlines()[0], do="save them again") from error
         if not isinstance(mapped, np.memmap) or mapped.ndim != 2 or mapped.dtype.kind != "f" or not mapped.flags.c_contiguous:

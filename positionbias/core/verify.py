@@ -1,4 +1,4 @@
-"""Compare artefacts with their manifests, file by file; give digests to those of before there were any."""
+"""Compare artefacts with their manifests, file by file, and add digests to older ones."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["Verified", "manifests_in", "seal", "verify"]
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was found of one artefact: its path and kind, how many files and bytes its manifest names, and ``fault``, empty where all is whole.
+    """The result for one artefact: path, kind, the numbers of files and bytes in its manifest, and ``fault``, empty if undamaged.
 
-    ``sealed``: its manifest has digests; without them nothing could be compared. ``strange``: files that it does not name.
+    ``sealed``: its manifest has digests; without them nothing was compared. ``strange``: files that it does not name.
     """
 
     path: Path
@@ -34,7 +34,7 @@ class Verified:
 
 
 def manifests_in(path: Path) -> Iterator[Path]:
-    """The manifests of an artefact or of all artefacts in a folder, caches included, in order.
+    """Yield the manifests of an artefact, or of all artefacts in a folder, caches included, in order.
 
     Raises:
         InputError: nothing there, or no manifest of ours.
@@ -44,7 +44,7 @@ def manifests_in(path: Path) -> Iterator[Path]:
     found = sorted([*path.rglob(MANIFEST), *path.rglob(f"*.{MANIFEST}")]) if path.is_dir() else [manifest_path(path)]
     if not any(manifest.is_file() for manifest in found):
         raise bad_input(path, wanted="an artefact of posbias", found=f"no {MANIFEST}", do="check the path")
-    # what stands in a hidden folder is still in the making
+    # hidden folders are unfinished
     if not path.is_dir():
         return iter(found)
     seen = (manifest for manifest in found if not any(part.startswith(".") for part in manifest.relative_to(path).parts))
@@ -52,7 +52,7 @@ def manifests_in(path: Path) -> Iterator[Path]:
 
 
 def _may_be_ours(manifest: Path) -> bool:
-    """Whether a manifest.json is one of ours, or damaged so that it cannot be told."""
+    """Return True for a manifest.json of ours, or one too damaged to tell."""
     try:
         record = json.loads(manifest.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -61,7 +61,7 @@ def _may_be_ours(manifest: Path) -> bool:
 
 
 def verify(manifest: Path) -> Verified:
-    """Compare the artefact of a manifest with it."""
+    """Compare an artefact with its manifest."""
     path = _artefact(manifest)
     try:
         found = read_manifest_file(manifest)
@@ -81,10 +81,10 @@ def verify(manifest: Path) -> Verified:
 
 
 def seal(manifest: Path) -> Verified:
-    """Give digests to the artefact of a manifest that has none, after its content was compared with what its manifest says of it.
+    """Add digests to the manifest of an artefact without any, after comparing its content with the manifest.
 
     Raises:
-        InputError: the content is another; what has digests already is compared with them.
+        InputError: the content differs; existing digests are compared, too.
         StorageError: the file system refused.
     """
     found = read_manifest_file(manifest)
@@ -104,21 +104,20 @@ def _artefact(manifest: Path) -> Path:
 
 
 def _check_collection(path: Path) -> None:
-    """Compare all records with the checksums that the manifest has of them."""
+    """Compare all records with their checksums in the manifest."""
     collection = Collection(path)
-    content = collection.manifest.content
     total = 0
     for shard in collection.shard_paths:
         for batch in read_shard(shard).to_batches():
             ids, texts = ([item.encode() for item in batch.column(name).to_pylist()] for name in ("passage_id", "text"))
             total += pairs_checksum(ids, texts)
     found = {"passages": f"{total % CHECKSUM_MODULUS:032x}"}
-    wanted = {"passages": content.get("passages_checksum", found["passages"])}
+    wanted = {"passages": collection.passages_checksum or found["passages"]}
     for split in collection.splits:
         sets = {name: collection.qrels(split, name) for name in collection.qrels_names(split)}
         parts = collection.queries(split), collection.qrels(split), collection.answers(split)
         found[f"split {split!r}"] = split_checksum(*parts, sets)
-        wanted[f"split {split!r}"] = content["splits"][split]["checksum"]
+        wanted[f"split {split!r}"] = collection.split_facts[split].checksum
     for name, checksum in found.items():
         if checksum != wanted[name]:
             raise bad_input(path, wanted=f"{name} with the checksum {wanted[name]}", found=checksum, do="make it again")

@@ -1,8 +1,8 @@
-"""Several collections as one, with every id under its collection's prefix: ``A:17`` is what collection A calls ``17``.
+"""Several collections merged into one, with every id under its collection's prefix: ``A:17`` is ``17`` of collection A.
 
-Splits of one name become one split, and so do their judgement sets of one name [decision]: training across corpora wants one train
-split, and the prefix tells the parts apart. Or splits stay ``apart``, A's split train as A.train: training on one corpus and testing on
-another wants these. Nothing is de-duplicated. Runs and training groups that lie beside a collection are not carried.
+Splits of one name become one split, as do their judgement sets of one name [decision]: training across corpora needs one train
+split, and the prefix identifies the parts. Or splits stay ``apart``, A's split train as A.train, for training on one corpus and testing on
+another. Nothing is de-duplicated. Runs and training groups beside a collection are not copied.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.input_state import file_mark
-from positionbias.core.manifest import input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
-from positionbias.core.shards import read_shard, write_shard
+from positionbias.core.shards import Shard, read_shard, write_shard
 
 __all__ = ["SEPARATOR", "merge"]
 
@@ -46,7 +46,7 @@ def merge(
     apart: bool = False,
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write collections, given by their prefixes, as one; their order is that of the passages.
 
@@ -56,12 +56,14 @@ def merge(
     """
     _check_prefixes(collections)
     out = Path(out)
-    merged = {prefix: {"name": c.name, "checksum": c.checksum, "passages": len(c)} for prefix, c in collections.items()}
+    merged: dict[str, JsonObject] = {
+        prefix: {"name": c.name, "checksum": c.checksum, "passages": len(c)} for prefix, c in collections.items()
+    }
     parts = [[prefix, collection.checksum] for prefix, collection in collections.items()]
-    job = {"command": "merge", "collections": parts, "apart": apart}
+    job: JsonObject = {"command": "merge", "collections": parts, "apart": apart}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         sources = [_Source(prefix, path) for prefix, collection in collections.items() for path in collection.shard_paths]
-        for _ in track(writer.add_shards(_copy, sources, map_shards), "merging", len(sources), unit="shards"):
+        for _ in track(writer.add_shards(Shard, _copy, sources, map_shards), "merging", len(sources), unit="shards"):
             pass
         for name, (split, having) in _splits(collections, apart).items():
             _join_split(writer, name, split, having)
@@ -77,7 +79,7 @@ def merge(
                 *dict.fromkeys(note for collection in collections.values() for note in collection.manifest.notes),
             ),
             content={"merged": merged},
-            allow_absent=True,  # what a collection judges without holding it, this one does too
+            allow_absent=True,  # judged passages missing in a collection are missing here too
             **(provenance or {}),
         )
     return Collection(out)
@@ -94,7 +96,7 @@ def _check_prefixes(collections: Mapping[str, Collection]) -> None:
             )
 
 
-def _copy(source: _Source, target: Path) -> Mapping[str, Any]:
+def _copy(source: _Source, target: Path) -> Shard:
     """Write one shard again with prefixed ids; a pure function of the shard and the prefix."""
 
     def prefixed() -> Iterator[Passage]:
@@ -103,11 +105,11 @@ def _copy(source: _Source, target: Path) -> Mapping[str, Any]:
             for passage_id, text in zip(ids, texts, strict=True):
                 yield Passage(under(source.prefix, passage_id), text)
 
-    return write_shard(target, prefixed()).facts()
+    return write_shard(target, prefixed())
 
 
 def under(prefix: str, item: str) -> str:
-    """An id as the merged collection has it.
+    """Return the id in the merged collection.
 
     >>> under("A", "17")
     'A:17'
@@ -116,7 +118,7 @@ def under(prefix: str, item: str) -> str:
 
 
 def _splits(collections: Mapping[str, Collection], apart: bool) -> dict[str, tuple[str, dict[str, Collection]]]:
-    """The splits to write by name: each the split of that name of some collections."""
+    """The splits to write, by name: each merges that split of some collections."""
     if apart:
         return {f"{prefix}.{split}": (split, {prefix: c}) for prefix, c in collections.items() for split in c.splits}
     names = dict.fromkeys(split for collection in collections.values() for split in collection.splits)
@@ -149,7 +151,7 @@ def _joined_qrels(split: str, name: str | None, collections: Mapping[str, Collec
 
 
 def _licences(collections: Mapping[str, Collection]) -> str:
-    """Each licence notice once, with the prefixes that it holds for."""
+    """Each licence notice once, with the prefixes of its collections."""
     holders: dict[str, list[str]] = {}
     for prefix, collection in collections.items():
         holders.setdefault(collection.manifest.licence or "not stated", []).append(prefix)

@@ -1,18 +1,18 @@
-"""A smaller collection from a large one: some queries, what is judged for them, and other passages drawn beside.
+"""A smaller collection from a large one: some queries, their judged passages, and other drawn passages.
 
-A query or passage is drawn where its keyed hash is among the smallest [decision]: by (seed, id) alone, so that order and sharding cannot
-change the sample, and the sample of fewer is part of the sample of more. Passages are never held: workers count the keys of each shard into
-65,536 equal ranges, the range in which the last drawn key lies is looked at closely, and the shards are filtered by that key.
+A query or passage is drawn if its keyed hash is among the smallest [decision]: by (seed, id) alone, so order and sharding cannot
+change the sample, and a smaller sample is part of a larger one. Passages are never held: workers count the keys of each shard in
+65,536 equal ranges, the range of the last drawn key is read again, and the shards are filtered by that key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,25 +21,26 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import SHARD_PASSAGES, create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.input_state import file_mark
-from positionbias.core.manifest import input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64, keys64
 from positionbias.core.shard_work import MapShards
-from positionbias.core.shards import read_shard, write_shard
+from positionbias.core.shards import Shard, read_shard, write_shard
 
 __all__ = ["sample"]
 
 RANGE_BITS = 16
-SHARDS = 64  # of the sample, where it is small: a shard is made from neighbouring ones
+SHARDS = 64  # of the sample: small shards are joined with neighbouring ones
 PURPOSE = "sample passage"
 
 Judged = TypeVar("Judged", Qrel, Answer)
 
 
 class _Split(NamedTuple):
-    """What is kept of a split."""
+    """The kept part of a split."""
 
     queries: list[Query]
     qrels: list[Qrel]
@@ -47,14 +48,14 @@ class _Split(NamedTuple):
     answers: list[Answer]
 
     def passages(self) -> set[str]:
-        """What is judged or answers."""
+        """The passages that are judged or hold an answer."""
         judged = {qrel.passage_id for qrels in (self.qrels, *self.further.values()) for qrel in qrels}
         return judged | {answer.passage_id for answer in self.answers}
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Neighbouring shards, each with its rows that are kept whatever is drawn."""
+    """Neighbouring shards, each with its rows that are always kept."""
 
     shards: tuple[tuple[Path, np.ndarray], ...]
 
@@ -72,7 +73,7 @@ def sample(
     seed: int = 1,
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``queries`` queries a split (all where it has fewer) and ``passages`` passages: those judged for these queries or answering them,
     and others drawn, up to that number.
@@ -85,9 +86,9 @@ def sample(
     for flag, value in (("--queries", queries), ("--passages", passages)):
         if value < 1:
             raise SettingError(f"{flag}: wanted at least 1; found {value}; raise it")
-    refuse_existing(out, overwrite=overwrite)  # before all passages are looked at
+    refuse_existing(out, overwrite=overwrite)  # before all passages are read
     out, names = Path(out), list(dict.fromkeys(splits)) or collection.splits
-    settings = {"queries": queries, "passages": passages, "splits": names, "seed": seed}
+    settings: JsonObject = {"queries": queries, "passages": passages, "splits": names, "seed": seed}
     kept = {name: _draw_queries(collection, name, queries, seed) for name in names}
     needed = sorted(set[str]().union(*(split.passages() for split in kept.values())))
     rows = collection.find(needed)
@@ -99,9 +100,9 @@ def sample(
         )
     parts = _parts(collection, rows, passages)
     limit = _limit(parts, min(passages, len(collection)) - len(rows), seed, map_shards)
-    job = {"command": "sample", "settings": settings, "collection": collection.checksum}
+    job: JsonObject = {"command": "sample", "settings": settings, "collection": collection.checksum}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
-        made = writer.add_shards(partial(_filter, seed, limit), parts, map_shards)
+        made = writer.add_shards(Shard, partial(_filter, seed, limit), parts, map_shards)
         for _ in track(made, "sampling", len(parts), unit="parts"):
             pass
         for name, split in kept.items():
@@ -120,14 +121,14 @@ def sample(
                 *collection.manifest.notes,
             ),
             content={"sample": {"passages": len(collection), "judged_or_answering": len(rows)}},
-            allow_absent=True,  # what the collection judges without holding it, the sample does too
+            allow_absent=True,  # judged passages missing in the collection are missing in the sample too
             **(provenance or {}),
         )
     return Collection(out)
 
 
 def _draw_queries(collection: Collection, split: str, count: int, seed: int) -> _Split:
-    """The queries with the smallest keys, in their stored order, and what belongs to them."""
+    """Draw the queries with the smallest keys, in their stored order, with their records."""
     queries = collection.queries(split)
     ordered = sorted(queries, key=lambda query: key64(seed, "sample query", query.query_id))
     drawn = {query.query_id for query in ordered[:count]}
@@ -144,7 +145,7 @@ def _of(records: Sequence[Judged], queries: Container[str]) -> list[Judged]:
 
 
 def _parts(collection: Collection, rows: np.ndarray, passages: int) -> list[_Part]:
-    """Neighbouring shards together, so that the sample has no thousands of tiny ones; each with its kept rows, counted within it."""
+    """Join neighbouring shards, so that the sample has no thousands of tiny ones; each with its kept rows, numbered within it."""
     paths, starts = collection.shard_paths, collection.shard_starts
     kept = [rows[a:b] - start for (a, b), start in zip(pairwise(np.searchsorted(rows, starts)), starts, strict=False)]
     targets = max(1, min(len(paths), max(SHARDS, passages // SHARD_PASSAGES)))
@@ -153,14 +154,14 @@ def _parts(collection: Collection, rows: np.ndarray, passages: int) -> list[_Par
 
 
 def _limit(parts: Sequence[_Part], wanted: int, seed: int, map_shards: MapShards) -> int:
-    """The key up to which exactly ``wanted`` of the other passages lie; −1 for none of them."""
+    """The key up to which exactly ``wanted`` other passages lie; −1 for none of them."""
     if wanted <= 0:
         return -1
     counts = np.zeros(1 << RANGE_BITS, dtype=np.int64)
     for found in track(map_shards(partial(_count_keys, seed), parts), "drawing", len(parts), unit="parts"):
         counts += found
     below = np.cumsum(counts)
-    last = int(np.searchsorted(below, wanted))  # the range that the last drawn key lies in
+    last = int(np.searchsorted(below, wanted))  # the range of the last drawn key
     keys = np.sort(np.concatenate(list(map_shards(partial(_keys_in, seed, last), parts))))
     return int(keys[wanted - 1 - int(below[last] - counts[last])])
 
@@ -180,7 +181,7 @@ def _keys_in(seed: int, wanted: int, part: _Part) -> np.ndarray:
     return np.concatenate(found)
 
 
-def _filter(seed: int, limit: int, part: _Part, target: Path) -> Mapping[str, Any]:
+def _filter(seed: int, limit: int, part: _Part, target: Path) -> Shard:
     """Write what is kept and what is drawn of some shards as one; a pure function of the shards, the rows, the seed and the limit."""
 
     def passages() -> Iterator[Passage]:
@@ -190,7 +191,7 @@ def _filter(seed: int, limit: int, part: _Part, target: Path) -> Mapping[str, An
             for batch in table.filter(pa.array(chosen)).to_batches():
                 yield from map(Passage, batch.column("passage_id").to_pylist(), batch.column("text").to_pylist())
 
-    return write_shard(target, passages()).facts()
+    return write_shard(target, passages())
 
 
 def _tables(part: _Part) -> Iterator[tuple[pa.Table, np.ndarray]]:

@@ -1,7 +1,7 @@
-"""A collection without some queries of one split: the queries, their judgements and answers go; passages and other splits stay.
+"""A collection without some queries of one split: the queries, their judgements and answers are removed; passages and other splits stay.
 
-What was left out, and why, stands in the collection as ``left_out/SPLIT.jsonl``, a query a line with its text and reasons, and is counted
-in the manifest. Passages are shared with the source, so that what a first stage finds for a query does not change.
+The removed queries are in the collection as ``left_out/SPLIT.jsonl``, a query a line with its text and reasons, and are counted
+in the manifest. Passages are shared with the source, so a first stage's results for a query do not change.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
-from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import InputRef, Provenance, input_ref
 from positionbias.core.publish import refuse_existing
 
 __all__ = ["LEFT_OUT", "LeftOut", "without"]
@@ -28,16 +28,16 @@ LEFT_OUT = "left_out"
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Queries of a split that go, each with its reasons (records that JSON can hold); ``why`` in a sentence, for the notes.
+    """Removed queries of a split, each with its reasons (JSON records); ``why`` in a sentence, for the notes.
 
-    ``command``, ``settings`` and ``inputs`` are the manifest's: what decided, beside the collection itself.
+    ``command``, ``settings`` and ``inputs`` are the manifest's: the basis of the removal, beside the collection itself.
     """
 
     split: str
-    reasons: Mapping[str, Sequence[Mapping[str, Any]]]
+    reasons: Mapping[str, Sequence[JsonObject]]
     why: str
     command: str
-    settings: Mapping[str, Any]
+    settings: JsonObject
     inputs: Sequence[InputRef] = ()
 
 
@@ -47,7 +47,7 @@ def without(
     left_out: LeftOut,
     *,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``collection`` without the queries that have a reason; reasons of queries that it does not have are counted and not written.
 
@@ -65,7 +65,7 @@ def without(
             "raise the threshold, or give another --split"
         )
     inputs = [input_ref("source", collection.path, collection.checksum, artefact=out), *left_out.inputs]
-    if original := collection.manifest.input("original"):  # of a rotated one: whoever looks for it finds it from here too
+    if original := collection.manifest.input("original"):  # the original of a rotated collection, reachable from here too
         inputs.append(input_ref("original", collection.path / original.path, original.checksum, artefact=out))
     gone = [query for query in queries if query.query_id not in kept]
     lines = [{"query_id": query.query_id, "text": query.text, "reasons": [*left_out.reasons[query.query_id]]} for query in gone]
@@ -84,13 +84,13 @@ def without(
             licence=collection.manifest.licence,
             notes=(*collection.manifest.notes, left_out.why),
             content={LEFT_OUT: _facts(collection, left_out, len(queries), len(gone), sha256_file(place))},
-            allow_absent=True,  # what the collection judges without holding it, this one does too
+            allow_absent=True,  # judged passages missing in the collection are missing here too
             **(provenance or {}),
         )
     return Collection(out)
 
 
-def _facts(collection: Collection, left_out: LeftOut, queries: int, gone: int, checksum: str) -> dict[str, Any]:
+def _facts(collection: Collection, left_out: LeftOut, queries: int, gone: int, checksum: str) -> JsonObject:
     gone_ids = left_out.reasons.keys()
     lost = Counter(
         what

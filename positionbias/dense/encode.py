@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
 from positionbias.core.progress import Progress, step
 from positionbias.core.shard_work import make_shards, resumable_folder
@@ -61,7 +62,7 @@ def encode_collection(
         raise SettingError(f"--precision-on-disk: wanted one of {', '.join(ON_DISK)}; found {on_disk!r}; give one of these")
     encoder = SingleVectors(checkpoint, config)
     model = encoder.model
-    settings = {
+    settings: JsonObject = {
         "model": checkpoint.name,
         "shape": shape_of(checkpoint.model),
         "collection": collection.name,
@@ -69,22 +70,22 @@ def encode_collection(
         "precision_on_disk": on_disk,
         "batch_tokens": encoder.budget.tokens,
     }
-    checksums = (checkpoint.manifest.content["checksum"], collection.checksum)
+    checksums = (checkpoint.manifest.checksum, collection.checksum)
     # a checksum does not depend on order, but rows do: so the collection is to be the very one
     state = file_mark(collection.path / MANIFEST)
     place = str(collection.path.absolute())
     # the number of threads changes how a processor sums, and with it the last bits
     device = {"device": model.device.type, "threads": torch.get_num_threads() if model.device.type == "cpu" else None}
-    job = {"encode": settings, "inputs": checksums, **device, "collection": place, "state": state}
+    job: JsonObject = {"encode": settings, "inputs": checksums, **device, "collection": place, "state": state}
     shards = [Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
     with resumable_folder(out, job, overwrite=overwrite) as content:
         (content / SHARDS).mkdir(exist_ok=True)
-        list(make_shards(_IdWriter(collection), [Rows(0, len(collection))], lambda _: content / IDS))
+        list(make_shards(dict[str, int], _IdWriter(collection), [Rows(0, len(collection))], lambda _: content / IDS))
         with step(f"encoding by {checkpoint.name}", len(collection), unit="passages") as bar:
             writer = _ShardWriter(encoder, collection, on_disk, bar)
             facts = []
             for rows, fact in zip(
-                shards, make_shards(writer, shards, lambda index: content / SHARDS / f"{index:05}.npy"), strict=True
+                shards, make_shards(_Encoded, writer, shards, lambda index: content / SHARDS / f"{index:05}.npy"), strict=True
             ):
                 if rows.first not in writer.made:  # kept from a run before
                     bar.advance(rows.last - rows.first)
@@ -109,10 +110,10 @@ def encode_collection(
 
 
 def _content(
-    encoder: SingleVectors, collection: Collection, folder: Path, shards: Sequence[Mapping[str, Any]], on_disk: str
-) -> dict[str, Any]:
+    encoder: SingleVectors, collection: Collection, folder: Path, shards: Sequence[_Encoded], on_disk: str
+) -> JsonObject:
     """What the manifest says of the vectors, from the facts of their shards."""
-    checksums = [sha256_file(folder / IDS), *(shard["checksum"] for shard in shards)]
+    checksums = [sha256_file(folder / IDS), *(shard.checksum for shard in shards)]
     return {
         "checksum": hashlib.sha256("".join(checksums).encode()).hexdigest(),
         "passages": len(collection),
@@ -121,10 +122,19 @@ def _content(
         "precision": on_disk,
         "shards": len(shards),
         "shard_passages": SHARD_PASSAGES,
-        "passages_checksum": collection.manifest.content["passages_checksum"],
-        "truncated": sum(shard["truncated"] for shard in shards),
-        "empty_passages": sum(shard["empty"] for shard in shards),
+        "passages_checksum": collection.passages_checksum,
+        "truncated": sum(shard.truncated for shard in shards),
+        "empty_passages": sum(shard.empty for shard in shards),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoded:
+    """A shard of vectors, and how many of its passages fill the model's limit or are empty."""
+
+    checksum: str
+    truncated: int
+    empty: int
 
 
 class _IdWriter:
@@ -133,7 +143,7 @@ class _IdWriter:
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
 
-    def __call__(self, rows: Rows, path: Path) -> Mapping[str, Any]:
+    def __call__(self, rows: Rows, path: Path) -> dict[str, int]:
         with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, ID_COLUMN) as file:
             for first in range(rows.first, rows.last, _ID_ROWS):
                 ids = self.collection.passage_ids_at(np.arange(first, min(first + _ID_ROWS, rows.last)))
@@ -148,7 +158,7 @@ class _ShardWriter:
         self.encoder, self.collection, self.on_disk, self.bar = encoder, collection, np.dtype(on_disk), bar
         self.made: set[int] = set()
 
-    def __call__(self, rows: Rows, path: Path) -> Mapping[str, Any]:
+    def __call__(self, rows: Rows, path: Path) -> _Encoded:
         self.made.add(rows.first)
         shape = (rows.last - rows.first, self.encoder.model.dimension)
         empty = truncated = 0
@@ -158,4 +168,4 @@ class _ShardWriter:
                 handle.write(block.vectors.tobytes())
                 empty += block.empty
                 truncated += block.truncated
-        return {"checksum": sha256_file(path), "truncated": truncated, "empty": empty}
+        return _Encoded(sha256_file(path), truncated, empty)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.run import Ranking, write_rankings
@@ -113,7 +114,7 @@ def retrieve_dense(
         counted = {"queries": queries, "pairs": pairs, "empty_queries": counts.empty, "short_queries": counts.short}
         inputs = (
             ("collection", collection.path, collection.checksum),
-            ("model", checkpoint.path, checkpoint.manifest.content["checksum"]),
+            ("model", checkpoint.path, checkpoint.manifest.checksum),
             ("vectors", vectors.path, vectors.checksum),
         )
         manifest = Manifest(
@@ -122,7 +123,7 @@ def retrieve_dense(
             command="retrieve",
             settings={"split": split, "depth": depth, "index": index, **search.facts},
             inputs=tuple(input_ref(role, path, checksum, artefact=out) for role, path, checksum in inputs),
-            content={"checksum": sha256_file(partial), "ending": checkpoint.ending.to_json(), **counted},
+            content={"checksum": sha256_file(partial), "ending": asdict(checkpoint.ending), **counted},
             licence=collection.manifest.licence,
             notes=_NOTES,
             versions=package_versions("torch", *(["faiss-cpu"] if index in ANN else [])),
@@ -146,7 +147,7 @@ class _Search(NamedTuple):
 
     find: Callable[[np.ndarray], Iterator[Found]]
     at_once: int
-    facts: dict[str, Any]
+    facts: JsonObject
     origin: str = ""
     size: int = 0
 

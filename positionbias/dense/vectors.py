@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,7 @@ from positionbias.core.arrow_files import ArrowFile, read_arrow
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import refuse_links
+from positionbias.core.json_text import Json
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest
 from positionbias.core.nearest import Block
 from positionbias.core.schema import Count, read_as
@@ -54,6 +55,8 @@ class _Content:
     passages_checksum: str
     shards: Count
     shard_passages: Count
+    truncated: Count = 0
+    empty_passages: Count = 0
 
 
 class Vectors:
@@ -70,6 +73,7 @@ class Vectors:
         self.manifest: Manifest = read_manifest(self.path, kind=KIND)
         facts = read_as(_Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True)
         self.checksum, self.dimension, self.precision = facts.checksum, facts.dimension, facts.precision
+        self.passages_checksum, self.truncated, self.empty = facts.passages_checksum, facts.truncated, facts.empty_passages
         self._rows, self._shard = facts.passages, facts.shard_passages
         found, needed = len(self.shard_paths), -(-facts.passages // max(1, facts.shard_passages))
         if not found == facts.shards == needed:
@@ -183,7 +187,7 @@ class Vectors:
             InputError: they are another model's or another collection's.
         """
         of = self.manifest.input("model")
-        wanted = checkpoint.manifest.content["checksum"]
+        wanted = checkpoint.manifest.checksum
         if of is None or of.checksum != wanted:
             known = self.manifest.settings.get("model", "another model")
             raise InputError(
@@ -194,9 +198,9 @@ class Vectors:
         if found != shape:
             raise InputError(
                 f"{self.path}: wanted vectors by {checkpoint.name} as it reads now ({_shown(shape)}); found vectors by the same weights read "
-                f"otherwise ({_shown(found or {})}); encode the collection again, or mend --kind"
+                f"otherwise ({_shown(found)}); encode the collection again, or mend --kind"
             )
-        if self.manifest.content["passages_checksum"] != collection.manifest.content["passages_checksum"]:
+        if self.passages_checksum != collection.passages_checksum:
             source = self.manifest.settings.get("collection", "another")
             raise InputError(
                 f"{self.path}: wanted vectors of the passages of {collection.path}; found those of the collection {source!r}, which "
@@ -204,8 +208,8 @@ class Vectors:
             )
 
 
-def _shown(shape: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value!r}" for name, value in shape.items())
+def _shown(shape: Json) -> str:
+    return ", ".join(f"{name} {value!r}" for name, value in shape.items()) if isinstance(shape, Mapping) else ""
 
 
 def descending_rows(ids: pa.ChunkedArray) -> np.ndarray:

@@ -1,13 +1,14 @@
-"""The engine that a command was asked for, as one function that maps over shards."""
+"""Choose a command's engine, as one function that maps over shards."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, get_args
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_settings, setting, settings_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Where shards are worked on; what is made is the same everywhere.
+    """The place where shards are processed; the output does not depend on it.
 
     Raises:
         SettingError: an unknown engine, or fewer than one worker.
@@ -42,16 +43,16 @@ class Engine:
         check_settings(self)
 
     def open(self) -> AbstractContextManager[MapShards]:
-        """Give the engine's ``map_shards``, as ``open_engine``."""
+        """Yield the engine's ``map_shards``, as ``open_engine``."""
         return open_engine(self.engine, self.workers, self.address)
 
     def write(self, work: Callable[..., Made], *, overwrite: bool) -> Made:
-        """Call a function that writes an artefact shard by shard with this engine, and return what it made."""
+        """Call a function that writes an artefact by shards with this engine, and return its result."""
         with self.open() as map_shards:
             return work(map_shards=map_shards, overwrite=overwrite, provenance=self.host)
 
     @property
-    def host(self) -> dict[str, Any]:
+    def host(self) -> JsonObject:
         """What a manifest says of it, where comparisons do not look."""
         return {"workers": self.workers, "engine": self.engine}
 
@@ -61,11 +62,11 @@ Workers = Annotated[int, settings_of(Engine)["workers"]]
 
 @contextmanager
 def open_engine(engine: str = "local", workers: int = 1, address: str | None = None) -> Iterator[MapShards]:
-    """Give the ``map_shards`` of an engine; its output is the same for every engine and any number of workers.
+    """Yield the ``map_shards`` of an engine, whose output is the same for every engine and number of workers.
 
     Raises:
         SettingError: an unknown engine, fewer than one worker, an address without Ray, or one where no cluster answers.
-        DependencyError: Ray is wanted and not installed.
+        DependencyError: Ray is requested but not installed.
     """
     if engine not in ENGINES:
         raise SettingError(f"--engine: wanted one of {', '.join(ENGINES)}; found {engine!r}")

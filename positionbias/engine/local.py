@@ -1,4 +1,4 @@
-"""Mapping a pure function over shards, in this process or over several on this machine."""
+"""Map a pure function over shards, in this process or several on this machine."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _OWN_SIGNAL, _LOOK = 0.5, 1.0  # seconds
 
 
 def check_workers(workers: int) -> None:
-    """Raise a ``SettingError`` where there is not at least one worker."""
+    """Raise a ``SettingError`` for fewer than one worker."""
     if workers < 1:
         raise SettingError(f"--workers: wanted at least 1; found {workers}")
 
 
 def map_shards(function: Callable[[Item], Out], items: Iterable[Item], workers: int = 1) -> Iterator[Out]:
-    """``function`` of every item, in the order of the items; what it raises is raised here.
+    """Yield ``function`` of every item, in the order of the items; its errors are raised here.
 
-    One worker is this process. More are fresh processes, so ``function`` and items must be picklable, and a script
-    needs the usual ``if __name__ == "__main__":``. At most two items a worker are under way, so that results
+    One worker is this process. More are new processes, so ``function`` and items must be picklable, and a script
+    needs the usual ``if __name__ == "__main__":``. At most two items a worker are in progress, so that results
     never pile up.
 
     Raises:
@@ -49,14 +49,14 @@ def map_shards(function: Callable[[Item], Out], items: Iterable[Item], workers: 
 
 @contextmanager
 def processes(workers: int = 1) -> Iterator[MapShards]:
-    """Give a ``map_shards`` of two arguments whose processes start when they are first needed, and serve every later map."""
+    """Yield a ``map_shards`` of two arguments whose processes start on first use and serve all later maps."""
     check_workers(workers)
     with ExitStack() as stack:
         pools: list[ProcessPoolExecutor] = []
 
         def over_processes(function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
             if not pools:
-                # never plain fork: libraries that this process has loaded may hold threads and locks
+                # never plain fork, as loaded libraries may hold threads and locks
                 method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
                 context = multiprocessing.get_context(method)
                 pools.append(stack.enter_context(ProcessPoolExecutor(workers, context, _begin, (is_quiet(),))))
@@ -83,9 +83,8 @@ def _in_order(pool: ProcessPoolExecutor, function: Callable[[Item], Out], items:
             _wait(pool, [pending[0]])
             yield pending.popleft().result()
     except (BrokenProcessPool, _Stopped) as error:
-        time.sleep(
-            _OWN_SIGNAL
-        )  # whoever ended the worker may be about to end this process, which raises KeyboardInterrupt here
+        # the signal that ended the worker may also reach this process and raise KeyboardInterrupt here
+        time.sleep(_OWN_SIGNAL)
         raise PositionBiasError(
             f"wanted {workers} worker processes to finish; found that one was ended from outside (often by a lack of memory); "
             "run again with fewer --workers"
@@ -94,17 +93,17 @@ def _in_order(pool: ProcessPoolExecutor, function: Callable[[Item], Out], items:
         stopping.end_workers()
         raise
     finally:
-        # whoever clears up after an error must not find a worker still writing
+        # no worker may still be writing when the caller cleans up after an error
         _wait(pool, [future for future in pending if not future.cancel()])
 
 
 def _wait(pool: ProcessPoolExecutor, futures: Sequence[Future[Any]]) -> None:
-    """Wait until all are done. A pool whose worker was killed within a message waits for its rest for ever: then its pipe is closed."""
+    """Wait until all are done. A pool whose worker was killed within a message would wait forever for the rest, so its pipe is closed."""
     looks = 0
     while wait(futures, _LOOK).not_done:
         workers = list((pool._processes or {}).values())
         looks = looks + 1 if any(worker.exitcode is not None for worker in workers) else 0
-        if looks == 2:  # else the pool would have noticed
+        if looks == 2:  # otherwise the pool would have noticed
             for worker in workers:
                 worker.kill()
             pool._result_queue._writer.close()  # type: ignore[attr-defined]
@@ -118,14 +117,14 @@ def _work(function: Callable[[Item], Out], item: Item) -> Out:
 
 
 class _Stopped(Exception):
-    """A worker was asked to stop; the parent alone speaks of it."""
+    """A worker was asked to stop; only the parent reports it."""
 
 
 def _begin(quiet: bool) -> None:
     in_worker(quiet=quiet)
     guard_streams()
     stopping.raise_in_worker()
-    # a parent that is killed says nothing to its workers, which would wait for work for ever
+    # without this, workers of a killed parent would wait for work forever
     threading.Thread(target=_watch_the_parent, daemon=True).start()
 
 

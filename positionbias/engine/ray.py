@@ -1,6 +1,6 @@
-"""Mapping a pure function over shards on a Ray cluster, or on a Ray of this machine alone.
+"""Map a pure function over shards on a Ray cluster, or on a local Ray.
 
-Scheduling, and making again what a machine that died was at, are Ray's own. Items and results travel through Ray; shards are
+Ray schedules the work, and repeats that of failed machines. Items and results travel through Ray; shards are
 files, so all machines need the same file system and the same software (which is checked).
 """
 
@@ -31,26 +31,26 @@ Item = TypeVar("Item")
 Out = TypeVar("Out")
 RETRIES = 5  # of a shard whose machine or process died
 SECONDS_TO_ANSWER, SECONDS_TO_STOP = 10.0, 10.0
-LONGEST_TEMPORARY = 20  # Ray's sockets lie some 80 characters further down, and 107 is the limit
+LONGEST_TEMPORARY = 20  # Ray's socket paths are some 80 characters longer, and 107 is the limit
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_task_oom_retries": str(RETRIES),  # Ray's default is to try for ever
+    "RAY_task_oom_retries": str(RETRIES),  # Ray's default is to try forever
 }
 
 
 @contextmanager
 def ray_tasks(workers: int = 1, address: str | None = None) -> Iterator[MapShards]:
-    """Give a ``map_shards`` of two arguments over the Ray cluster at ``address`` ("HOST:PORT").
+    """Yield a ``map_shards`` of two arguments over the Ray cluster at ``address`` ("HOST:PORT").
 
-    Without an address it is a Ray of this machine with ``workers`` CPUs, which is shut down at the end; where this process is
-    connected to a Ray already, that one is used and left. Results come in the order of the items; what the function raises is
-    raised here. At most two items a CPU are under way.
+    Without an address, a local Ray with ``workers`` CPUs is started and shut down at the end; if this process is already
+    connected to a Ray, that one is used and kept. Results come in the order of the items, and the function's errors are
+    raised here. At most two items a CPU are in progress.
 
     Raises:
         DependencyError: Ray is not installed.
         SettingError: ``workers`` is below 1, or no cluster answers at the address.
-        PositionBiasError: a shard failed more often than Ray makes it again.
+        PositionBiasError: a shard failed more often than Ray retries it.
     """
     check_workers(workers)
     ray = _import_ray()
@@ -62,7 +62,7 @@ def ray_tasks(workers: int = 1, address: str | None = None) -> Iterator[MapShard
     if ray.is_initialized():
         yield over_tasks
         return
-    # what Ray has to say of workers that died would go to standard output, which is for results
+    # Ray would report dead workers on standard output, which is for results
     ray._private.worker._worker_logs_enabled = False
     at_sigterm = signal.getsignal(signal.SIGTERM)
     with ExitStack() as stack:
@@ -72,14 +72,14 @@ def ray_tasks(workers: int = 1, address: str | None = None) -> Iterator[MapShard
             _connect(ray, address)
         else:
             folder = stack.enter_context(_temporary_folder())
-            stack.callback(ray.shutdown)  # before its folder goes
+            stack.callback(ray.shutdown)  # before its folder is removed
             ray.init(address="local", num_cpus=workers, include_dashboard=False, _temp_dir=folder, **_SILENT)
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, at_sigterm)  # Ray would end the process, and nothing would be cleared up
+            signal.signal(signal.SIGTERM, at_sigterm)  # Ray would end the process without cleaning up
         yield over_tasks
 
 
-_SILENT: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+_SILENT = {"logging_level": logging.ERROR, "log_to_driver": False}
 
 
 def _import_ray() -> Any:
@@ -87,7 +87,7 @@ def _import_ray() -> Any:
         os.environ.setdefault(name, value)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Ray's own, about itself
+            warnings.simplefilter("ignore")  # Ray's own warnings about itself
             import ray
     except ImportError as error:
         raise DependencyError(
@@ -108,7 +108,7 @@ def _connect(ray: Any, address: str) -> None:
 
 
 def _knock(address: str) -> None:
-    """Raise where nothing answers as Ray does, by HTTP/2: Ray itself would go on trying for many minutes."""
+    """Raise unless something answers by HTTP/2, as Ray does; Ray itself would keep trying for many minutes."""
     host, _, port = address.rpartition(":")
     with socket.create_connection((host.strip("[]"), int(port)), SECONDS_TO_ANSWER) as door:
         if os.environ.get("RAY_USE_TLS", "0") == "0":
@@ -137,14 +137,14 @@ def _in_order(ray: Any, place: _Place, function: Callable[[Item], Out], items: I
             yield _result(ray, pending.popleft())
     finally:
         if pending and ray.is_initialized():
-            # whoever clears up after an error must not find a task still writing
+            # no task may still be writing when the caller cleans up after an error
             for reference in pending:
                 ray.cancel(reference)
             ray.wait(list(pending), num_returns=len(pending), timeout=SECONDS_TO_STOP)
 
 
 def _cpus(ray: Any) -> int:
-    """CPUs of the cluster as it is now: machines come and go."""
+    """Count the cluster's current CPUs, as machines come and go."""
     return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
@@ -167,14 +167,14 @@ def _first_line(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where relative paths begin, and the software that the results depend on."""
+    """The folder of relative paths, and the software that the results depend on."""
 
     folder: str
     software: tuple[tuple[str, str], ...]
 
 
 def _work(place: _Place, function: Callable[[Item], Out], item: Item) -> Out:
-    """One item, on whatever machine: from the folder in which the command was given, with the software that it had."""
+    """Process one item on any machine, in the command's folder and with its software."""
     if place.software != _software():
         wrong = ", ".join(
             f"{name} {here} instead of {wanted}"

@@ -1,12 +1,12 @@
-"""Intervals of means over clusters of queries, and of what is made of means: the bootstrap's or, with few clusters, the jackknife's.
+"""Intervals of means over clusters of queries, and of functions of means: by bootstrap or, with few clusters, by jackknife.
 
-With more than 30 clusters these are percentile intervals of resampled clusters. Of 5 to 30 clusters percentiles are too narrow: they hold the
-truth in 80 to 94 % of cases (``benchmarks/clustered_tests.py``). There the interval is Student's t with the cluster jackknife's standard error
+With more than 30 clusters these are percentile intervals of resampled clusters. With 5 to 30 clusters percentiles are too narrow: they hold the
+truth in 80 to 94 % of cases (``benchmarks/clustered_tests.py``). Up to 30, the interval is Student's t with the cluster jackknife's standard error
 [decision]: with θ(g) the estimate without cluster g, of G,
 
     se² = (G − 1) / G · Σ_g (θ(g) − θ)²,   interval θ ± t(0.975, G − 1) · se
 
-which for a mean of queries that are their own clusters is the textbook's t interval.
+For a mean of queries that are their own clusters this is the textbook t interval.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ __all__ = [
 
 RESAMPLES = 2_000
 LEVEL = 0.95
-FEW = 30  # clusters: up to so many the interval is the jackknife's
+FEW = 30  # clusters up to which the interval is the jackknife's
 _BLOCK_DRAWS = 2_000_000
-_NOTHING = 1e-12  # what rounding alone leaves of a mean, beside the largest value
+_NOTHING = 1e-12  # rounding error of a mean, relative to the largest value
 
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Which cluster each query is of, ``codes (queries,)``; how many there are; and what they are, in words.
+    """The cluster of each query, ``codes (queries,)``; the number of clusters; and what they are, in words.
 
     Codes follow the sorted labels, so that draws by cluster do not depend on the order of queries.
     """
@@ -62,7 +62,7 @@ class Clusters:
 
 
 def cluster_queries(clusters: Sequence[str] | None, queries: int) -> Clusters:
-    """``clusters[i]`` names what query i is drawn with; None: every query is a cluster of its own.
+    """Number the clusters of queries: ``clusters[i]`` names that of query i; without ``clusters`` each query is its own.
 
     Raises:
         ValueError: not one label a query.
@@ -77,15 +77,15 @@ def cluster_queries(clusters: Sequence[str] | None, queries: int) -> Clusters:
 
 
 def cluster_labels(clusters: Mapping[str, str] | None, query_ids: Sequence[str]) -> list[str] | None:
-    """Each query's cluster, its own id where ``clusters`` names none; None without clusters."""
+    """The cluster of each query, by default its own id; None without ``clusters``."""
     return None if clusters is None else [clusters.get(query_id, query_id) for query_id in query_ids]
 
 
 def resampled_sums(sums: Any, *, seed: int, resamples: int) -> np.ndarray:
     """Sums over resampled clusters: ``(resamples, columns)`` of ``sums (clusters, columns)``, an array or a scipy sparse one.
 
-    With K clusters a resample draws K of them with replacement. Each is computed from how often a cluster was drawn, so that its
-    cost is the number of entries of ``sums`` that are not 0, whatever the number of queries.
+    With K clusters a resample draws K of them with replacement. Each sum is computed from how often a cluster was drawn, so its
+    cost is the number of non-zero entries of ``sums``, whatever the number of queries.
     """
     from scipy import sparse
 
@@ -106,7 +106,7 @@ def resampled_sums(sums: Any, *, seed: int, resamples: int) -> np.ndarray:
 
 
 class Resamples(NamedTuple):
-    """Bootstrap means of each column, ``(resamples, columns)``, and what was drawn, in words."""
+    """Bootstrap means of each column, ``(resamples, columns)``, and the unit drawn, in words."""
 
     means: np.ndarray
     method: str
@@ -115,7 +115,7 @@ class Resamples(NamedTuple):
 def resampled_means(
     columns: np.ndarray, clusters: Sequence[str] | None, *, seed: int, resamples: int = RESAMPLES
 ) -> Resamples | None:
-    """Means of ``columns (queries, k)`` over resampled clusters, the drawn queries' sum over their number; None with fewer than two."""
+    """Means of ``columns (queries, k)`` over the queries of resampled clusters; None with fewer than two clusters."""
     found = cluster_queries(clusters, len(columns))
     if found.count < 2:
         return None
@@ -135,7 +135,7 @@ def percentile_interval(values: np.ndarray, method: str) -> Interval:
 def means_without(columns: np.ndarray, clusters: Clusters) -> np.ndarray:
     """Means of ``columns (queries, k)`` without each cluster in turn, ``(clusters, k)``."""
     _, without = means_left_out(columns, clusters)
-    # what is 0 without a cluster must be 0, or a ratio over it is a huge number
+    # a mean of 0 must stay exactly 0, or a ratio over it is huge
     return np.where(np.abs(without) <= _NOTHING * np.abs(columns).max(axis=0), 0.0, without)
 
 
@@ -147,11 +147,11 @@ def sums_by_cluster(columns: np.ndarray, clusters: Clusters) -> np.ndarray:
 
 
 def means_left_out(columns: np.ndarray, clusters: Clusters) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of each of ``columns (queries, k)`` over the queries that have it, ``(k,)``, NaN being none, and without each cluster, ``(clusters, k)``."""
+    """Means of ``columns (queries, k)``, ``(k,)``, and without each cluster, ``(clusters, k)``; NaN values do not count."""
     held = ~np.isnan(columns)
     counts = held.sum(axis=0)
     means = np.nan_to_num(columns).sum(axis=0) / np.maximum(counts, 1)
-    # around the mean, so that the difference of two large sums loses nothing
+    # centred, so that the difference of two large sums loses no precision
     sums = sums_by_cluster(np.where(held, np.nan_to_num(columns) - means, 0.0), clusters)
     left = counts - sums_by_cluster(held, clusters)
     without = means + np.where(left > 0, (sums.sum(axis=0) - sums) / np.maximum(left, 1), 0.0)
@@ -176,7 +176,7 @@ def t_interval(value: float, error: float, freedom: float, method: str) -> Inter
 class Replicates:
     """Means of columns, ``whole (k,)``, and ``means (replicates, k)``: over resampled clusters, or without each of few clusters in turn.
 
-    ``freedom`` is None for the bootstrap; ``method`` says in words what was done.
+    ``freedom`` is None for the bootstrap; ``method`` names the method in words.
     """
 
     whole: np.ndarray
@@ -195,7 +195,7 @@ class Replicates:
 def replicated_means(
     columns: np.ndarray, clusters: Sequence[str] | None, *, seed: int, resamples: int = RESAMPLES
 ) -> Replicates | None:
-    """Means of ``columns (queries, k)`` by the jackknife where there are ``FEW`` clusters or fewer, else by the bootstrap; None with fewer than two."""
+    """Replicate means of ``columns (queries, k)``: jackknife with at most ``FEW`` clusters, else bootstrap; None with fewer than two."""
     found = cluster_queries(clusters, len(columns))
     if 2 <= found.count <= FEW:
         method = f"cluster jackknife, t, {found.drawn}"
@@ -209,7 +209,7 @@ def bootstrap_mean(
 ) -> Interval | None:
     """The 95 % interval of the mean: percentile bootstrap, or t by the jackknife with few clusters; its ``method`` says which.
 
-    ``clusters[i]`` names what ``values[i]`` is drawn with. None where there are fewer than two clusters.
+    ``clusters[i]`` names the cluster of ``values[i]``. None with fewer than two clusters.
     """
     columns = np.asarray(values, dtype=np.float64).reshape(-1, 1)
     found = replicated_means(columns, clusters, seed=seed, resamples=resamples)

@@ -1,4 +1,4 @@
-"""What queries are sorted into: buckets of position, and groups of passage length."""
+"""Buckets of position and groups of passage length."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["PERCENT_BUCKETS", "SQUAD_POSQ", "Buckets", "LengthGroups", "length_g
 SCALES = ("relative", "characters", "moved", "segment")
 MOST_BUCKETS = 1_000
 MOST_RELATIVE = 20
-QUERIES_A_BUCKET = 30  # on average; 20 of them count, and answers crowd the front
+QUERIES_A_BUCKET = 30  # on average; 20 of them are enough, as answers crowd the front
 
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
     """Buckets of a position; checked when made.
 
-    Bucket b holds positions in [edges[b], edges[b + 1]), the last one its right end too. ``scale`` says what a position is, as in
+    Bucket b holds positions in [edges[b], edges[b + 1]); the last includes its right end. ``scale`` says what a position is, as in
     ``results.buckets.PositionBuckets``.
 
     Raises:
-        SettingError: an unknown scale, fewer than two buckets, edges that do not increase or are no numbers.
+        SettingError: an unknown scale, fewer than two buckets, edges that do not increase or are not numbers.
     """
 
     scale: str
@@ -50,14 +50,14 @@ class Buckets:
     @staticmethod
     def relative(bins: int = 20) -> Buckets:
         """Equal shares of the passage, from 0 to 1."""
-        # a division each, so that an edge is the same float as the position k / n that falls on it
+        # one division each, so that an edge equals the position k / n as a float
         return Buckets("relative", tuple(edge / bins for edge in range(bins + 1)))
 
     @staticmethod
     def relative_for(queries: int) -> Buckets:
-        """Equal shares for this many queries: as many as leave 30 queries a bucket on average, from 2 to 20 [decision].
+        """Equal shares, 2 to 20, with 30 queries a bucket on average [decision].
 
-        More buckets for few queries would show noise: it lifts PSI with their number, and most would be below the minimum.
+        More buckets would show noise: it raises PSI with their number, and most would be below the minimum.
 
         >>> [len(Buckets.relative_for(queries)) for queries in (0, 100, 300, 5_928)]
         [2, 3, 10, 20]
@@ -66,12 +66,12 @@ class Buckets:
 
     @staticmethod
     def moved(bins: int = 10) -> Buckets:
-        """How far a rotation moved the answer, as a share of the passage: equal parts of −1 (to the front) to 1."""
+        """Equal parts of −1 to 1: the answer's movement as a share of the passage, negative to the front."""
         return Buckets("moved", tuple((2 * edge - bins) / bins for edge in range(bins + 1)))
 
     @staticmethod
     def parse(text: str) -> Buckets:
-        """Edges by comma: "0,0.2,0.5,1". Up to 1 they are shares of the passage, beyond it characters [decision].
+        """Parse edges such as "0,0.2,0.5,1": shares of the passage up to 1, characters beyond [decision].
 
         Raises:
             SettingError: not numbers, or not edges of buckets.
@@ -101,11 +101,11 @@ class Buckets:
 
     @property
     def labels(self) -> list[str]:
-        """What each bucket is called: "0.05 to 0.1"."""
+        """The name of each bucket: "0.05 to 0.1"."""
         return [f"{low:g} to {high:g}" for low, high in zip(self.edges, self.edges[1:], strict=False)]
 
     def assign(self, positions: np.ndarray) -> np.ndarray:
-        """The bucket of each position, ``(queries,)`` int64; −1 outside of all, and for NaN."""
+        """The bucket of each position, ``(queries,)`` int64; −1 for NaN and outside all buckets."""
         import numpy as np
 
         positions = np.asarray(positions, np.float64)
@@ -121,20 +121,19 @@ SQUAD_POSQ = Buckets("characters", (0.0, 100.0, 200.0, 300.0, 400.0, 500.0, 3120
 
 
 class LengthGroups(NamedTuple):
-    """The group of each query, ``(queries,)`` int64, and what each group is called."""
+    """The group of each query, ``(queries,)`` int64, and the groups' names."""
 
     numbers: np.ndarray
     labels: list[str]
 
 
 def length_groups(lengths: Sequence[float] | np.ndarray, groups: int = 3, *, unit: str = "words") -> LengthGroups:
-    """Groups of about equally many queries by the length of their passage, from short to long: "92 to 121 words".
+    """Group queries by the length of their passage into groups of about equal size, short to long: "92 to 121 words".
 
-    Passages of one length stay together, so groups differ in size where a length is frequent, and are fewer where it is very
-    frequent [decision].
+    Passages of one length stay together, so a frequent length makes groups unequal or fewer [decision].
 
     Raises:
-        ValueError: fewer than one group, or a length that is no number.
+        ValueError: fewer than one group, or a length that is not a number.
     """
     import numpy as np
 
@@ -144,7 +143,7 @@ def length_groups(lengths: Sequence[float] | np.ndarray, groups: int = 3, *, uni
     if not len(lengths):
         return LengthGroups(np.zeros(0, np.int64), [])
     _, distinct, counts = np.unique(lengths, return_inverse=True, return_counts=True)
-    # each length goes where the middle of its ranks lies; twice that, so that numbers stay whole
+    # a length's group is that of its middle rank; doubled, so that numbers stay whole
     middles = 2 * np.cumsum(counts) - counts
     found, number = np.unique(groups * middles // (2 * len(lengths)), return_inverse=True)
     numbers = number[distinct]

@@ -1,7 +1,7 @@
-"""Means and slopes over queries, with intervals that take queries of one passage together.
+"""Means and slopes over queries, with intervals clustered by passage.
 
-The standard error is the cluster jackknife's (formula in ``bootstrap``), whatever the number of clusters. For a slope it is the form of the cluster-robust
-error that errs on the wide side where clusters are few or unequal (CV3: MacKinnon, Nielsen, Webb 2023) [decision].
+The standard error is the cluster jackknife's (formula in ``bootstrap``), whatever the number of clusters. For a slope it is the cluster-robust
+error CV3, which is conservative with few or unequal clusters (MacKinnon, Nielsen, Webb 2023) [decision].
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from positionbias.results.buckets import Slope
 __all__ = ["POWER", "Estimate", "clustered_mean", "clustered_slope", "family_wise", "joined_error"]
 
 POWER = 0.8
-_NOTHING = 1e-12  # what rounding alone leaves of a spread, beside the values themselves
+_NOTHING = 1e-12  # rounding error of a spread, relative to the values
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value with its 95 % interval, its two-sided p against 0, and what it rests on.
+    """A value with its 95 % interval, its two-sided p against 0, and its sample.
 
-    What is undefined is None, and ``undefined`` says why. ``standard_error`` has ``freedom`` degrees of freedom.
+    Undefined figures are None, and ``undefined`` says why. ``standard_error`` has ``freedom`` degrees of freedom.
     """
 
     value: float | None
@@ -50,12 +50,12 @@ class Estimate:
 
     @property
     def least(self) -> float | None:
-        """The smallest size of effect, whatever its sign, that the interval holds: 0 where it holds 0. A limit is broken when this exceeds it."""
+        """The smallest absolute effect in the interval, 0 where it holds 0. A limit is exceeded when this exceeds it."""
         return None if self.interval is None else max(self.interval.low, -self.interval.high, 0.0)
 
     @property
     def as_slope(self) -> Slope:
-        """The estimate of a slope as it stands in a payload."""
+        """The estimate as the slope of a payload."""
         bounds = self.interval
         return Slope(
             value=self.value,
@@ -69,7 +69,7 @@ class Estimate:
 
 
 def clustered_mean(values: np.ndarray, clusters: Sequence[str] | None) -> Estimate:
-    """The mean of ``values (queries,)``: Σ values / queries, so that a cluster counts by its queries."""
+    """The mean of ``values (queries,)``, Σ values / queries: a cluster weighs as many as its queries."""
     values = np.asarray(values, np.float64)
     queries = len(values)
     if not queries:
@@ -88,8 +88,8 @@ def clustered_slope(
 
         Σ_s Σ_{i in s} (x_i − x̄_s)(y_i − ȳ_s) / Σ_s Σ_{i in s} (x_i − x̄_s)²
 
-    ``strata (queries,)`` whole numbers: values and positions are centred within each, so that what differs between strata (groups of
-    passage length, queries) says nothing. The jackknife leaves a cluster out of the centring too.
+    ``strata (queries,)`` integers: values and positions are centred within each, which removes differences between strata (groups of
+    passage length, queries). The jackknife leaves a cluster out of the centring too.
     """
     x, y = np.asarray(positions, np.float64), np.asarray(values, np.float64)
     queries = len(x)
@@ -124,7 +124,7 @@ def _without(
     pairs, cell = np.unique(clusters.codes * len(n) + stratum, return_inverse=True)
     cluster, own = pairs // len(n), pairs % len(n)
     size, a, b = np.bincount(cell), np.bincount(cell, weights=x), np.bincount(cell, weights=y)
-    left = np.maximum(n[own] - size, 1)  # where nothing is left, a and b are 0
+    left = np.maximum(n[own] - size, 1)  # an empty stratum has a and b of 0
 
     def remaining(product: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         fall = np.bincount(cell, weights=product) + first * second / left
@@ -134,7 +134,7 @@ def _without(
 
 
 def _jackknife(value: float, without: np.ndarray, size: float, clusters: Clusters, queries: int) -> Estimate:
-    """The estimate from those that leave one cluster out each; ``size`` is that of the values, beside which rounding is nothing."""
+    """The estimate from the leave-one-cluster-out values; ``size`` is the magnitude against which rounding is judged."""
     from scipy import stats
 
     freedom = clusters.count - 1
@@ -163,7 +163,7 @@ def joined_error(estimates: Sequence[Estimate]) -> tuple[float, float] | None:
 
 
 def family_wise(p_values: Mapping[str, float | None], method: str = "holm") -> dict[str, float | None]:
-    """p-values by the name of their test, corrected for their number as one family; undefined ones stay None and do not count."""
+    """Correct p-values, by name of test, as one family; undefined ones stay None and do not count."""
     defined = {name: p for name, p in p_values.items() if p is not None}
     adjusted = dict(zip(defined, corrected(list(defined.values()), method), strict=True))
     return {name: adjusted.get(name) for name in p_values}

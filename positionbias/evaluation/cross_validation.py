@@ -1,7 +1,7 @@
-"""Cross-validation over queries: a setting is chosen on the other folds, and measured on the held-out one.
+"""Cross-validation over queries: a setting is chosen on the other folds and measured on the held-out one.
 
-Folds are drawn by (seed, query id), so that every system and measure has the same, and a further query moves no other's draw. They differ
-by at most one query in size.
+Folds are drawn by (seed, query id), so every system and measure has the same, and a further query changes no other's draw. Their sizes
+differ by at most one query.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from positionbias.core.seeds import drawn_order
 __all__ = ["FOLDS", "CrossValidated", "check_folds", "cross_validate", "query_folds"]
 
 FOLDS = 5
-_DECIMALS = 12  # means that rounding alone parts are ties
+_DECIMALS = 12  # means that differ by rounding alone are ties
 Setting = TypeVar("Setting", bound=Hashable)
 
 
@@ -39,7 +39,7 @@ def query_folds(query_ids: Collection[str], *, folds: int = FOLDS, seed: int) ->
 
 
 def check_folds(folds: Sequence[Sequence[str]], with_relevant: Container[str]) -> None:
-    """See that each fold has a query with a relevant passage.
+    """Check that each fold has a query with a relevant passage.
 
     Raises:
         InputError: one has none (the first is named).
@@ -54,7 +54,7 @@ def check_folds(folds: Sequence[Sequence[str]], with_relevant: Container[str]) -
 
 @dataclass(frozen=True, slots=True)
 class CrossValidated(Generic[Setting]):
-    """By held-out query its value with the setting that was chosen without it; by fold that setting."""
+    """Each held-out query's value with the setting chosen without it, and each fold's setting."""
 
     values: Mapping[str, float]
     chosen: tuple[Setting, ...]
@@ -63,8 +63,9 @@ class CrossValidated(Generic[Setting]):
 def cross_validate(
     values: Mapping[Setting, Mapping[str, float]], folds: Sequence[Sequence[str]], *, larger_is_better: bool = True
 ) -> CrossValidated[Setting]:
-    """``values`` by setting and query: for each fold the setting whose mean over the other folds is best, the first of equal ones
-    [decision], and the fold's values with it.
+    """Choose for each fold the setting with the best mean over the other folds, and return the fold's values with it.
+
+    ``values`` by setting and query. Of equal settings the first is chosen [decision].
 
     Raises:
         ValueError: no setting, or one that lacks a query.
@@ -88,5 +89,5 @@ def _whole(
 ) -> list[tuple[Setting, Mapping[str, float]]]:
     for setting, of in values.items():
         if missing := [query_id for fold in folds for query_id in fold if query_id not in of]:
-            raise ValueError(f"values: wanted every query with setting {setting!r}; found none of {missing[0]!r}")
+            raise ValueError(f"values: wanted every query with setting {setting!r}; found none for {missing[0]!r}")
     return list(values.items())

@@ -1,4 +1,4 @@
-"""The mean of a measurement over trainings and queries, and how sure it is: trainings, rotations within them and passages all count as drawn at random.
+"""The mean of a measurement over trainings and queries, with an interval in which trainings, their rotations and passages are random.
 
 Values y[s, r, q] are of training seed s, rotation draw r within it and query q; an interval over them speaks of other seeds, draws and queries. With θ_s a seed's mean over
 its queries (a query's mean over its rotations first), θ the mean of the S seeds, and θ_s(g) without cluster g of G, u_sg = θ_s(g) − θ_s,
@@ -13,11 +13,12 @@ V_seeds holds what varies between them as well. The interval is θ ± t(0.975, d
 
     df = (V_queries + m T)² / (V_queries² / (G − 1) + (m T)² / (S − 1)),   m = (S + 5) / (S − 1)
 
-m = 1 is the textbook's; with 3 seeds it covers 92 to 93 % where trainings vary three to five times as much as queries, as T is small by chance just where df is then large.
-This m was chosen by simulation to cover about 95 % at any ratio (``benchmarks/training_intervals.py``) [decision]. Two trainings have both values and no interval; one has the interval over its queries.
+The textbook has m = 1. With 3 seeds it covers 92 to 93 % where trainings vary three to five times as much as queries: where T is small by chance, df is large.
+This m was chosen by simulation to cover about 95 % at any ratio (``benchmarks/training_intervals.py``) [decision].
+Two trainings have no interval; one has the interval over its queries.
 
-A rotation draw that several seeds share is taken to be another in each: what it changes query by query stands in V_queries, but an effect of the draw on all trainings alike
-stands nowhere [decision].
+A rotation draw that several seeds share counts as a different one in each: V_queries holds its change by query, but its common effect on all trainings
+is not estimated [decision].
 """
 
 from __future__ import annotations
@@ -47,17 +48,17 @@ __all__ = [
     "speaks_of_method",
 ]
 
-LEAST = 3  # trainings that an interval over trainings takes
-ENOUGH = 5  # trainings from which a method is spoken of, whatever the interval
+LEAST = 3  # trainings needed for an interval over trainings
+ENOUGH = 5  # trainings that allow a statement about the method, whatever the interval
 OVER_TRAININGS = "over trainings and queries"
 OVER_QUERIES = "over queries of one training: speaks of this checkpoint"
-_NOTHING = 1e-12  # what rounding alone leaves of a spread, beside the values themselves
+_NOTHING = 1e-12  # rounding error of a spread, relative to the values
 
 
 class Components(NamedTuple):
-    """What an estimate varies by: standard deviations of one training (its seed) and of one rotation within it, and the standard error that queries leave.
+    """Variance components: standard deviations of one training (its seed) and of one rotation within it, and the standard error from queries.
 
-    None where there is one of a kind. Differences of variances, so 0 where noise alone exceeds what was found.
+    None where there is only one of a kind. They are differences of variances: 0 where noise exceeds the variance found.
     """
 
     trainings: float | None
@@ -70,7 +71,7 @@ NOTHING_KNOWN = Components(None, None, None)
 
 @dataclass(frozen=True, slots=True)
 class Crossed(Estimate):
-    """An estimate over trainings: each seed's own value, how many rotations a seed has at most, and what it varies by."""
+    """An estimate over trainings: each seed's value, the largest number of rotations of a seed, and the variance components."""
 
     by_seed: tuple[float, ...] = ()
     rotations: int = 1
@@ -78,17 +79,17 @@ class Crossed(Estimate):
 
     @property
     def of_method(self) -> bool:
-        """Whether it may be said of the method, beyond these checkpoints."""
+        """True if the estimate holds for the method, beyond these checkpoints."""
         return speaks_of_method(self.interval, len(self.by_seed))
 
     @property
     def over(self) -> str:
-        """What the interval is over, as tables say it."""
+        """What the interval is over, in the words of tables."""
         return OVER_QUERIES if len(self.by_seed) == 1 else OVER_TRAININGS
 
 
 def speaks_of_method(interval: Interval | None, trainings: int) -> bool:
-    """Whether a figure with this interval may be said of the method: of five trainings, or of three where the interval leaves out 0."""
+    """Return whether a figure holds for the method: with five trainings, or three where the interval excludes 0."""
     if interval is None:
         return False
     return trainings >= ENOUGH or (trainings >= LEAST and not interval.low <= 0 <= interval.high)
@@ -97,7 +98,7 @@ def speaks_of_method(interval: Interval | None, trainings: int) -> bool:
 def crossed(values: np.ndarray, clusters: Sequence[str] | None = None, *, units: str = "trainings") -> Crossed:
     """The mean of ``values (seeds, rotations, queries)``, NaN where there is none; ``units`` is what the interval calls seeds.
 
-    ``clusters`` names what each query is drawn with. Every seed counts alike, whatever its rotations.
+    ``clusters`` names the cluster of each query. Every seed weighs the same, whatever its rotations.
 
     Raises:
         ValueError: another shape, an infinite value, or nothing but NaN.
@@ -106,13 +107,13 @@ def crossed(values: np.ndarray, clusters: Sequence[str] | None = None, *, units:
 
 
 def over_trainings(values: np.ndarray, *, units: str = "trainings") -> Crossed:
-    """The mean of ``values (seeds, rotations)``, NaN where there is none: figures that are of a training as a whole. The interval is over trainings alone."""
+    """The mean of figures of whole trainings, ``values (seeds, rotations)``, NaN where there is none; the interval is over trainings alone."""
     found = _group(np.asarray(values, np.float64)[:, :, None], None)
     return _estimate([found], found.points, _rotations([found]), alone=True, units=units)
 
 
 def crossed_groups(groups: Sequence[tuple[np.ndarray, Sequence[str] | None, float]], *, units: str = "trainings") -> Crossed:
-    """Σ weight · mean over groups of queries that were drawn apart: ``(values (seeds, rotations, queries), clusters, weight)`` each, of the same seeds.
+    """Σ weight · mean over independent groups of queries, ``(values (seeds, rotations, queries), clusters, weight)`` each, of the same seeds.
 
     With weights 1 and −1 it is the difference of two groups, paired by training: V_queries is the sum of both, with Satterthwaite's degrees of freedom.
 
@@ -145,7 +146,7 @@ def _mean(values: np.ndarray, axis: int) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Group:
-    """A group of queries: each seed's mean ``points (seeds,)`` and its changes without each cluster ``lone (clusters, seeds)``; the same of cells.
+    """A group of queries: each seed's mean ``points (seeds,)`` and its changes without each cluster ``lone (clusters, seeds)``; likewise of cells.
 
     ``lone`` is scaled so that Σ_g of squares is the jackknife's variance. A cell is a rotation of a seed, ``owners`` its seed.
     """
@@ -188,9 +189,9 @@ def _most(group: _Group) -> int:
 
 
 def _between(points: np.ndarray, lone: np.ndarray) -> tuple[float, float]:
-    """The variance of ``points (n,)``, and what of it the queries make that they share, by ``lone (clusters, n)``."""
-    apart = lone - lone.mean(axis=1, keepdims=True)
-    return float(points.var(ddof=1)), float((apart**2).sum() / (len(points) - 1))
+    """The variance of ``points (n,)``, and the part of it due to their shared queries, by ``lone (clusters, n)``."""
+    centred = lone - lone.mean(axis=1, keepdims=True)
+    return float(points.var(ddof=1)), float((centred**2).sum() / (len(points) - 1))
 
 
 def _rotations(groups: Sequence[_Group]) -> float | None:
@@ -249,7 +250,7 @@ def _of_queries(group: _Group) -> float:
 
 
 def _freedom(groups: Sequence[_Group], queries: float, trainings: float, seeds: int) -> float:
-    """Satterthwaite's, with trainings taken for m times what was found; ``queries`` 0 has no part in it."""
+    """Satterthwaite's degrees of freedom, with the variance of trainings times m; ``queries`` of 0 does not count."""
     wide = (seeds + 5) / (seeds - 1) * trainings if seeds > 1 else 0.0
     below = wide**2 / (seeds - 1) if wide else 0.0
     below += sum(_of_queries(of) ** 2 / (of.clusters.count - 1) for of in groups) if queries else 0.0
@@ -257,6 +258,6 @@ def _freedom(groups: Sequence[_Group], queries: float, trainings: float, seeds: 
 
 
 def _deviation(between: float, rotations: float | None, group: _Group) -> float:
-    """The standard deviation of a training apart from its rotations, of which a seed's mean holds a share."""
+    """The standard deviation of a training without the share of its rotations in a seed's mean."""
     share = float(np.mean(1 / np.bincount(group.owners)))
     return math.sqrt(max(between - (rotations or 0.0) ** 2 * share, 0.0))

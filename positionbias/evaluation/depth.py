@@ -20,7 +20,7 @@ __all__ = ["DepthChoice", "apply_depth", "tune_depth"]
 
 # Depths whose means differ by less are tied: the sums of the same terms in another order differ by about 1e-16.
 _TIE = 1e-12
-_BLOCK = 1_000_000  # candidates of the queries that are looked at together: three tables of 8 bytes each
+_BLOCK = 1_000_000  # candidates of a block of queries: three tables of 8 bytes each
 
 
 class DepthChoice(NamedTuple):
@@ -32,9 +32,9 @@ class DepthChoice(NamedTuple):
 
 
 def apply_depth(candidates: Run, rescored: Run, depth: int, *, name: str | None = None) -> Run:
-    """The run in which only the first ``depth`` candidates of each query stand in the model's order.
+    """Reorder only the first ``depth`` candidates of each query by the model's scores.
 
-    Scores of the reordered part are the model's; the tail's fall below them in whole steps, so that every evaluator
+    Reordered candidates have the model's scores; the tail's fall below them in steps of 1, so that every evaluator
     sees the same ranks. ``name`` defaults to the re-scored run's.
 
     Raises:
@@ -58,23 +58,23 @@ def _merge(first: Ranking, rescored: Run, model: _ModelRanks, depth: int) -> tup
         return first.query_id, head, head_scores
     last = head_scores[-1]
     below = np.floor(last.astype(np.float64)) - np.arange(1, len(tail) + 1)
-    # beyond 2**24 a whole step is lost in float32; strictly_decreasing then takes the next smaller number
+    # beyond 2**24 float32 loses a step of 1; strictly_decreasing then takes the next smaller number
     steps = strictly_decreasing(np.concatenate([[last], below.astype(np.float32)]))[1:]
     return first.query_id, head + tail, np.concatenate([head_scores, steps])
 
 
 class _ModelRanks:
-    """Where the model ranks each candidate. Two runs number their passages each in its own way: matched once, by id."""
+    """The model's rank of each candidate. Each run numbers passages in its own way, so the two are matched once, by id."""
 
     def __init__(self, candidates: Run, rescored: Run) -> None:
         self.candidates, self.rescored = candidates, rescored
-        if rescored.passage_ids is candidates.passage_ids:  # the one was made from the other
+        if rescored.passage_ids is candidates.passage_ids:  # one was made from the other
             self._candidate = np.arange(len(candidates.passage_ids), dtype=np.int32)
         else:
             number_of = {passage_id: number for number, passage_id in enumerate(candidates.passage_ids)}
             ours = (number_of.get(passage_id, -1) for passage_id in rescored.passage_ids)
             self._candidate = np.fromiter(ours, np.int32, len(rescored.passage_ids))
-        # one place a passage, and one more at the end that takes what is no candidate; -1 between two queries
+        # one place a passage, and a last one for non-candidates; -1 between two queries
         self._rank = np.full(len(candidates.passage_ids) + 1, -1, np.int32)
 
     def ranks(self, query_id: str, depth: int) -> np.ndarray:
@@ -106,8 +106,8 @@ def tune_depth(
 
     with g the grade where it is positive, else 0 (linear gain, as trec_eval). The mean is over all judged queries; one
     without candidates counts 0. All depths are evaluated in one pass: going one deeper changes a query's top ``cutoff``
-    only where the new candidate enters it. Beside the two runs it holds a block of queries (24 MB), a few bytes a distinct
-    passage, and, where the one was not made from the other, a dictionary of them while it matches the two.
+    only where the new candidate enters it. Memory beside the two runs: a block of queries (24 MB), a few bytes a distinct
+    passage, and, where neither was made from the other, a dictionary of passages while they are matched.
 
     Raises:
         SettingError: no depth, or one below 1.
@@ -139,7 +139,7 @@ def _check_depth(depth: int) -> None:
 def _tables(
     candidates: Run, rescored: Run, grades: Mapping[str, Mapping[str, int]], deepest: int, cutoff: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """By blocks of judged queries with candidates: gains in first-stage order, model ranks of the candidates, ideal DCG.
+    """Yield by block of judged queries with candidates: gains in first-stage order, model ranks of the candidates, ideal DCG.
 
     ``gains (queries, width)``, ``ranks (queries, depth)`` padded with ``depth``: a rank that never enters.
     """
@@ -149,7 +149,7 @@ def _tables(
     model = _ModelRanks(candidates, rescored)
     judged_ids = {passage_id for judged in grades.values() for passage_id in judged}
     number_of = {passage_id: number for number, passage_id in enumerate(candidates.passage_ids) if passage_id in judged_ids}
-    gain_of = np.zeros(len(candidates.passage_ids))  # of the query in hand; 0 between two
+    gain_of = np.zeros(len(candidates.passage_ids))  # of the current query; 0 between two
     block = max(1, _BLOCK // max(1, depth))
     for start in range(0, len(query_ids), block):
         rows = query_ids[start : start + block]
@@ -183,7 +183,7 @@ def _sums(gains: np.ndarray, ranks: np.ndarray, ideal: np.ndarray, *, cutoff: in
     sums = [values.sum()]
     for n in range(1, depth + 1):
         entering = ranks[:, n - 1]
-        # until the top is full the first-stage tail behind it moves as well
+        # until the top is full, the first-stage tail behind it moves too
         rows = np.arange(queries) if n <= cutoff else np.flatnonzero(entering < top[:, -1])
         if len(rows):
             top[rows] = np.sort(np.column_stack([top[rows], entering[rows]]), axis=1)[:, :cutoff]

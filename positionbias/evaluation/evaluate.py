@@ -17,7 +17,7 @@ __all__ = ["check_run", "evaluate_runs", "judged_shares"]
 
 
 def check_run(run: Run, collection: Collection, split: str) -> None:
-    """See that every passage and query of a run is the collection's.
+    """Check that every passage and query of a run is the collection's.
 
     Queries of the collection's other splits are allowed: they are not judged, and counted as such.
 
@@ -54,7 +54,7 @@ def evaluate_runs(
     clusters: Mapping[str, str] | None = None,
     corrections: Sequence[str] = CORRECTIONS,
 ) -> list[Result]:
-    """A Result per run and measure, then one per later run and measure with its Comparison against the first run.
+    """Return a Result per run and measure, then one per later run and measure with its Comparison against the first run.
 
     p-values are corrected within a measure, for the number of runs compared with the first.
 
@@ -78,7 +78,7 @@ def evaluate_runs(
                     seed=seed,
                     value=comparison.difference,
                     interval=comparison.difference_interval,
-                    count=comparison.notes["queries"],
+                    count=comparison.noted.queries,
                     payload=comparison,
                 )
             )
@@ -95,10 +95,10 @@ def judged_shares(
     seed: int,
     clusters: Mapping[str, str] | None = None,
 ) -> list[Result]:
-    """J@k of each run for every cutoff k of ``measures`` (10 where none has one), a Result each (measure "Judged@k"): of the first k passages,
-    or of all where there are fewer, how many are judged; 0 for a judged query without candidates, as ir_measures has it.
+    """J@k of each run for every cutoff k of ``measures`` (10 where none has one), a Result each (measure "Judged@k").
 
-    It stands beside measures, as what is not judged counts as not relevant in them. None of what ``measures`` name themselves.
+    J@k is the judged share of the first k passages, or of all where there are fewer; 0 for a judged query without candidates, as in ir_measures.
+    It is reported because measures count unjudged passages as not relevant. Cutoffs whose J@k ``measures`` names are left out.
 
     Raises:
         InputError: a run that holds none of the judged queries.

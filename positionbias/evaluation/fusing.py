@@ -1,4 +1,4 @@
-"""How several runs become one: by z-scores or by reciprocal ranks."""
+"""Settings of run fusion: by z-scores or by reciprocal ranks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ K = 60  # Cormack et al.'s
 
 @dataclass(frozen=True, slots=True)
 class Fusing:
-    """How runs become one.
+    """A fusion method and its constant; checked when made.
 
     Raises:
         SettingError: a setting out of range, or ``k`` without reciprocal ranks.

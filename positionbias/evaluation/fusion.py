@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -12,6 +12,7 @@ import numpy as np
 from positionbias.core.convergence import Ending, Finish, ending_of_run
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import Json
 from positionbias.core.manifest import (
     Manifest,
     input_ref,
@@ -38,9 +39,9 @@ NOTES = (
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """The ensemble's run; by the label of each run what it lacks, and the depth down to which its scores were taken.
+    """The ensemble's run; by label of each run, what it lacks and the depth down to which its scores were used.
 
-    Collection and split are those that the runs' manifests name.
+    Collection and split are those of the runs' manifests.
     """
 
     run: Run
@@ -58,7 +59,7 @@ class Fused:
 
 
 def z_scores(scores: np.ndarray) -> np.ndarray:
-    """One query's scores ``(n,)`` less their mean, in their deviations (of the population); zeros where all are equal [decision].
+    """Standardise one query's scores ``(n,)`` by their mean and population standard deviation; zeros where all are equal [decision].
 
     >>> z_scores(np.array([3.0, 1.0, 1.0, 3.0])).tolist()
     [1.0, -1.0, -1.0, 1.0]
@@ -71,9 +72,9 @@ def z_scores(scores: np.ndarray) -> np.ndarray:
 
 
 def equal_again(scores: np.ndarray) -> np.ndarray:
-    """One ranking's float32 scores ``(n,)``, best first, those equal again that ``write_run`` set one float32 step apart.
+    """Restore the ties of one ranking's float32 scores ``(n,)``, best first, that ``write_run`` set one float32 step apart.
 
-    Scores that go down in such steps take the highest of them. What a system itself scored one step apart is taken for equal too.
+    Scores that fall in such steps take the highest of them. Scores that a system itself set one step apart become equal too.
     """
     values = np.asarray(scores, dtype=np.float32)
     apart = np.ones(len(values), dtype=bool)
@@ -90,13 +91,13 @@ def fuse(
 ) -> Fused:
     """Return the runs as one, over every passage that any of them has for a query.
 
-    z-scores:          s(q, p) = 1/R · Σ_r z_r(q, p); a passage that run r has not gets the least of r's for the query [decision]
-    reciprocal-ranks:  s(q, p) = Σ_r 1 / (k + rank_r(q, p)); such a passage gets nothing from r
+    z-scores:          s(q, p) = 1/R · Σ_r z_r(q, p); a passage missing in run r gets r's minimum for the query [decision]
+    reciprocal-ranks:  s(q, p) = Σ_r 1 / (k + rank_r(q, p)); a missing passage gets 0
 
-    A query that a run has not gets nothing from it [decision]. The order of the runs does not matter. ``scored`` says how deep each run's
-    scores are a model's (None: all): those below only keep a first stage's order, so for z-scores such a passage counts as one that the
-    run has not; what no run scored stands last, by the sum of 1 / (60 + rank) over the whole runs [decision]. Scores count as equal where
-    ``equal_again`` makes them so.
+    A run adds 0 to queries that it lacks [decision]. The order of the runs does not matter. ``scored`` says how deep each run's
+    scores are a model's (None: all). Scores below only keep a first stage's order, so for z-scores such a passage counts as missing;
+    passages that no run scored come last, by the sum of 1 / (60 + rank) over the whole runs [decision]. Ties are restored by
+    ``equal_again``.
 
     Raises:
         SettingError: fewer than two runs, or a depth in ``scored`` below 1.
@@ -137,7 +138,7 @@ def fuse(
 
 
 def _count(counts: Sequence[Missing], own: Sequence[np.ndarray], parts: Sequence[np.ndarray], union: int, by: Fusion) -> None:
-    """Add a query to what each run has not: ``own`` its scores, ``parts`` the places of its passages among the ``union``'s."""
+    """Count what each run lacks of a query: ``own`` its scores, ``parts`` the places of its passages among the ``union``'s."""
     ranks = by == "reciprocal-ranks"
     for count, scores, part in zip(counts, own, parts, strict=True):
         if not len(part):
@@ -149,7 +150,7 @@ def _count(counts: Sequence[Missing], own: Sequence[np.ndarray], parts: Sequence
 
 
 def _summed(given: np.ndarray) -> np.ndarray:
-    """What the runs give each passage ``(runs, passages)`` together; sorted, so that the order of the runs does not show in the rounding."""
+    """Sum the runs' shares ``(runs, passages)``, sorted so that rounding does not depend on the order of the runs."""
     return np.asarray(np.sort(given, axis=0).sum(axis=0))
 
 
@@ -173,7 +174,7 @@ def _by_z_scores(own: Sequence[np.ndarray], parts: Sequence[np.ndarray], passage
     rest = np.flatnonzero(~known)
     if not len(rest):
         return scores
-    # what no run scored has the least from every run: float32 steps keep its order, and are equal again to whoever reads z-scores
+    # unscored passages get each run's minimum: float32 steps keep their order, and z-scores read them as ties again
     rest = rest[order_by_score([passage_ids[place] for place in rest.tolist()], _by_ranks(parts, len(passage_ids), K)[rest])]
     rounded = scores.astype(np.float32)
     rounded[rest] = strictly_decreasing(np.append(rounded[known].min(), rounded[rest]))[1:]
@@ -196,7 +197,7 @@ def _check_alike(runs: Sequence[Run]) -> None:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """The names, with a number behind those that stand more than once."""
+    """The names, with a number appended to repeated ones."""
     return [f"{name} ({place})" if names.count(name) > 1 else name for place, name in enumerate(names, 1)]
 
 
@@ -225,7 +226,7 @@ def fuse_runs(
     done = fuse(runs, fusing, scored=[_reranked_to(manifest) for manifest in manifests], name=name)
     with atomic_file(out, overwrite=overwrite) as partial:
         write_run(partial, done.run)
-        settings: dict[str, object] = {"by": fusing.by, "depth": fusing.depth}
+        settings: dict[str, Json] = {"by": fusing.by, "depth": fusing.depth}
         settings |= {"k": fusing.constant} if fusing.by == "reciprocal-ranks" else {}
         settings |= {"scored": done.scored} if done.scored else {}
         found = [manifest for manifest in manifests if manifest is not None]
@@ -234,7 +235,7 @@ def fuse_runs(
         missing = {label: list(msgspec.structs.astuple(counts)) for label, counts in done.missing.items()}
         endings = [ending_of_run(manifest.content, path) for path, manifest in zip(paths, manifests, strict=True) if manifest]
         ending = (
-            {"ending": Ending(Finish.NOT_FINISHED).to_json()}
+            {"ending": asdict(Ending(Finish.NOT_FINISHED))}
             if any(one is not None and one.unfinished for one in endings)
             else {}
         )
@@ -256,8 +257,7 @@ def fuse_runs(
 
 def _reranked_to(manifest: Manifest | None) -> int | None:
     """The depth down to which a re-ranked run's scores are its model's; None of any other run, whose scores all are."""
-    depth = manifest.settings.get("depth") if manifest is not None and manifest.command == "rerank" else None
-    return depth if isinstance(depth, int) and depth > 0 else None
+    return manifest.depth if manifest is not None and manifest.command == "rerank" else None
 
 
 def _one_collection(paths: Sequence[Path], manifests: Sequence[Manifest | None]) -> tuple[Path, str] | None:

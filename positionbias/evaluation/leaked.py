@@ -1,15 +1,15 @@
 """Systems on all, on leaked and on clean queries: a query is leaked where a training query near-duplicates it.
 
-For one system the difference is mean(leaked) − mean(clean), of different queries, so it is unpaired: it holds what leakage does and how
-much easier or harder these queries are. The second is the same for all systems; so for two systems the difference of differences
+For one system the difference mean(leaked) − mean(clean) is unpaired: it mixes the effect of leakage with the difficulty of the queries.
+Difficulty is the same for all systems; so for two systems the difference of differences
 
     mean over leaked of (b − a) − mean over clean of (b − a)
 
-has it taken off: per query b − a is paired. It says whether b gains more where queries leaked than where they did not.
+removes it: per query b − a is paired. It says whether b gains more on leaked than on clean queries.
 
 Intervals [decision]: percentile bootstrap, or t by the jackknife where a part has few clusters (``bootstrap``); leaked and clean queries are drawn
-apart, so that each part keeps its size, and queries with the same single relevant passage are drawn together. Whether the order of systems changes
-is held against random splits (``leaked_order``).
+separately, so that each part keeps its size, and queries with the same single relevant passage are drawn together. ``leaked_order`` tests whether
+the order of systems changes, against random splits.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def unpaired_difference(
 
 
 class Leaked(NamedTuple):
-    """The results, and every swap by measure, of which a Result has the named ones alone."""
+    """The results, and every swap by measure; a Result has the named ones only."""
 
     results: list[Result]
     swaps: dict[str, list[Swap]]
@@ -83,8 +83,8 @@ class Leaked(NamedTuple):
 def leaked_results(
     measured: Sequence[Result], leaked: Container[str], *, clusters: Mapping[str, str] | None = None, seed: int
 ) -> Leaked:
-    """From the results of ``evaluate_runs`` (those per query): a Result a system and measure, one for each further system and measure
-    against the first, and one a measure for the order of the systems where there are two or more.
+    """Compare leaked and clean queries, from the results of ``evaluate_runs`` (those per query): a Result a system and measure, one for each
+    further system and measure against the first, and, with two systems or more, one a measure for their order.
 
     ``value`` is the difference leaked − clean, the difference of differences, and the excess of τ over random splits; None where undefined.
 
@@ -108,7 +108,7 @@ def leaked_results(
 
 
 class _Parts:
-    """The systems' values of one measure, ``(systems, queries)``, and which queries are leaked."""
+    """The systems' values of one measure, ``(systems, queries)``, and the mask of leaked queries."""
 
     def __init__(
         self, results: Sequence[Result], leaked: Container[str], clusters: Mapping[str, str] | None, seed: int

@@ -1,10 +1,10 @@
-"""Does leakage change the order of systems? Kendall's τ_b between leaked and clean queries, held against random splits (``random_splits``).
+"""A test of whether leakage changes the order of systems: Kendall's τ_b between leaked and clean queries, against random splits (``random_splits``).
 
 The finding is the excess of τ over random splits of the same sizes. Its p is one-sided, as leakage that changes the order makes the parts agree less:
 
     p = (1 + splits with τ no larger) / (1 + splits)
 
-and the order is said to be changed at p ≤ 5 %, which is where the excess's 90 % interval ends below 0 [decision]. Where nothing is found the answer is
+and the order is said to be changed at p ≤ 5 %, which is where the excess's 90 % interval ends below 0 [decision]. Otherwise the answer is
 "no change found" if a gain of 0.05 by a third of the systems would have been found in 95 % of cases, else "cannot tell" [decision].
 
 A swap is named by its own p: how often a random split swaps the two by as much. All pairs of systems are one family (one that is not swapped has p = 1), corrected for the
@@ -33,12 +33,12 @@ __all__ = ["ALPHA", "DISCOVERY_RATE", "MARGIN", "OrderFound", "order_found"]
 ALPHA = 0.05  # of the one-sided test of τ
 DISCOVERY_RATE = 0.10  # of named swaps
 MARGIN = 0.05  # the smallest gain of interest, of the measure's range
-SHARE = 1 / 3  # of the systems, that gain where power is measured
+SHARE = 1 / 3  # share of the systems that gain where power is measured
 SPLITS = 1_999
 
 
 class OrderFound(NamedTuple):
-    """The order, and every swap by its p, the smallest first."""
+    """The order, and every swap, the smallest p first."""
 
     order: LeakedOrder
     swaps: list[Swap]
@@ -62,7 +62,7 @@ def order_found(marked: Marked, systems: Sequence[str], *, seed: int) -> OrderFo
 
 
 def _held(order: LeakedOrder, marked: Marked, tau: float, swaps: int, each: Sequence[Swap], seed: int) -> LeakedOrder:
-    """The order with τ and the number of swaps held against random splits, the answer and its power."""
+    """The order with τ and the number of swaps against random splits, the answer and its power."""
     null = agreement(*random_parts(marked, order.splits, seed=seed))
     defined = null.tau[~np.isnan(null.tau)]
     p = (1 + int((defined <= tau).sum())) / (1 + len(defined))
@@ -85,7 +85,7 @@ def _held(order: LeakedOrder, marked: Marked, tau: float, swaps: int, each: Sequ
 
 
 def _against(value: float, null: np.ndarray) -> AgainstSplits:
-    """Beside ``null (splits,)``; its ends are such that a value beyond one has a one-sided p of at most ``ALPHA``."""
+    """Compare with ``null (splits,)``; a value beyond an end of its range has a one-sided p of at most ``ALPHA``."""
     low, high = np.quantile(null, [ALPHA, 1 - ALPHA], method="inverted_cdf")
     return AgainstSplits(value, float(null.mean()), float(low), float(high))
 
@@ -101,7 +101,7 @@ def _power(marked: Marked, gaining: int, seed: int) -> tuple[Power, ...]:
 
 
 def _detectable(power: Sequence[Power]) -> float | None:
-    """The gain that is found in 80 % of cases, on the straight line between two; None where no gain is."""
+    """The gain found in 80 % of cases, interpolated linearly; None where no gain is."""
     points = [Power(0.0, ALPHA), *power]
     for below, above in pairwise(points):
         if above.found >= POWER:

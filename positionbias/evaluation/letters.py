@@ -14,13 +14,18 @@ from positionbias.evaluation.bootstrap import cluster_labels
 from positionbias.evaluation.significance import HOLM, clustered_p, corrected
 from positionbias.evaluation.trainings import Repeat, Values, change_over, differences_by_query, paired
 
-__all__ = ["LEVEL", "Letters", "letter_of", "significance_letters"]
+__all__ = ["LEVEL", "Letters", "is_significant", "letter_of", "significance_letters"]
 
 LEVEL = 0.05
 
 
+def is_significant(p: float | None) -> bool:
+    """Return whether a p-value is below 0.05; one that is not defined is not."""
+    return p is not None and p < LEVEL
+
+
 class Letters(NamedTuple):
-    """For each system the letters of those that it is significantly better than: uncorrected, and corrected by Holm.
+    """Each system's letters, of the systems that it is significantly better than: uncorrected, and corrected by Holm.
 
     ``p_values`` and ``p_holm`` by pair of rows, the earlier first; None where no query differs.
     """
@@ -45,12 +50,12 @@ def letter_of(row: int) -> str:
 def significance_letters(
     systems: Sequence[Mapping[Repeat, Values]], clusters: Mapping[str, str] | None = None, *, seed: int, level: float = LEVEL
 ) -> Letters:
-    """Compare each pair of systems, by training and query, on what both have; row 0 is a, row 1 is b …
+    """Compare each pair of systems on their common trainings and queries; row 0 is a, row 1 is b …
 
     A system gets another's letter where its mean is higher and the two-sided p is below ``level``: by sign flips of ``clusters`` (by query id) of one training seed, by
     ``crossed``'s t of three or more; two have none.
-    The position-bias paper's Table 5 has Wilcoxon's p there, "between training variants per model with Wilcoxon (p<0.05)", uncorrected: that knows
-    no clusters. Holm's correction takes all pairs as one family.
+    The position-bias paper's Table 5 uses Wilcoxon's p, "between training variants per model with Wilcoxon (p<0.05)", uncorrected and
+    without clusters. Holm's correction takes all pairs as one family.
 
     Raises:
         InputError: more systems than letters, or two that share no query.

@@ -1,6 +1,6 @@
 """Measures by ir_measures (pytrec_eval underneath): trec_eval's definitions, on exactly our ranks.
 
-The evaluators read scores as float32 and break ties by their own rules, so they are handed minus the rank, which is
+The evaluators read scores as float32 and break ties by their own rules, so they are given minus the rank, which is
 strictly decreasing and exact.
 """
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["JUDGED", "evaluate_run", "parse_measure", "per_query"]
 
-JUDGED = "Judged@10"  # the share of the first ten that have a judgement, whatever its grade
-_SHORT = {"J": "Judged"}  # as tables and papers write it
+JUDGED = "Judged@10"  # the judged share of the first ten, at any grade
+_SHORT = {"J": "Judged"}  # the spelling of tables and papers
 
-_MOST = 2**31 - 1  # what C holds in an int
+_MOST = 2**31 - 1  # the largest C int
 _RANGES: dict[str, tuple[float, float]] = {"recall": (0, 1), "p": (0, 1), "alpha": (0, 1), "beta": (1e-3, 1e3)}
 _WHOLE = (1, _MOST)  # cutoffs and grades that count as relevant
 
@@ -34,9 +34,9 @@ _NAME = re.compile(r"(?P<name>\w+)(\((?P<settings>[^()]*)\))?(@(?P<at>[\w.]+))?"
 
 
 def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.Measure:
-    """The measure of a name such as ``nDCG@10``, ``AP(rel=2)`` or ``RR(rel=2)@10``; ``J@10`` is Judged@10.
+    """Return the measure of a name such as ``nDCG@10``, ``AP(rel=2)`` or ``RR(rel=2)@10``; ``J@10`` is Judged@10.
 
-    ``computed`` names measures that the caller computes itself: no package is needed for them.
+    ``computed`` names measures that the caller computes itself; they need no package.
 
     Raises:
         SettingError: no such measure, a setting it does not have, or a package that computes it is missing.
@@ -77,7 +77,7 @@ def _settings(text: str) -> dict[str, Any]:
 
 
 def _check_range(setting: str, value: Any) -> None:
-    """Raise a ``ValueError`` for a number that the evaluators, in C and Perl, would take for another or end the process for."""
+    """Raise ``ValueError`` for a number that the evaluators, in C and Perl, would misread or crash on."""
     if isinstance(value, dict):
         if not all(type(number) is int and abs(number) <= _MOST for pair in value.items() for number in pair):
             raise ValueError(f"{setting} maps whole numbers to whole numbers, at most {_MOST:,}")
@@ -90,7 +90,7 @@ def _check_range(setting: str, value: Any) -> None:
 
 
 def _supported() -> list[str]:
-    """Every measure that can be computed here, with a cutoff where it needs or takes one."""
+    """Every measure that this installation computes, with a cutoff where it takes one."""
     import ir_measures
 
     names = set()
@@ -109,13 +109,13 @@ def _supported() -> list[str]:
 def per_query(
     run: Run, qrels: Iterable[Qrel], measures: Sequence[str], *, query_ids: Collection[str] | None = None
 ) -> dict[str, dict[str, float]]:
-    """Per measure, as it was named, the value of every judged query, by query id in sorted order.
+    """Return the values of every judged query, by measure as named and by query id in sorted order.
 
-    A judged query without candidates counts 0. ``query_ids`` keeps these queries only; one of them without judgements
-    cannot be measured and is left out.
+    A judged query without candidates counts 0. ``query_ids`` keeps these queries only; those without judgements
+    are left out.
 
     Raises:
-        InputError: no judged query, or a grade that is too high to be computed with.
+        InputError: no judged query, or a grade too high for the evaluators.
         SettingError: a measure that does not exist.
     """
     import ir_measures
@@ -152,7 +152,7 @@ def per_query(
 def _numbered(
     judged: Mapping[str, Mapping[str, int]], ranked: Mapping[str, Mapping[str, float]]
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]], dict[str, str]]:
-    """Return both with numbers for ids, and the query ids by number: what is computed in Perl goes there as lines of text."""
+    """Return both with numbers for ids, and the query ids by number: Perl gets them as lines of text."""
     known_as = {str(number): query_id for number, query_id in enumerate(judged, 1)}
     grades, scores = {}, {}
     for number, query_id in known_as.items():
@@ -177,7 +177,7 @@ def evaluate_run(
 ) -> list[Result]:
     """Return a Result per measure: the mean over judged queries with its interval; the values as payload.
 
-    ``clusters`` (query id → cluster): the interval is over clusters, which the payload names where queries share one. The payload's notes count the judged queries
+    With ``clusters`` (query id → cluster) the interval is over clusters, which the payload names where queries share one. The payload's notes count the judged queries
     without candidates (0 in the mean) and the run's queries without judgements (left out).
 
     Raises:

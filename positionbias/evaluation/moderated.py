@@ -1,12 +1,12 @@
-"""The variance of one small group, helped by those of other groups: Smyth's moderated variance (2004, "Linear models and empirical Bayes methods").
+"""The variance of one small group, shrunk towards those of other groups: Smyth's moderated variance (2004, "Linear models and empirical Bayes methods").
 
 Variances of groups, s_g² with d_g degrees of freedom, are drawn around σ_g², and these around a prior:
 
     s_g² ~ σ_g² · χ²(d_g) / d_g,      σ_g² ~ s0² · d0 / χ²(d0),      s̃² = (d0 · s0² + d · s²) / (d0 + d)  with d0 + d degrees of freedom
 
-so that t with s̃ holds its level however much the groups' variances differ. d0 follows from the variance of log s_g² beyond chance, trigamma(d0 / 2),
-which is DerSimonian and Laird's estimate with weights 1 / trigamma(d_g / 2) [decision: Smyth weighs groups alike; with equal d_g it is the same]. Where there is none, d0 is infinite and
-the variances are pooled. Degrees of freedom never exceed those of all groups together.
+t with s̃ holds its level however much the groups' variances differ. d0 follows from the variance of log s_g² beyond chance, trigamma(d0 / 2),
+which is DerSimonian and Laird's estimate with weights 1 / trigamma(d_g / 2) [decision: Smyth weighs groups alike; with equal d_g it is the same]. Without such
+variance d0 is infinite and the variances are pooled. Degrees of freedom never exceed those of all groups together.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 
 __all__ = ["LEAST_OTHERS", "Moderated", "moderated"]
 
-LEAST_OTHERS = 3  # groups beside the one that is asked about: of fewer nothing is known of how far variances differ [decision]
-_STEPS = 12  # of Newton's iteration, which has converged after five
+LEAST_OTHERS = 3  # other groups: fewer do not show how far variances differ [decision]
+_STEPS = 12  # of Newton's iteration, which converges after five
 
 
 class Moderated(NamedTuple):
@@ -33,7 +33,7 @@ class Moderated(NamedTuple):
 def moderated(variances: np.ndarray, freedoms: np.ndarray) -> Moderated:
     """The variance of the first of ``variances (…, groups)``, all above 0, which have ``freedoms (groups,)``.
 
-    With fewer than ``LEAST_OTHERS`` other groups it is the first group's own: prior_freedom 0.
+    With fewer than ``LEAST_OTHERS`` other groups it is the first group's own, and prior_freedom is 0.
     """
     variances, freedoms = np.asarray(variances, np.float64), np.asarray(freedoms, np.float64)
     own, shape = variances[..., 0], variances.shape[:-1]

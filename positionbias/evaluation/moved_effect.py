@@ -1,14 +1,14 @@
-"""What moving the evidence from the front of its passage to the end does to a quality, free of the damage that the move itself does.
+"""The effect of moving evidence from the front of its passage to the end on a quality, without the damage of the move itself.
 
 A rotation moves the evidence and also damages the text: a broken sentence, a seam, a neighbour lost. With x the place of the evidence before and y
 after, both in [0, 1], and u the cut as a share of the passage, the damage D(u, x) is not independent of the move y − x. Three steps keep it out:
 
-* strata of x. Within one, y is what the draw made it: uniform, whatever the query.
-* weights n(1 − x) / (n(x) + n(1 − x)), where n counts draws in a stratum and in its mirror image: front and end weigh the same, and a
-  collection whose answers stand in front costs no more precision than it must. Read backwards, a passage has its evidence at 1 − x, its cut
+* strata of x. Within one, the draw alone decides y: uniform, whatever the query.
+* weights n(1 − x) / (n(x) + n(1 − x)), where n counts draws in a stratum and in its mirror image: front and end weigh the same, at the least
+  cost in precision where most answers stand in front. Read backwards, a passage has its evidence at 1 − x, its cut
   at 1 − u and the opposite move; so damage that is the same read backwards adds nothing to the effect.
-* covariates. The original quality was there before the draw, so it takes noise away and brings no bias in; so does x within its stratum. From
-  three strata on, min(u, 1 − u) and its square take damage out that within-stratum differences would let through.
+* covariates. The original quality precedes the draw, so it reduces noise without bias; so does x within its stratum. From
+  three strata on, min(u, 1 − u) and its square remove damage that differences within strata leave.
 
 The effect is the coefficient of y, which at a given x is that of the move, in this weighted least squares, its error the cluster jackknife's of ``clustered``, with the effective
 number of clusters (Σ w)² / Σ w², less one, as degrees of freedom [decision].
@@ -29,14 +29,14 @@ __all__ = ["STRATA", "mirror_weights", "moved_effect"]
 
 STRATA = 10
 CLUSTERS_A_STRATUM = 20  # fewer strata where there are fewer clusters than this in each
-_RIDGE = 1e-10  # beside a column's own weight: what keeps a covariate without spread, or a stratum without draws, solvable
+_RIDGE = 1e-10  # ridge relative to a column's weight: keeps a covariate without spread, or a stratum without draws, solvable
 _NOTHING = 1e-12
-_ALIKE = 1e-9  # a spread of moves, as a variance, that is none
-_NONE_CHANGED = 3.0  # rule of three: what none of n showed happens to 3 / n at most, at 95 %
+_ALIKE = 1e-9  # a variance of moves that counts as 0
+_NONE_CHANGED = 3.0  # rule of three: an event seen in none of n has a rate of at most 3 / n, at 95 %
 
 
 def mirror_weights(strata: np.ndarray, count: int) -> np.ndarray:
-    """The weight of each draw in stratum 0 … ``count`` − 1, so that a stratum and its mirror image weigh the same: n(mirror) / (n + n(mirror)).
+    """The weight of each draw in stratum 0 … ``count`` − 1: n(mirror) / (n + n(mirror)), so that a stratum and its mirror image weigh the same.
 
     >>> mirror_weights(np.array([0, 0, 0, 1]), 2).tolist()
     [0.25, 0.25, 0.25, 0.75]
@@ -56,8 +56,8 @@ def moved_effect(
     *,
     largest: float = 1.0,
 ) -> Estimate:
-    """The change of a quality for a move through the whole passage, ``(draws,)`` all: places before and after, the cut as a share of the passage, each in
-    [0, 1]; the change and the original quality.
+    """Estimate the change of a quality for a move through the whole passage. Arrays are ``(draws,)``: places before and after and the cut as a share of
+    the passage, each in [0, 1]; the change and the original quality.
 
     ``clusters`` names what was drawn together (the passage). ``largest`` is the largest change there can be; where no draw changed anything, the
     interval is ±3 · ``largest`` / clusters, by the rule of three.
@@ -100,7 +100,7 @@ def moved_effect(
 def _fits(
     columns: Sequence[np.ndarray], outcome: np.ndarray, weight: np.ndarray, codes: np.ndarray, count: int
 ) -> tuple[float | None, np.ndarray]:
-    """The first column's coefficient (None: the others leave it no spread), and without each cluster, ``(clusters,)``."""
+    """The first column's coefficient (None where the others explain it fully), and without each cluster, ``(clusters,)``."""
     size = len(columns)
     products, targets = np.empty((count, size, size)), np.empty((count, size))
     for row, first in enumerate(columns):
@@ -110,7 +110,7 @@ def _fits(
             cell = np.bincount(codes, weights=weighted * columns[column], minlength=count)
             products[:, row, column] = products[:, column, row] = cell
     total, target = products.sum(axis=0), targets.sum(axis=0)
-    # a column without spread gets the coefficient 0 instead of none
+    # a column without spread gets the coefficient 0
     ridge = np.diag(_RIDGE * np.maximum(np.diagonal(total), weight.sum() / size))
     inverse = np.linalg.inv(total + ridge)[0]
     if 1 / inverse[0] <= _ALIKE * weight.sum():

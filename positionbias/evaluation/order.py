@@ -1,6 +1,6 @@
-"""Whether two conditions put systems in the same order: Kendall's τ_b of their means, and who changes places with whom.
+"""Agreement of the order of systems in two conditions: Kendall's τ_b of their means, and the pairs that swap.
 
-A tie in either condition is no swap; means that rounding alone parts are ties.
+A tie in either condition is no swap; means that differ by rounding alone are ties.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from positionbias.evaluation.rank_correlation import kendall
 
 __all__ = ["order_agreement", "overtakes", "swaps"]
 
-_DECIMALS = 12  # means that rounding alone parts are ties
+_DECIMALS = 12  # means that differ by rounding alone are ties
 
 
 def order_agreement(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
@@ -29,7 +29,7 @@ def order_agreement(before: Mapping[str, float], after: Mapping[str, float]) -> 
 
 
 def swaps(before: Mapping[str, float], after: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Pairs of systems, the one of the higher mean first, that stand the other way round after."""
+    """Pairs of systems, the one of the higher mean first, whose order is reversed after."""
     found = []
     for one, other in combinations(before, 2):
         was, now = (_difference(of[one], of[other]) for of in (before, after))
@@ -41,8 +41,9 @@ def swaps(before: Mapping[str, float], after: Mapping[str, float]) -> list[tuple
 def overtakes(
     before: Mapping[str, float], after: Mapping[str, float], *, larger_is_better: bool = True
 ) -> list[tuple[str, str]]:
-    """(a, b): before, a was behind b; a's own mean after is ahead of b's before. So a comparison in which one of two systems alone is
-    in the second condition comes out the other way round (as the leakage paper reads its Tables 3 to 5)."""
+    """Pairs (a, b) where a's mean is behind b's before, and a's mean after is ahead of b's before.
+
+    So the comparison is reversed where only one of the two systems is in the second condition (leakage paper, Tables 3 to 5)."""
     sign = 1 if larger_is_better else -1
     return [
         (a, b)

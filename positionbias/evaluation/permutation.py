@@ -1,8 +1,8 @@
-"""A permutation test: does a mean of differences differ from 0, or exceed it.
+"""A permutation test of whether a mean of differences differs from 0, or exceeds it.
 
-p = (1 + permutations at least as large as what was found) / (1 + permutations), so that p is never 0 and the test never too sure (Phipson and
-Smyth 2010); where all arrangements are no more than the permutations asked for, all of them are gone through, and p is their share.
-Units are clusters of queries: what is drawn together is flipped together.
+p = (1 + permutations at least as large as the observed) / (1 + permutations), so p is never 0 and the test is valid (Phipson and
+Smyth 2010). Where there are no more arrangements than permutations asked for, all are enumerated, and p is their share.
+Units are clusters of queries, which are flipped together.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ __all__ = ["PERMUTATIONS", "sign_flip_p"]
 
 PERMUTATIONS = 10_000
 _BLOCK_DRAWS = 2_000_000
-_ROUNDING = 1e-9  # of the largest sum: an arrangement that rounding alone puts below what was found is as large
-_NOTHING = 1e-12  # a cluster's sum that rounding alone has made
+_ROUNDING = 1e-9  # of the largest sum: an arrangement below the observed by rounding alone counts as large
+_NOTHING = 1e-12  # a cluster's sum that is rounding error
 _SIGNS = 1 - 2 * (np.arange(256)[:, None] >> np.arange(8) & 1)  # of 8 clusters, by byte
 
 
@@ -32,9 +32,9 @@ def sign_flip_p(
     permutations: int = PERMUTATIONS,
     two_sided: bool = False,
 ) -> float | None:
-    """How often Σ s_c · D_c ≥ Σ D_c, D_c the sum of ``differences (queries,)`` of cluster c and s_c = ±1 a fair coin: p of "the mean is above 0".
+    """The share of draws with Σ s_c · D_c ≥ Σ D_c, D_c the sum of ``differences (queries,)`` of cluster c, s_c = ±1 a fair coin: p of "the mean is above 0".
 
-    Two-sided it is how often |Σ s_c · D_c| ≥ |Σ D_c|: p of "the mean is not 0". Exact where under the null each cluster's sum is as likely with
+    Two-sided it is the share with |Σ s_c · D_c| ≥ |Σ D_c|: p of "the mean is not 0". Exact where under the null each cluster's sum is as likely with
     the other sign. Clusters whose sum is 0 change nothing and are left out. None without a query.
 
     Raises:
@@ -66,7 +66,7 @@ def _check(permutations: int) -> None:
 
 
 def _blocks(permutations: int, units: int) -> Iterator[int]:
-    """Numbers of permutations that fit memory together."""
+    """Yield numbers of permutations that fit in memory together."""
     block = max(1, _BLOCK_DRAWS // units)
     for start in range(0, permutations, block):
         yield min(block, permutations - start)

@@ -1,31 +1,31 @@
-"""The position sensitivity index: how far the worst bucket of positions falls behind the best, and how much of that is noise.
+"""The position sensitivity index: the gap between the worst and the best bucket of positions, and the noise in it.
 
     PSI = 1 − min_b m_b / max_b m_b,   m_b the mean quality of the queries whose evidence lies in bucket b
 
-It is never negative, and noise alone lifts it: the more so, the more buckets and the fewer queries. Three figures stand beside it:
+It is never negative, and noise alone raises it: more with more buckets and fewer queries. Three figures come with it:
 
-* the **null**: PSI after the values have been dealt out to the positions anew (``dealt_means``). Its mean is what noise alone gives; the
-  share of such draws that reach the PSI seen is p = (1 + #{PSI* ≥ PSI}) / (1 + draws);
+* the **null**: PSI after the values were permuted over the positions (``dealt_means``). Its mean is the PSI of noise alone; the
+  share of such draws that reach the observed PSI is p = (1 + #{PSI* ≥ PSI}) / (1 + draws);
 * the **debiased PSI**: an estimate of the PSI that the means would have without noise;
 * its **interval**, by inverting a test.
 
 Both come from one family of truths [decision]. Let d_b be a shape, and let the true means be μ_b(θ) = m̄ + θ·d_b, clipped at 0. Their PSI grows with θ. For
-each θ the bootstrap's deviations are added to μ(θ), which gives draws of the PSI that would be seen. The estimate is the PSI of the
-θ at which half of the draws reach the PSI seen; the bounds are those at which 1 % and 99 % do (not 2.5 % and 97.5 %, as the
-shape is not known: measured, the interval covers 94 to 100 %). Where enough draws reach it even at θ = 0, the value is 0. So the estimate lies in its interval, the interval begins at 0 where noise explains what
-was seen, and nothing is stretched. How far noise lifts PSI depends on how many buckets compete to be best and worst. Two shapes
-bracket that: the deviations as seen (few compete), and two levels, above and below the mean (all compete). The estimate is the mean of
-theirs; the interval reaches over both. ``benchmarks/audit_coverage.py`` measures its bias and its coverage.
+each θ the bootstrap's deviations are added to μ(θ), which gives draws of the observable PSI. The estimate is the PSI of the
+θ at which half of the draws reach the observed PSI; the bounds are those at which 1 % and 99 % do (not 2.5 % and 97.5 %, as the
+shape is unknown: measured coverage is 94 to 100 %). Where enough draws reach it even at θ = 0, the value is 0. So the estimate lies in its interval, and the interval begins
+at 0 where noise explains the observed PSI. How far noise raises PSI depends on how many buckets compete to be best and worst. Two shapes
+bracket that: the deviations as observed (few compete), and two levels, above and below the mean (all compete). The estimate is the mean of
+theirs; the interval spans both. ``benchmarks/audit_coverage.py`` measures its bias and its coverage.
 
-The PSI less the null's mean is no such estimate: it is right where there is no bias and too low by up to the null's mean where there is much. Nor
+The PSI less the null's mean is no such estimate: it is right without bias, and too low by up to the null's mean with much. Nor
 is a percentile bootstrap: a resample adds its own noise to that of the means, so its whole interval may lie above the truth.
 
-A bucket's variance is not taken below the one pooled over buckets (normal noise makes up what is missing), so that twenty queries that
-happen to agree are not certainty.
+A bucket's variance is at least the one pooled over buckets (normal noise fills the difference), so that twenty queries that
+happen to agree do not look certain.
 
 Within strata (groups of passage length) the means are those of an additive fit by least squares, value = stratum + bucket, averaged over
 strata by their numbers of queries [decision]: direct standardisation needs queries in every (stratum, bucket), and short passages have no late
-characters. The null then deals values out within each stratum.
+characters. The null then permutes values within each stratum.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from positionbias.results.buckets import Psi
 
 __all__ = ["Cells", "adjusted_means", "dealt_means", "psi_of", "psi_with_null", "resampled_bucket_means"]
 
-_BLOCK = 4_000_000  # values dealt out at a time
+_BLOCK = 4_000_000  # values permuted at a time
 _NOTHING = 1e-12
 _TAIL = 0.01  # of each bound; see above
 _HALVINGS = 17  # of the range of θ: less than 10⁻⁵ of it is left
@@ -48,7 +48,7 @@ _HALVINGS = 17  # of the range of θ: less than 10⁻⁵ of it is left
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Queries by what they are of: ``buckets (queries,)`` in 0 … count − 1, ``strata (queries,)`` in 0 … strata_count − 1."""
+    """Queries by bucket and stratum: ``buckets (queries,)`` in 0 … count − 1, ``strata (queries,)`` in 0 … strata_count − 1."""
 
     values: np.ndarray
     buckets: np.ndarray
@@ -57,14 +57,14 @@ class Cells:
     strata_count: int
 
     def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Sums over the queries of each cell, ``(strata, buckets)``; their number without weights."""
+        """Sums of weights over the queries of each cell, ``(strata, buckets)``; without weights the number of queries."""
         size = self.strata_count * self.count
         cells = np.bincount(self.strata * self.count + self.buckets, weights=weights, minlength=size)
         return cells.reshape(self.strata_count, self.count)
 
     @property
     def connected(self) -> bool:
-        """Whether every two buckets can be compared: through strata that both have queries in, or a chain of such."""
+        """True if every two buckets can be compared, through common strata or a chain of them."""
         held = self.sums() > 0
         reached = held[:, :1].any(axis=1)
         for _ in range(self.strata_count):
@@ -75,14 +75,14 @@ class Cells:
 def adjusted_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The mean of each bucket, ``(…, buckets)``, from sums and counts ``(…, strata, buckets)``; NaN where it is empty.
 
-    With one stratum the plain mean; with several β_b + Σ_s w_s·α_s of the least-squares fit value = α_s + β_b, w_s the share of stratum s.
+    With one stratum it is the plain mean; with several β_b + Σ_s w_s·α_s of the least-squares fit value = α_s + β_b, w_s the share of stratum s.
     """
     of_bucket, counted = sums.sum(axis=-2), counts.sum(axis=-2)
     with np.errstate(invalid="ignore", divide="ignore"):
         plain = of_bucket / counted
     if sums.shape[-2] == 1:
         return plain
-    # the buckets' effects eliminated: (diag(n_s) − Σ_b n_sb·n_tb / n_b) α = Y_s − Σ_b n_sb·m_b
+    # eliminate the buckets' effects: (diag(n_s) − Σ_b n_sb·n_tb / n_b) α = Y_s − Σ_b n_sb·m_b
     share = counts / np.maximum(counted, 1)[..., None, :]
     of_stratum = counts.sum(axis=-1)
     system = of_stratum[..., :, None] * np.eye(sums.shape[-2]) - np.einsum("...sb,...tb->...st", share, counts)
@@ -93,18 +93,18 @@ def adjusted_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def psi_of(means: np.ndarray) -> np.ndarray:
-    """PSI of ``means (…, buckets)``; buckets that are NaN do not count, and without a mean above 0 it is NaN."""
+    """PSI of ``means (…, buckets)``; NaN buckets do not count, and without a mean above 0 it is NaN."""
     best = np.nan_to_num(means, nan=-np.inf).max(axis=-1)
     worst = np.nan_to_num(means, nan=np.inf).min(axis=-1)
     return 1 - worst / np.where(best > _NOTHING, best, np.nan)
 
 
 def dealt_means(cells: Cells, clusters: Clusters, *, seed: int, permutations: int) -> np.ndarray:
-    """Bucket means after the values were dealt out anew, ``(permutations, buckets)``.
+    """Bucket means of permuted values, ``(permutations, buckets)``.
 
-    The values of a cluster go together to the places of another one with as many queries, of the same stratum, in any order: so values and
-    positions that are alike within a cluster stay so, and only what ties one to the other is broken [decision]. Where every query is its
-    own cluster that is the plain shuffle. The draws do not depend on the order of queries.
+    The values of a cluster move together to the places of another one with as many queries, of the same stratum, in any order. So values and
+    positions that are alike within a cluster stay alike, and only their relation is broken [decision]. Where every query is its
+    own cluster this is a plain shuffle. The draws do not depend on the order of queries.
     """
     sums = np.zeros((permutations, cells.strata_count, cells.count))
     unit = np.unique(cells.strata * clusters.count + clusters.codes, return_inverse=True)[1]
@@ -121,7 +121,7 @@ def dealt_means(cells: Cells, clusters: Clusters, *, seed: int, permutations: in
 
 
 def _deal(sums: np.ndarray, values: np.ndarray, buckets: np.ndarray, rng: np.random.Generator) -> None:
-    """Add to ``sums (permutations, buckets)`` those of ``values (units, size)`` dealt out to ``buckets (units · size,)``, unit by unit."""
+    """Add to ``sums (permutations, buckets)`` those of ``values (units, size)`` permuted over ``buckets (units · size,)``, unit by unit."""
     units, size = values.shape
     slots = np.argsort(buckets, kind="stable")
     held, starts = np.unique(buckets[slots], return_index=True)
@@ -162,7 +162,7 @@ def psi_with_null(
     *,
     seed: int,
 ) -> Psi:
-    """PSI of ``means (buckets,)``, with what ``dealt`` (the null) and ``resampled`` means, ``(draws, buckets)``, make of it."""
+    """PSI of ``means (buckets,)``, with its null from ``dealt`` and its interval from ``resampled`` means, ``(draws, buckets)``."""
     if len(means) < 2:
         return Psi(undefined="fewer than two buckets with enough queries")
     if means.min() < -_NOTHING:
@@ -194,8 +194,8 @@ def _without_noise(
 
 
 def _noise(cells: Cells, clusters: Clusters, means: np.ndarray, resampled: np.ndarray, seed: int) -> np.ndarray:
-    """Draws of what noise adds to each mean, ``(resamples, buckets)``."""
-    deviations = np.where(np.isnan(resampled), 0.0, resampled - means)  # an empty bucket says nothing
+    """Draws of each mean's noise, ``(resamples, buckets)``."""
+    deviations = np.where(np.isnan(resampled), 0.0, resampled - means)  # an empty bucket has no variance
     # the bootstrap of the mean of g clusters has (g − 1) / g of its variance
     pairs = np.unique(cells.buckets * clusters.count + clusters.codes) // clusters.count
     held = np.bincount(pairs, minlength=len(means))
@@ -208,15 +208,15 @@ def _noise(cells: Cells, clusters: Clusters, means: np.ndarray, resampled: np.nd
 
 
 def _shapes(means: np.ndarray, centre: float) -> list[np.ndarray]:
-    """The shapes that the true means may have: as seen, and two levels. Equal means have neither, so any two levels stand for them."""
+    """The possible shapes of the true means: as observed, and two levels. Equal means have neither, so any two levels do."""
     if np.ptp(means) <= _NOTHING:
         return [np.where(np.arange(len(means)) % 2, -1.0, 1.0)]
     return [means - centre, np.where(means >= centre, 1.0, -1.0)]
 
 
 def _inverted(means: np.ndarray, centre: float, shape: np.ndarray, noise: np.ndarray) -> tuple[float, float, float]:
-    """The estimate and the bounds of one shape: the PSI of the least θ at which that share of draws reaches the PSI of ``means``."""
-    ratio = 1 - (float(psi_of(means)) - _NOTHING)  # a draw reaches it where its worst mean is at most this much of its best
+    """The estimate and the bounds of one shape: PSI at the least θ where that share of draws reaches the PSI of ``means``."""
+    ratio = 1 - (float(psi_of(means)) - _NOTHING)  # a draw reaches it where its worst mean is at most this share of its best
     by_bucket, most = np.ascontiguousarray(noise.T), centre / -float(shape.min())  # where the lowest mean is 0, and PSI 1
 
     def reached(theta: float) -> float:

@@ -1,14 +1,14 @@
 """Leaked against clean queries, and random splits of the same queries into parts of these sizes.
 
-Two parts of a test set order systems differently by chance alone, the more so the smaller a part is. What leakage does is what goes beyond that. So the
-marks "leaked" and "clean" are dealt out anew, and every figure is held against what the same systems show under dealt marks. The null says that marks
-are dealt at random among queries of one difficulty; given the systems' values, p is exact under it whatever their distribution.
+Two parts of a test set order systems differently by chance alone, more so the smaller a part is. The effect of leakage is the excess. So the
+marks "leaked" and "clean" are permuted, and every figure is compared with the same systems' under permuted marks. The null says that marks
+are random among queries of one difficulty; given the systems' values, p is exact under it whatever their distribution.
 
-Difficulty [decision]: leaked queries tend to be popular and easy, and where all systems do well their order is another matter than leakage. So marks
-are dealt within classes of difficulty, a query's being the median of its values over systems: a median hardly moves where a minority gains. Five classes take off about nine
-tenths of what a continuous difficulty does (Cochran 1968); fewer where a class would have fewer than six units. Equal difficulties share a class.
+Difficulty [decision]: leaked queries tend to be popular and easy, and the order of systems on easy queries may differ without leakage. So marks
+are permuted within classes of difficulty. A query's difficulty is the median of its values over systems, which hardly changes where a minority gains. Five classes
+remove about nine tenths of the effect of a continuous difficulty (Cochran 1968); fewer where a class would have fewer than six units. Equal difficulties share a class.
 
-Units are clusters of queries, dealt together; a cluster with queries on both sides counts as two.
+Units are clusters of queries; a cluster with queries on both sides counts as two.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ __all__ = ["GAINS", "Marked", "Parts", "mark_queries", "planted_power", "random_
 STRATA = 5
 SMALLEST = 6  # units of a class of difficulty
 DRAWS = 200  # planted changes for each gain
-AGAINST = 5  # random splits that each planted change is held against, all of them together
+AGAINST = 5  # random splits against which all planted changes together are compared
 GAINS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)  # of the measure, on each leaked query
 _BLOCK = 4_000_000  # numbers held at a time
-_NOTHING = 1e-12  # what rounding alone leaves of a difference of means
+_NOTHING = 1e-12  # rounding error of a difference of means
 
 
 class Parts(NamedTuple):
@@ -43,8 +43,8 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marked:
-    """Systems' values ``(systems, queries)`` and the units that marks are dealt to: each query's unit ``codes (queries,)``, ``sizes`` in queries,
-    whether a unit is ``leaked``, and its class of difficulty ``strata``, ``(units,)`` each."""
+    """Systems' values ``(systems, queries)`` and the marked units: each query's unit ``codes (queries,)``; of each unit its ``sizes`` in queries,
+    whether it is ``leaked``, and its class of difficulty ``strata``, ``(units,)`` each."""
 
     values: np.ndarray
     codes: np.ndarray
@@ -80,7 +80,7 @@ class Marked:
 
 
 def mark_queries(values: np.ndarray, leaked: np.ndarray, labels: list[str] | None = None) -> Marked:
-    """Units of ``values (systems, queries)`` with ``leaked (queries,)`` bool; ``labels`` name what each query is drawn with (None: each alone)."""
+    """Units of ``values (systems, queries)`` with ``leaked (queries,)`` bool; ``labels`` name each query's cluster (None: each alone)."""
     sides = [f"{'leaked' if is_leaked else 'clean'} {label}" for is_leaked, label in zip(leaked, labels or [], strict=False)]
     found = cluster_queries(sides or None, values.shape[1])
     sizes = np.bincount(found.codes, minlength=found.count)
@@ -104,18 +104,18 @@ def random_parts(marked: Marked, count: int, *, seed: int) -> Parts:
 
 
 def swapped_pairs(parts: Parts) -> np.ndarray:
-    """``(pairs, 2)``: the first of two systems is ahead on clean queries and behind on leaked ones, of ``parts`` with one row."""
+    """Swapped pairs of systems, ``(pairs, 2)``: the first is ahead on clean queries and behind on leaked ones. ``parts`` has one row."""
     ahead, behind = (np.round(side[0][:, None] - side[0][None, :], 12) for side in (parts.clean, parts.leaked))
     return np.argwhere((ahead > 0) & (behind < 0))
 
 
 def swap_p(marked: Marked, pairs: np.ndarray, count: int, *, seed: int) -> np.ndarray:
-    """For each of ``pairs (pairs, 2)`` that are swapped: how often a random split swaps the two, either way round, by at least as much, ``(pairs,)``.
+    """The p of each swapped pair of ``pairs (pairs, 2)``: how often a random split swaps the two, either way, by at least as much, ``(pairs,)``.
 
     The size of a swap is the difference of the lead on clean and on leaked queries. p of a pair that is not swapped is 1.
     """
     found, reached = _sizes(marked.parts(marked.leaked[None]), pairs)[0], np.zeros(len(pairs), np.int64)
-    least = found * (1 - 1e-9)  # a split that rounding alone puts below what was found is as large
+    least = found * (1 - 1e-9)  # a split below the observed by rounding alone counts as large
     rows = max(1, _BLOCK // max(1, len(pairs)))
     for masks in marked.splits(count, seed=seed, purpose="swaps"):
         parts = marked.parts(masks)
@@ -126,16 +126,16 @@ def swap_p(marked: Marked, pairs: np.ndarray, count: int, *, seed: int) -> np.nd
 
 
 def _sizes(parts: Parts, pairs: np.ndarray) -> np.ndarray:
-    """How far each of ``pairs`` changes places, ``(rows, pairs)``; 0 where it does not."""
+    """The size of each pair's swap, ``(rows, pairs)``; 0 without one."""
     leaked, clean = (side[:, pairs[:, 0]] - side[:, pairs[:, 1]] for side in parts)
     return np.where(leaked * clean < -_NOTHING, np.abs(leaked - clean), 0.0)
 
 
 def planted_power(marked: Marked, gain: float, gaining: int, *, level: float, seed: int) -> float:
-    """How often the order is found changed where ``gaining`` of the systems gain ``gain`` of the measure's range on every leaked query.
+    """The power to find a changed order where ``gaining`` of the systems gain ``gain`` of the measure's range on every leaked query.
 
-    ``DRAWS`` times marks are dealt at random, so that nothing real is left of leakage, and the systems that gain are drawn; a value stops at the measure's
-    largest. Each planted order is held, at one-sided ``level``, against random splits of planted data (all draws' together).
+    ``DRAWS`` times marks are permuted, which removes real leakage, and the gaining systems are drawn; values are capped at the measure's
+    largest. Each planted order is tested, at one-sided ``level``, against random splits of planted data (of all draws together).
     """
     masks = np.concatenate(list(marked.splits(DRAWS, seed=seed, purpose="planted")))
     top = max(1.0, float(marked.values.max()))
@@ -145,7 +145,7 @@ def planted_power(marked: Marked, gain: float, gaining: int, *, level: float, se
     def taus(of_leaked: np.ndarray) -> np.ndarray:
         leaked = of_leaked @ sums + (of_leaked * masks) @ gains * who
         found = agreement(*marked.means(of_leaked, leaked, sums.sum(axis=0) + masks @ gains * who)).tau
-        return np.where(np.isnan(found), 1.0, found)  # an order that cannot be told is not found changed
+        return np.where(np.isnan(found), 1.0, found)  # an undefined order is not found changed
 
     null = np.sort(np.concatenate([taus(np.roll(masks, turn, axis=0).astype(np.float64)) for turn in range(1, AGAINST + 1)]))
     reached = np.searchsorted(null, taus(masks.astype(np.float64)), side="right")
@@ -153,6 +153,6 @@ def planted_power(marked: Marked, gain: float, gaining: int, *, level: float, se
 
 
 def _gaining(systems: int, gaining: int, seed: int) -> np.ndarray:
-    """Which systems gain in each planted draw, ``(DRAWS, systems)`` bool."""
+    """The systems that gain in each planted draw, ``(DRAWS, systems)`` bool."""
     rows = np.tile(np.arange(systems) < gaining, (DRAWS, 1))
     return generator(seed, "who gains").permuted(rows, axis=1)

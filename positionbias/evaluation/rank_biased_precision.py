@@ -1,4 +1,4 @@
-"""Rank-biased precision with its residual: how much of the score nobody's judgement has decided (Moffat, Zobel 2008)."""
+"""Rank-biased precision with its residual, the part of the score that unjudged passages leave open (Moffat, Zobel 2008)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PERSISTENCE = 0.8
 
 
 class RankBiasedPrecision(NamedTuple):
-    """``base`` is the score if all that is unjudged is not relevant, ``base + residual`` if all of it is; both ``(…,)``."""
+    """``base`` is the score if no unjudged passage is relevant, ``base + residual`` if all are; both ``(…,)``."""
 
     base: np.ndarray
     residual: np.ndarray
@@ -22,7 +22,7 @@ def rank_biased_precision(gains: np.ndarray, judged: np.ndarray, *, persistence:
     """RBP = (1 − p) · Σ_i g_i · p^(i−1) over ranks i from 1, and its residual, of ``gains (…, depth)`` in [0, 1].
 
     ``judged (…, depth)`` bool: an unjudged rank adds nothing to the base and (1 − p)·p^(i−1) to the residual; so does every rank beyond the
-    depth, p^depth in all: what was not retrieved could have been there. ``persistence`` p is the chance of reading on to the next rank.
+    depth, p^depth in all. ``persistence`` p is the chance of reading on to the next rank.
 
     Raises:
         ValueError: ``persistence`` outside (0, 1).
@@ -36,9 +36,9 @@ def rank_biased_precision(gains: np.ndarray, judged: np.ndarray, *, persistence:
 
 
 def judged_share(judged: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """Judged@k: the share of the k first ranks' passages that are judged, at any grade, ``(…,)`` of ``judged (…, k)``.
+    """Judged@k: the share of the first k ranks' passages that are judged, at any grade, ``(…,)`` of ``judged (…, k)``.
 
-    ``present (…, k)``: whether there is a passage at a rank; a ranking that is shorter is divided by its own length, one without any passage
+    ``present (…, k)`` marks ranks with a passage. A shorter ranking is divided by its own length; an empty one
     has NaN.
     """
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,4 +1,4 @@
-"""Rank-biased overlap of two rankings (Webber, Moffat, Zobel 2010), extrapolated from what both show."""
+"""Rank-biased overlap of two rankings (Webber, Moffat, Zobel 2010), extrapolated beyond their depths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], p
         (1 − p)/p · (Σ_{d=1..l} X_d/d · p^d + Σ_{d=s+1..l} X_s·(d − s)/(s·d) · p^d) + ((X_l − X_s)/l + X_s/s) · p^l
 
     X_d is how many ids both have within depth d (the shorter one ends at s). ``p`` is the chance of reading on from one rank to the next: at 0.9
-    the first ten ranks weigh 0.86. Two empty rankings are the same one: 1 [decision]; an empty one shares nothing with another: 0.
+    the first ten ranks weigh 0.86. Two empty rankings have 1 [decision]; an empty and another one 0.
 
     Raises:
         ValueError: ``p`` outside (0, 1), or an id twice in a ranking.
@@ -37,7 +37,7 @@ def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], p
             seen.update((item, other))
             shared_short = shared
         else:
-            shared += item in seen  # by now it holds all of the shorter ranking
+            shared += item in seen  # now holds all of the shorter ranking
             total += weight * shared_short * (depth - s) / (s * depth)
         total += weight * shared / depth
     return (1 - p) / p * total + ((shared - shared_short) / len(long) + shared_short / s) * weight
@@ -49,6 +49,6 @@ def rank_biased_overlaps(
     """``rank_biased_overlap`` of each query's two rankings, ``(queries,)``; its mean and interval: ``clustered.clustered_mean``.
 
     Raises:
-        ValueError: as there, or not as many rankings of the one kind as of the other.
+        ValueError: as there, or different numbers of rankings.
     """
     return np.array([rank_biased_overlap(a, b, p) for a, b in zip(firsts, seconds, strict=True)], np.float64)

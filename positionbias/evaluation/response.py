@@ -1,4 +1,4 @@
-"""The position response: what a model makes of identical evidence at other places of its passage."""
+"""The position response: a model's score of identical evidence by its place in the passage."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Moved:
     """One query's evidence at several places of its passage, one entry a place; checked when made.
 
     ``places`` from 0 (first) to 1 (last), the model's ``scores``, the ``reciprocal_ranks`` of the passage among its query's candidates. ``cluster``
-    names what the query is drawn with, its passage.
+    names the query's cluster, its passage.
 
     Raises:
-        ValueError: entries that do not agree in number, or that are no numbers, or places outside of [0, 1].
+        ValueError: different numbers of entries, entries that are not numbers, or places outside [0, 1].
     """
 
     query_id: str
@@ -41,7 +41,7 @@ class Moved:
                 f"{self.query_id}: wanted a score and a reciprocal rank a place; found {[c.shape for c in columns]}"
             )
         if not all(np.isfinite(column).all() for column in columns):
-            raise ValueError(f"{self.query_id}: wanted places, scores and ranks that are numbers; found some that are none")
+            raise ValueError(f"{self.query_id}: wanted places, scores and ranks that are numbers; found NaN or infinity")
         if ((columns[0] < 0) | (columns[0] > 1)).any():
             raise ValueError(f"{self.query_id}: wanted places from 0 to 1; found {columns[0].min():g} to {columns[0].max():g}")
 
@@ -51,9 +51,9 @@ def response_curve(
 ) -> ResponseCurve:
     """Score and reciprocal rank by the place of the evidence, at ``points`` of them from 0 to 1, each place counting at the nearest.
 
-    The points are those of the least-squares fit  score = query + point  (passages differ in their number of places, and centring each query on its own
+    The points are those of the least-squares fit  score = query + point  (passages differ in their number of places, so centring each query on its
     mean would bend the curve), in units of ``unit`` and with a mean of 0 over the points; ranks likewise, with the mean over queries added again. A query counts once at
-    a point, with the mean of its places there. A query with fewer than two places says nothing and is left out.
+    a point, with the mean of its places there. A query with fewer than two places is left out.
 
     Intervals are clustered by ``Moved.cluster``.
 
@@ -62,7 +62,7 @@ def response_curve(
     """
     if not unit > 0 or points < 2:
         raise ValueError(f"wanted a unit above 0 and two points or more; found {unit} and {points}")
-    # in an order of their own, so that the order in which they came decides nothing
+    # sorted, so that their given order does not matter
     used = sorted((one for one in moved if len(one.places) > 1), key=lambda one: one.query_id)
     figures = ResponseFigures(unit=unit, queries=len(used), left_out=len(moved) - len(used), level=LEVEL)
     places_shown = [point / (points - 1) for point in range(points)]
@@ -94,7 +94,7 @@ def response_curve(
 
 
 def _normal_equations(query: np.ndarray, point: np.ndarray, values: np.ndarray, codes: np.ndarray, points: int) -> np.ndarray:
-    """What each cluster adds to the normal equations of value = query + point with the queries eliminated, ``(clusters, points · (points + 1))``:
+    """Each cluster's share of the normal equations of value = query + point with the queries eliminated, ``(clusters, points · (points + 1))``:
 
     A = Σ_q diag(c_q) − c_q c_qᵀ / n_q,   b = Σ_q y_q − c_q Σ y_q / n_q,   c_q and y_q counts and sums of query q by point
     """
@@ -119,7 +119,7 @@ def _fit(sums: np.ndarray, points: int) -> np.ndarray:
 
 
 def _centred(values: np.ndarray, query: np.ndarray) -> tuple[np.ndarray, float]:
-    """The values less their query's mean, and the mean over queries of that."""
+    """The values less their query's mean, and the mean over queries of those means."""
     own = np.bincount(query, weights=values) / np.bincount(query)
     return values - own[query], float(own.mean())
 

@@ -1,4 +1,4 @@
-"""What rotating the passages changes in a ranking's quality, against how far the evidence moved."""
+"""The change of a ranking's quality by rotation, overall and by how far the evidence moved."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["RotationGap", "change_by_movement", "rotation_gap"]
 
 @dataclass(frozen=True, slots=True)
 class RotationGap:
-    """The mean change by rotation (rotated − original), and what it is made of.
+    """The mean change by rotation (rotated − original), and its parts.
 
     ``per_query (queries,)`` is the change of each query, the mean over its draws. ``first_changed`` is the share of (query, draw) pairs whose first
-    passage is another one than before.
+    passage changed.
     """
 
     change: Estimate
@@ -40,12 +40,12 @@ def rotation_gap(
 ) -> RotationGap:
     """The mean over queries of (quality with rotated passages − quality with the original ones), paired per query.
 
-    ``original (queries,)``, ``rotated (draws, queries)``; ``first_changed (draws, queries)`` where the first passage is another. The interval is the
-    cluster jackknife's over ``clusters``, the passages: all queries of one share its draws. The mean says little where answers stand anywhere: what rotation
-    moves to the front and what it moves to the end cancel. A draw that leaves the answer in its place is no control, but a cut near an edge.
+    ``original (queries,)``, ``rotated (draws, queries)``; ``first_changed (draws, queries)`` marks a changed first passage. The interval is the
+    cluster jackknife's over ``clusters``, the passages: all queries of one share its draws. The mean says little where answers are spread evenly: moves
+    to the front and to the end cancel. A draw that leaves the answer in place is no control: its cut lies near an edge.
 
     Raises:
-        ValueError: shapes that do not agree, no draw, or a quality that is no number.
+        ValueError: shapes that do not agree, no draw, or a quality that is not a number.
     """
     original, rotated = np.asarray(original, np.float64), np.asarray(rotated, np.float64)
     _check(original, rotated, first_changed=first_changed)
@@ -78,8 +78,8 @@ def change_by_movement(
 ) -> QueryBuckets:
     """The change of quality by how far the evidence moved, ``moved (draws, queries)`` as a share of the passage, negative to the front.
 
-    NaN where the cut went through the evidence: counted in ``figures.outside``. Counts are (query, draw) pairs; intervals and the slope take all pairs
-    of a cluster together, without clusters all pairs of a query.
+    NaN where the cut went through the evidence: counted in ``figures.outside``. Counts are (query, draw) pairs; intervals and the slope are
+    clustered, without clusters by query.
 
     Raises:
         ValueError: as for ``rotation_gap``.
@@ -109,4 +109,4 @@ def _check(original: np.ndarray, rotated: np.ndarray, **others: np.ndarray | Non
         if array is not None and np.shape(array) != rotated.shape:
             raise ValueError(f"{name}: wanted (draws, queries) as rotated has, {rotated.shape}; found {np.shape(array)}")
     if not (np.isfinite(original).all() and np.isfinite(rotated).all()):
-        raise ValueError("wanted qualities that are numbers; found some that are none")
+        raise ValueError("wanted qualities that are numbers; found NaN or infinity")

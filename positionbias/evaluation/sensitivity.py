@@ -1,4 +1,4 @@
-"""How a ranking's quality depends on where the evidence stands: means by bucket, PSI, slope and rank correlations."""
+"""A ranking's quality by the position of the evidence: means by bucket, PSI, slope and rank correlations."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ def bucket_means(
     permutations: int = PERMUTATIONS,
     resamples: int = RESAMPLES,
 ) -> QueryBuckets:
-    """A quality by the position of the evidence, and what is tested over it: the payload and all its figures.
+    """Return the payload of a quality by the position of the evidence, with all its figures and tests.
 
-    ``values (queries,)`` of each query, ``positions (queries,)`` of its evidence (NaN where it has none: an answer that fills its passage), ``clusters`` what queries are drawn
-    with (their passage). Buckets of fewer than ``minimum`` queries, or without two clusters, have no mean and count in no figure.
-    ``strata (queries,)`` whole numbers, the groups of passage length: means, PSI, its null and the slope are then taken within them
+    ``values (queries,)`` of each query, ``positions (queries,)`` of its evidence (NaN where it has none: an answer that fills its passage), ``clusters`` of the queries
+    (their passages). Buckets of fewer than ``minimum`` queries, or without two clusters, have no mean and count in no figure.
+    ``strata (queries,)`` are integers, the groups of passage length: means, PSI, its null and the slope are then taken within them
     (``evaluation.psi``). The order of queries changes nothing but rounding.
 
     The slope is that of the queries' values on their positions, per ``slope_unit``. Spearman's and Kendall's correlations are of the means with the buckets'
-    middles, their intervals by the basic bootstrap, their p the share of the null's draws that are as far from 0: noise draws both towards 0, so
-    they and their intervals are of what as many queries show, not of the means without noise; the slope is.
+    middles, their intervals by the basic bootstrap, their p the share of the null's draws that are as far from 0. Noise pulls both towards 0, so
+    they and their intervals describe means of this many queries, not means without noise; the slope describes the latter.
 
     Raises:
-        ValueError: not one value, position (cluster, stratum) a query, or a value that is no number.
+        ValueError: not one value, position (cluster, stratum) a query, or a value that is not a number.
     """
     table = _Table.of(values, positions, buckets, clusters, minimum, strata)
     figures, cells = table.figures(), table.cells
@@ -131,7 +131,7 @@ def means_by_bucket(
     group: str = "",
     resamples: int = RESAMPLES,
 ) -> QueryBuckets:
-    """As ``bucket_means`` for what may be below 0 (a change): means with their intervals, and the slope; no PSI, no rank correlation."""
+    """``bucket_means`` for values that may be negative (a change): means with intervals, and the slope; no PSI, no rank correlation."""
     table = _Table.of(values, positions, buckets, clusters, minimum, None)
     cells = table.cells
     if not cells.count:
@@ -142,9 +142,9 @@ def means_by_bucket(
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The queries in an order of their own, so that the order in which they came decides no draw, and what buckets they are in.
+    """The queries and their buckets, sorted so that their given order affects no draw.
 
-    ``large (buckets,)`` says which buckets have enough queries; ``cells`` holds the queries of these alone.
+    ``large (buckets,)`` marks buckets with enough queries; ``cells`` holds only their queries.
     """
 
     buckets: Buckets
@@ -192,7 +192,7 @@ class _Table:
         )
 
     def figures(self) -> BucketFigures:
-        """How many queries are where, and the slope, which needs no bucket of a size."""
+        """The counts of queries, and the slope, which needs no large bucket."""
         scale, unit = SLOPE_UNITS.get(self.buckets.scale, (1.0, ""))
         slope = clustered_slope(self.positions / scale, self.values, self.labels, self.strata)
         return BucketFigures(
@@ -226,11 +226,11 @@ def _check(values: np.ndarray, positions: np.ndarray, strata: np.ndarray, cluste
     if len(sizes) > 1:
         raise ValueError(f"wanted one value, position, stratum and cluster a query; found {sorted(sizes)} of them")
     if not np.isfinite(values).all():
-        raise ValueError(f"values: wanted numbers; found {int((~np.isfinite(values)).sum()):,} that are none")
+        raise ValueError(f"values: wanted numbers; found {int((~np.isfinite(values)).sum()):,} NaN or infinite")
 
 
 def _several(numbers: np.ndarray, labels: np.ndarray, count: int) -> np.ndarray:
-    """Which buckets hold queries of two clusters or more: of one alone nobody can say how sure its mean is."""
+    """The mask of buckets with two clusters or more: the mean of one alone has no interval."""
     codes = np.unique(labels, return_inverse=True)[1]
     low, high = np.full(count, len(labels)), np.full(count, -1)
     np.minimum.at(low, numbers, codes)
@@ -253,7 +253,7 @@ def _correlated(
     p = float((1 + (np.abs(null) >= abs(value) - _NOTHING).sum()) / (1 + len(null)))
     if resampled is None:
         return Correlation(value=value, p=p)
-    # basic, not percentile: a resample's own noise draws its correlation to 0 once more
+    # basic, not percentile: a resample's own noise pulls its correlation towards 0 once more
     bounds = 2 * value - np.nanquantile(correlation(middles, resampled), [(1 + LEVEL) / 2, (1 - LEVEL) / 2])
     low, high = max(-1.0, min(value, float(bounds[0]))), min(1.0, max(value, float(bounds[1])))
     return Correlation(value=value, low=low, high=high, p=p)

@@ -1,20 +1,21 @@
-"""How sure a difference is: paired tests, effect size, clustered intervals, corrections for many tests.
+"""Significance of differences: paired tests, effect size, clustered intervals, corrections for many tests.
 
-The p of a comparison flips the signs of whole clusters of queries, two-sided: it knows what the interval beside it knows. Wilcoxon's and
-Student's p take queries one by one; with five questions a passage they reject too often (``benchmarks/clustered_tests.py``), so they stand
-beside it under their names, as papers print them, and nothing is concluded from them [decision].
+The p of a comparison flips the signs of whole clusters of queries, two-sided, as its interval is clustered. Wilcoxon's and
+Student's p ignore clusters; with five questions a passage they reject too often (``benchmarks/clustered_tests.py``). They are reported
+under their names, as papers print them, and no conclusion rests on them [decision].
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.interval import Interval
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.records import Qrel
 from positionbias.evaluation.bootstrap import RESAMPLES, cluster_labels, replicated_means
 from positionbias.evaluation.permutation import sign_flip_p
@@ -23,7 +24,7 @@ from positionbias.results.payloads import Comparison
 __all__ = ["BONFERRONI", "CORRECTIONS", "HOLM", "adjust", "clustered_p", "clusters_by_passage", "compare", "corrected"]
 
 HOLM, BONFERRONI = CORRECTIONS = ("holm", "bonferroni")
-# Values that differ by rounding alone must tie in the Wilcoxon ranks, and a difference of 1e-17 is none.
+# Values that differ by rounding alone must tie in the Wilcoxon ranks, and a difference of 1e-17 counts as 0.
 _DECIMALS = 12
 
 
@@ -31,7 +32,7 @@ def clusters_by_passage(qrels: Iterable[Qrel], *, level: int = 1) -> dict[str, s
     """Query id → its relevant passage, for queries that have exactly one; the others are clusters of their own.
 
     Questions about one passage succeed or fail together, so resampling them one by one makes intervals too narrow.
-    Queries with several relevant passages (TREC topics) are the unit that was drawn, and stay so (a decision of ours).
+    Queries with several relevant passages (TREC topics) remain the unit [decision].
     """
     relevant: dict[str, list[str]] = {}
     for qrel in qrels:
@@ -50,7 +51,7 @@ def compare(
     clusters: Mapping[str, str] | None = None,
     seed: int,
     subset: str = "all queries",
-    notes: Mapping[str, Any] | None = None,
+    notes: JsonObject | None = None,
     resamples: int = RESAMPLES,
 ) -> Comparison:
     """The candidate against the baseline on the queries both have: difference, tests, effect size, intervals.
@@ -69,7 +70,7 @@ def compare(
         )
     before = np.array([baseline[query_id] for query_id in queries], np.float64)
     after = np.array([candidate[query_id] for query_id in queries], np.float64)
-    remarks: dict[str, Any] = {"queries": len(queries), **(notes or {})}
+    remarks: dict[str, Json] = {"queries": len(queries), **(notes or {})}
     if alone := len(baseline.keys() ^ candidate.keys()):
         remarks["queries that only one has"] = alone
     tests = _tests(before, after, remarks)
@@ -107,7 +108,7 @@ class _Tests(NamedTuple):
     p_t: float | None
 
 
-def _tests(before: np.ndarray, after: np.ndarray, remarks: dict[str, Any]) -> _Tests:
+def _tests(before: np.ndarray, after: np.ndarray, remarks: dict[str, Json]) -> _Tests:
     """Two-sided paired tests that take queries one by one; where one is undefined, None and the reason in ``remarks``."""
     from scipy import stats
 
@@ -130,7 +131,7 @@ def _intervals(
     labels: Sequence[str] | None,
     seed: int,
     resamples: int,
-    remarks: dict[str, Any],
+    remarks: dict[str, Json],
 ) -> tuple[Interval | None, Interval | None]:
     """The intervals of the difference and of the relative change, from the same resamples, or the same jackknife."""
     found = replicated_means(np.column_stack([before, after]), labels, seed=seed, resamples=resamples)

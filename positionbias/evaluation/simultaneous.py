@@ -1,13 +1,13 @@
-"""Several contrasts of one experiment at once: each with an interval, all of which hold together with 95 % confidence.
+"""Several contrasts of one experiment, with intervals that hold together with 95 % confidence.
 
-A contrast k is a mean over queries of d_ik / u, where u is the mean over queries of a unit u_i (the deviation of a query's candidates' scores), so
-that the interval covers that the unit is estimated too. With θ(g) the estimates without cluster g, of G,
+A contrast k is a mean over queries of d_ik / u, where u is the mean over queries of a unit u_i (the deviation of a query's candidates' scores); the
+interval includes that the unit is estimated too. With θ(g) the estimates without cluster g, of G,
 
     cov = (G − 1) / G · Σ_g (θ(g) − θ)(θ(g) − θ)ᵀ,   interval θ_k ± c · se_k
 
 c is the 0.95 quantile of max_k |T_k|, T multivariate t with G − 1 degrees of freedom and the correlations of cov ("max-t"), computed from
 keyed draws, so that it is the same everywhere. With one contrast c is the exact quantile of |t|. Where contrasts have unequal numbers of clusters, G is the largest and
-each contrast's own c leaves as much beyond it in the t of its own degrees of freedom, so that one that few clusters have widens no other.
+each contrast's own c has the same tail probability in the t of its own degrees of freedom, so that one with few clusters widens no other.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from positionbias.evaluation.clustered import POWER
 __all__ = ["Simultaneous", "simultaneous"]
 
 DRAWS = 100_000
-_NOTHING = 1e-12  # of a contrast's largest value: what rounding alone leaves of a spread
+_NOTHING = 1e-12  # rounding error of a spread, relative to a contrast's largest value
 
 
 @dataclass(frozen=True, slots=True)
 class Simultaneous:
     """One of several contrasts. ``low`` and ``high`` hold for all of them together; None where fewer than two clusters have the contrast.
 
-    ``p`` is corrected for the number of contrasts, None where all clusters agree. ``critical`` is c, ``count`` the queries that have the contrast.
+    ``p`` is corrected for the number of contrasts, None where all clusters agree. ``critical`` is c, ``count`` the number of queries with the contrast.
     """
 
     value: float | None
@@ -96,7 +96,7 @@ class _Reference(NamedTuple):
 
     @staticmethod
     def of(deviations: np.ndarray, freedom: int) -> _Reference:
-        """That of the replicates' deviations from the estimates, ``(clusters, k)``."""
+        """Build it from the replicates' deviations from the estimates, ``(clusters, k)``."""
         from scipy import stats
 
         if deviations.shape[1] == 1:
@@ -105,7 +105,7 @@ class _Reference(NamedTuple):
         return _Reference(float(np.quantile(draws, LEVEL)), freedom, draws)
 
     def critical_of(self, freedom: int) -> float:
-        """The critical value of a contrast of so many degrees of freedom."""
+        """The critical value of a contrast with ``freedom`` degrees of freedom."""
         from scipy import stats
 
         if freedom == self.freedom:
@@ -113,7 +113,7 @@ class _Reference(NamedTuple):
         return float(stats.t.isf(stats.t.sf(self.critical, self.freedom), freedom))
 
     def p(self, size: float, freedom: int) -> float:
-        """The share beyond a t value of so many degrees of freedom."""
+        """The share beyond a t value with ``freedom`` degrees of freedom."""
         from scipy import stats
 
         if self.draws is None:
@@ -154,14 +154,14 @@ def _largest(deviations: np.ndarray, freedom: int) -> np.ndarray:
     """Draws of max_k |T_k|, T multivariate t with the correlations of ``deviations (clusters, k)``."""
     scaled = deviations / np.sqrt((deviations**2).sum(axis=0))
     values, vectors = np.linalg.eigh(scaled.T @ scaled)
-    # the symmetric root: eigenvectors alone may come with either sign, and the draws with them
+    # the symmetric root: the sign of eigenvectors, and so of draws, is arbitrary
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     return np.abs(_spherical(deviations.shape[1], freedom) @ root).max(axis=1)
 
 
 @lru_cache(maxsize=4)
 def _spherical(columns: int, freedom: int) -> np.ndarray:
-    """Draws of an uncorrelated multivariate t, ``(draws, columns)``: the same ones for all that is estimated with this freedom."""
+    """Draws of an uncorrelated multivariate t, ``(draws, columns)``: the same ones for every use of this freedom."""
     rng = generator(0, "max-t")
     normal = rng.normal(size=(DRAWS, columns))
     return normal / np.sqrt(rng.chisquare(freedom, size=DRAWS) / freedom)[:, None]

@@ -1,4 +1,4 @@
-"""How far an estimated order of systems agrees with the actual one: Kendall's τ_b and τ_AP, within sets of the systems, for many estimates at once."""
+"""Agreement of estimated orders of systems with the actual one: Kendall's τ_b and τ_AP, within sets of systems, for many estimates at once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["order_by_ap", "order_by_kendall"]
 def order_by_kendall(actual: np.ndarray, estimated: np.ndarray, members: np.ndarray) -> np.ndarray:
     """Kendall's τ_b between ``actual (systems,)`` and each row of ``estimated (rows, systems)``, ``(rows, sets)``.
 
-    ``members (rows, sets, systems)`` says which systems are compared in a row's set: all others are left out. With C and D the numbers
-    of pairs that agree and disagree, and a pair tied in one order counted in that order's favour nowhere,
+    ``members (rows, sets, systems)`` marks the systems compared in a row's set. With C and D the numbers
+    of pairs that agree and disagree, ties in either order in neither,
 
         τ_b = (C − D) / √(pairs not tied in the actual order · pairs not tied in the estimated one)
 
@@ -43,7 +43,7 @@ def order_by_ap(actual: np.ndarray, estimated: np.ndarray, members: np.ndarray) 
         return (within @ pairs.swapaxes(-1, -2)).astype(np.float64)  # (rows, sets, i)
 
     agree, higher, tied = counted(above * agreeing), counted(above), counted((second == 0).astype(np.float32))
-    # the system stands, with even chance, at each of the ranks higher + 1 … higher + tied; rank 1 has no term
+    # the system has, with equal chance, each of the ranks higher + 1 … higher + tied; rank 1 has no term
     size = actual.shape[0]
     harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, size + 1))])
     start = higher.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Which pairs of systems a test collection tells apart: its discriminative power, and whether another one says the same."""
+"""Pairs of systems that a test collection distinguishes: its discriminative power."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _NOTHING = 1e-12  # what rounding alone leaves of a variance, beside those of th
 
 
 def told_apart(values: np.ndarray, *, level: float = LEVEL) -> np.ndarray:
-    """Which system of a pair is significantly better, ``(…, systems, systems)`` int8: 1 where the first is, −1 where the second is, else 0.
+    """The significantly better system of each pair, ``(…, systems, systems)`` int8: 1 for the first, −1 for the second, else 0.
 
-    ``values (…, queries, systems)``. A pair is told apart where the two-sided paired t-test over queries has p < ``level``, uncorrected, as
+    ``values (…, queries, systems)``. A pair is distinguishable where the two-sided paired t-test over queries has p < ``level``, uncorrected, as
     discriminative power is defined (Sakai 2006, with the t-test for the bootstrap [decision]). Two systems whose queries all differ by the
-    same amount, not 0, are told apart; fewer than two queries tell nothing apart.
+    same amount, not 0, are distinguishable; fewer than two queries distinguish none.
     """
     from scipy import stats
 
@@ -31,15 +31,15 @@ def told_apart(values: np.ndarray, *, level: float = LEVEL) -> np.ndarray:
     squares = both - 2 * products
     squares = np.where(squares <= _NOTHING * both, 0, squares)
     bound = stats.t.ppf(1 - level / 2, queries - 1) ** 2 / (queries * (queries - 1))
-    apart = (difference**2 > bound * squares) & (np.abs(difference) > _NOTHING)
-    return np.where(apart, np.sign(difference), 0).astype(np.int8)
+    distinct = (difference**2 > bound * squares) & (np.abs(difference) > _NOTHING)
+    return np.where(distinct, np.sign(difference), 0).astype(np.int8)
 
 
 def share_of_pairs(chosen: np.ndarray, members: np.ndarray) -> np.ndarray:
     """The share of a set's pairs that are chosen, ``(…, sets)``; NaN where it has fewer than two systems.
 
-    ``chosen (…, systems, systems)`` is symmetric, and false for a system with itself; ``members (…, sets, systems)`` says who is in a set.
-    Of |``told_apart``| it is the discriminative power.
+    ``chosen (…, systems, systems)`` is symmetric, and false for a system with itself; ``members (…, sets, systems)`` marks the systems of a set.
+    For |``told_apart``| it is the discriminative power.
     """
     within = members.astype(np.float32)
     counted = ((within @ chosen.astype(np.float32)) * within).sum(axis=-1, dtype=np.float64)

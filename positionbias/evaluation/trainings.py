@@ -1,18 +1,19 @@
-"""Systems that were trained several times, by query: how good they are, and how two of them differ, over trainings and queries (``crossed``).
+"""Means and differences of systems that were trained several times, over trainings and queries (``crossed``).
 
-A repeat is a training seed and a rotation draw; None where there is none of a kind. Repeats of two systems are paired by seed, and by draw where both have draws.
+A repeat is a training seed and a rotation draw, each None where it does not apply. Repeats of two systems are paired by seed, and by draw where both have draws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.evaluation.bootstrap import RESAMPLES, bootstrap_mean, cluster_labels
 from positionbias.evaluation.crossed import LEAST, Crossed, crossed, crossed_groups, mean_by_query, over_trainings
 from positionbias.evaluation.significance import compare
@@ -47,7 +48,7 @@ def of_seeds(by_seed: Mapping[int, Values]) -> dict[Repeat, Values]:
 
 
 def paired(one: Mapping[Repeat, Values], other: Mapping[Repeat, Values]) -> dict[Repeat, tuple[Values, Values]]:
-    """Repeats of two systems side by side, those of the same seed and draw; one without seeds (BM25), or without draws, stands beside each of the other's."""
+    """Pair the repeats of two systems by seed and draw; one without seeds (BM25), or without draws, pairs with each of the other's."""
     return {
         (a if a is not None else b, c if c is not None else d): (before, after)
         for (a, c), before in one.items()
@@ -57,7 +58,7 @@ def paired(one: Mapping[Repeat, Values], other: Mapping[Repeat, Values]) -> dict
 
 
 def figures_over(values: Mapping[Repeat, float]) -> Crossed:
-    """The mean of a figure that each training has as a whole, over trainings alone.
+    """The mean of a figure of whole trainings, over trainings alone.
 
     Raises:
         ValueError: no value.
@@ -68,7 +69,7 @@ def figures_over(values: Mapping[Repeat, float]) -> Crossed:
 
 
 def mean_over(repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None) -> Crossed:
-    """How good a system is: its mean over trainings, rotations and queries."""
+    """A system's mean over trainings, rotations and queries."""
     cube, query_ids = _cube(repeats)
     return crossed(cube, cluster_labels(clusters, query_ids))
 
@@ -80,13 +81,13 @@ def query_means(repeats: Mapping[Repeat, Values]) -> dict[str, float]:
 
 
 def differences_by_query(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[str, float]:
-    """Each query's mean difference of the second from the first, over trainings of its mean over rotations; of queries that both have."""
+    """Each common query's mean difference (second − first), over trainings of its mean over rotations."""
     found = changes(repeats)
     return query_means(found) if any(found.values()) else {}
 
 
 def mean_interval(repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None, *, seed: int) -> Interval | None:
-    """The interval of a mean: over trainings and queries, of one training over queries."""
+    """The interval of a mean over trainings and queries; with one training, over queries."""
     if len(repeats) > 1:
         return mean_over(repeats, clusters).interval
     ((_, values),) = repeats.items()
@@ -95,7 +96,7 @@ def mean_interval(repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] 
 
 
 def changes(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[Repeat, Values]:
-    """The second of each pair less the first, by query that both have."""
+    """The second of each pair less the first, by common query."""
     return {key: {q: after[q] - before[q] for q in before.keys() & after.keys()} for key, (before, after) in repeats.items()}
 
 
@@ -121,7 +122,7 @@ def ratio_of_changes(
 ) -> tuple[float | None, Interval | None]:
     """mean(y) / mean(x) of the same trainings and queries; None where mean(x) is 0.
 
-    Of one training with Fieller's interval (``two_means``). Of several by the linear form ρ + (y_i − ρ x_i) / x̄, where the interval of x̄ leaves out 0: elsewhere a share of it
+    One training has Fieller's interval (``two_means``). Several have that of the linear form ρ + (y_i − ρ x_i) / x̄, if the interval of x̄ excludes 0: else a share of it
     means nothing.
     """
     cubes = [_cube(side) for side in (numerators, denominators)]
@@ -137,7 +138,7 @@ def ratio_of_changes(
 
 
 class Change(NamedTuple):
-    """Two systems over the repeats and queries that both have: their means, the difference and the relative change, None where the first mean is 0."""
+    """Two systems over their common repeats and queries: the means, the difference and the relative change, None where the first mean is 0."""
 
     before: float
     after: float
@@ -146,11 +147,13 @@ class Change(NamedTuple):
 
 
 def change_over(repeats: Mapping[Repeat, tuple[Values, Values]], clusters: Mapping[str, str] | None = None) -> Change:
-    """The second of each pair against the first. With b and d the mean of the first and of the difference, the relative change is d / b, and its error
-    that of its linear form (d_i − (d/b) · b_i) / b.
+    """Compare the second of each pair with the first.
+
+    With b and d the means of the first and of the difference, the relative change is d / b, and its error that of its linear form
+    (d_i − (d/b) · b_i) / b.
 
     Raises:
-        InputError: no query that both have.
+        InputError: no common query.
     """
     before, after, query_ids = _cubes(repeats)
     labels = cluster_labels(clusters, query_ids)
@@ -173,7 +176,7 @@ def compare_trainings(
     clusters: Mapping[str, str] | None = None,
     seed: int,
     subset: str = "all queries",
-    notes: Mapping[str, Any] | None = None,
+    notes: JsonObject | None = None,
     resamples: int = RESAMPLES,
 ) -> Comparison:
     """``compare`` of systems that were trained several times: intervals and p are over trainings and queries, and undefined of two trainings.
@@ -182,7 +185,7 @@ def compare_trainings(
     difference and relative change, how far trainings and rotations differ, and whether it is of the method (``crossed.Crossed``).
 
     Raises:
-        InputError: no query that both have.
+        InputError: no common query.
     """
     change = change_over(repeats, clusters)
     of, relative = change.difference, change.relative
@@ -201,7 +204,7 @@ def compare_trainings(
         notes=notes,
         resamples=resamples,
     )
-    found = {
+    found: dict[str, Json] = {
         **alone.notes,
         "over": of.over,
         "trainings": len(of.by_seed),
@@ -236,7 +239,7 @@ def compare_trainings(
 
 
 def _shared(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[Repeat, tuple[Values, Values]]:
-    """Each pair on the queries that both have.
+    """Restrict each pair to its common queries.
 
     Raises:
         InputError: a pair without such a query.

@@ -1,4 +1,4 @@
-"""Two means, and how sure it is what they make: the ratio of means of pairs, the difference of means of two groups."""
+"""Intervals for two means: the ratio of means of pairs, the difference of means of two groups."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def ratio_of_means(
 
         (x̄² − t² v_xx) ρ² − 2 (x̄ ȳ − t² v_xy) ρ + (ȳ² − t² v_yy) = 0
 
-    It is bounded just where x̄ differs from 0 by the t-test at that level; elsewhere a share of it means nothing, and there is no
+    It is bounded exactly where x̄ differs from 0 by the t-test at that level; elsewhere a share of it means nothing, and there is no
     interval (Fieller 1954). The ratio is None where x̄ is 0.
 
     Raises:
-        ValueError: not as many numerators as denominators.
+        ValueError: different numbers of numerators and denominators.
     """
     from scipy import stats
 
@@ -41,9 +41,9 @@ def ratio_of_means(
     ratio = top / bottom
     if found.count < 2:
         return ratio, None
-    apart = means_without(np.column_stack([y, x]), found) - (top, bottom)
+    changes = means_without(np.column_stack([y, x]), found) - (top, bottom)
     share = (found.count - 1) / found.count
-    spread = share * apart.T @ apart * float(stats.t.ppf((1 + LEVEL) / 2, found.count - 1)) ** 2
+    spread = share * changes.T @ changes * float(stats.t.ppf((1 + LEVEL) / 2, found.count - 1)) ** 2
     a, b, c = bottom**2 - spread[1, 1], top * bottom - spread[0, 1], top**2 - spread[0, 0]
     if a <= 0:
         return ratio, None
@@ -57,7 +57,7 @@ def difference_of_groups(
     first_clusters: Sequence[str] | None = None,
     second_clusters: Sequence[str] | None = None,
 ) -> tuple[float | None, Interval | None]:
-    """mean(first) − mean(second) of two groups of queries, which share none, with Welch's 95 % interval over clusters.
+    """mean(first) − mean(second) of two disjoint groups of queries, with Welch's 95 % interval over clusters.
 
     None where a group is empty; no interval where one has fewer than two clusters, or nothing varies.
     """

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, write_manifest
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, refuse_existing
@@ -36,10 +37,10 @@ BACKENDS = ("bm25s", "lucene")
 class Bm25Index(Protocol):
     """What either backend gives: an index, where it came from, what made it, and its rankings of queries."""
 
-    facts: Mapping[str, Any]
+    facts: JsonObject
     origin: str
     versions: Mapping[str, str]
-    provenance: Mapping[str, Any]
+    provenance: JsonObject
 
     def rankings(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, list[str], np.ndarray]]: ...
 

@@ -19,7 +19,8 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +33,7 @@ from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.files import read_json, remove
+from positionbias.core.json_text import JsonObject
 from positionbias.core.progress import step
 from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import read_shard
@@ -73,18 +75,18 @@ def build_bm25s(collection: Collection, settings: Bm25Settings, folder: Path, ma
     made = []
     with step("Reading words", len(collection), unit="passages") as bar:
         for facts in make_shards(
-            write_postings, collection.shard_paths, lambda index: postings / f"{index:05d}.arrow", map_shards
+            _Made, write_postings, collection.shard_paths, lambda index: postings / f"{index:05d}.arrow", map_shards
         ):
             made.append(facts)
-            bar.advance(facts["passages"])
-    if not sum(facts["postings"] for facts in made):
+            bar.advance(facts.passages)
+    if not sum(facts.postings for facts in made):
         raise InputError(
             f"{collection.path}: wanted passages with words to index; found none in {len(collection):,} passages; "
             "check what was imported"
         )
-    firsts = np.cumsum([0, *(facts["passages"] for facts in made)])
+    firsts = np.cumsum([0, *(facts.passages for facts in made)])
     shards = [
-        _mapped(postings / f"{index:05d}.arrow", int(first), facts["passages"])
+        _mapped(postings / f"{index:05d}.arrow", int(first), facts.passages)
         for index, (first, facts) in enumerate(zip(firsts[:-1], made, strict=True))
     ]
     _merge(shards, settings, folder)
@@ -92,7 +94,15 @@ def build_bm25s(collection: Collection, settings: Bm25Settings, folder: Path, ma
     remove(postings)
 
 
-def write_postings(shard: Path, out: Path) -> Mapping[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """How many passages and postings a shard has."""
+
+    passages: int
+    postings: int
+
+
+def write_postings(shard: Path, out: Path) -> _Made:
     """Write one passage shard's postings, its terms sorted; a pure function of the shard."""
     analyzer = Analyzer()
     known = TermNumbers(analyzer)
@@ -115,7 +125,7 @@ def write_postings(shard: Path, out: Path) -> Mapping[str, Any]:
     offsets = np.searchsorted(term_of, np.arange(len(terms) + 1))
     columns = [pa.LargeListArray.from_arrays(offsets, pa.array(values, pa.int32())) for values in (row_of, frequencies)]
     _write_arrow(out, [pa.array(terms, pa.large_string()), *columns], _POSTINGS)
-    return {"passages": len(lengths), "postings": len(keys)}
+    return _Made(len(lengths), len(keys))
 
 
 def _write_arrow(path: Path, columns: Sequence[pa.Array], schema: pa.Schema) -> None:
@@ -153,7 +163,7 @@ def _merge(shards: Sequence[_Shard], settings: Bm25Settings, folder: Path) -> No
     (folder / PARAMS).write_text(json.dumps(_params(settings, passages), indent=4), encoding="utf-8")
 
 
-def _params(settings: Bm25Settings, passages: int) -> dict[str, Any]:
+def _params(settings: Bm25Settings, passages: int) -> JsonObject:
     """What bm25s reads of its settings."""
     return {
         "k1": settings.k1,

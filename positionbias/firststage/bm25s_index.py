@@ -8,13 +8,13 @@ from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
 from positionbias.core.collection import Collection
+from positionbias.core.json_text import JsonObject
 from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
 from positionbias.core.records import Query
@@ -94,9 +94,9 @@ class Bm25sIndex:
 
     def __init__(self, mapped: MappedIndex, passage_ids: StoredIds, origin: str, map_shards: MapShards) -> None:
         self.mapped, self.origin = mapped, origin
-        self.facts: Mapping[str, Any] = FACTS
+        self.facts: JsonObject = FACTS
         self.versions: Mapping[str, str] = package_versions("bm25s", "PyStemmer")
-        self.provenance: Mapping[str, Any] = provenance()
+        self.provenance: JsonObject = provenance()
         self._passage_ids, self._map_shards = passage_ids, map_shards
 
     def rankings(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, list[str], np.ndarray]]:
@@ -130,7 +130,7 @@ def open_bm25s(collection: Collection, settings: Bm25Settings, map_shards: MapSh
         settings={**asdict(settings), **FACTS, "layout": _LAYOUT},
         # The collection's checksum does not depend on order, but the index speaks in rows: so the ids' order is checked too.
         content={
-            "passages_checksum": collection.manifest.content["passages_checksum"],
+            "passages_checksum": collection.passages_checksum,
             "order": order_checksum(collection),
         },
         versions=package_versions("bm25s", "PyStemmer"),

@@ -20,6 +20,7 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, StorageError
 from positionbias.core.files import remove
+from positionbias.core.json_text import JsonObject
 from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
 from positionbias.core.progress import step
@@ -74,9 +75,9 @@ class LuceneIndex:
 
     def __init__(self, searcher: _Searcher, settings: Bm25Settings, origin: str, threads: int) -> None:
         self.origin = origin
-        self.facts: Mapping[str, Any] = FACTS
+        self.facts: JsonObject = FACTS
         self.versions: Mapping[str, str] = _versions()
-        self.provenance: Mapping[str, Any] = provenance(java=_java_version())
+        self.provenance: JsonObject = provenance(java=_java_version())
         self._searcher, self._threads = searcher, threads
         searcher.set(settings)
 
@@ -104,7 +105,7 @@ def open_lucene(collection: Collection, settings: Bm25Settings, threads: int = 1
         name="lucene",
         command="retrieve",
         settings=FACTS,
-        content={"passages_checksum": collection.manifest.content["passages_checksum"]},
+        content={"passages_checksum": collection.passages_checksum},
         versions=_versions(),
         provenance=provenance(),
     )

@@ -1,4 +1,4 @@
-"""Tar archives as streams, and what lies in a stream however it is packed. Nothing is ever unpacked to disk."""
+"""Tar archives and nested compression as streams; nothing is unpacked to disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from positionbias.formats.unix_compress import open_lzw
 __all__ = ["HEAD_BYTES", "archive_errors", "is_packed", "streams_in", "tar_files"]
 
 HEAD_BYTES = 1 << 12
-_DEEPEST = 6  # layers of packing, each archive and each compression one [decision]
+_DEEPEST = 6  # layers of archives and compressions [decision]
 _READ = 1 << 16
 _TAR_BUFFER = 1 << 20
 _EXTENDED = (
@@ -32,7 +32,7 @@ _ENDINGS = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.z")
 
 
 def is_packed(head: bytes, name: str) -> bool:
-    """Whether a file with these first bytes is compressed or a tar archive."""
+    """Return True if a file with these first bytes is compressed or a tar archive."""
     return _is_compressed(head) or _is_tar(head, name)
 
 
@@ -41,14 +41,14 @@ def _is_compressed(head: bytes) -> bool:
 
 
 def _is_tar(head: bytes, name: str) -> bool:
-    # the oldest form of tar has no mark: there the name must tell
+    # the oldest tar format has no signature: go by the name
     return head[257:262] == b"ustar" or (name.lower().endswith(_ENDINGS) and len(head) >= tarfile.BLOCKSIZE)
 
 
 def streams_in(stream: IO[bytes], source: str, depth: int = 0) -> Iterator[tuple[str, bytes, IO[bytes]]]:
-    """Every plain file in ``stream``: its place ("ARCHIVE:MEMBER"), its first 4 KB, and itself, to be read before the next.
+    """Yield each plain file in ``stream``: its place ("ARCHIVE:MEMBER"), its first 4 KB, and its stream, to be read before the next.
 
-    ``.gz``, ``.zst``, ``.z`` and tar are told by content and may stand in each other.
+    ``.gz``, ``.zst``, ``.z`` and tar are identified by content and may be nested.
 
     Raises:
         InputError: a damaged or cut archive, or packing over 6 layers deep.
@@ -71,7 +71,7 @@ def streams_in(stream: IO[bytes], source: str, depth: int = 0) -> Iterator[tuple
 
 
 class _Joined(io.RawIOBase):
-    """The first bytes of a stream, which have been looked at, and then the rest of it; whoever reads it gets one clear line."""
+    """A stream after a look at its first bytes; reading errors become one clear line."""
 
     def __init__(self, head: bytes, rest: IO[bytes], source: str) -> None:
         self._head, self._rest, self._source = head, rest, source
@@ -89,7 +89,7 @@ class _Joined(io.RawIOBase):
 
 
 class _Member(tarfile.TarInfo):
-    """A member's header; unlike the library's, a broken one in the middle is no silent end of the archive, nor is a long one held."""
+    """A member's header; unlike the library's, a broken one does not silently end the archive, and a long one is not held."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Member:
@@ -109,26 +109,26 @@ class _Member(tarfile.TarInfo):
 
 
 def tar_files(stream: IO[bytes], source: Path | str) -> Iterator[tuple[str, IO[bytes]]]:
-    """The files of a tar archive with their names, each to be read before the next; folders and links are passed over.
+    """Yield the files of a tar archive with their names, each to be read before the next; skips folders and links.
 
     Read it under ``archive_errors``.
     """
     with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member, bufsize=_TAR_BUFFER) as archive:
         for info in archive:
             archive.members.clear()  # type: ignore[attr-defined] # the library keeps every header it has seen
-            if info.issparse():  # a few bytes that claim to be terabytes of zeros
+            if info.issparse():  # a few bytes may claim terabytes of zeros
                 name = info.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
                 raise bad_input(source, wanted="files without holes", found=f"{name!r}, a sparse one", do="unpack it first")
             member = archive.extractfile(info) if info.isreg() else None
             if member is not None:
                 yield info.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), member
-    while stream.read(_TAR_BUFFER):  # to the end, where the compression's own checksum stands
+    while stream.read(_TAR_BUFFER):  # to the end, which has the compression's own checksum
         pass
 
 
 @contextmanager
 def archive_errors(source: Path | str, *, wanted: str = "a compressed file or archive") -> Iterator[None]:
-    """Turn what goes wrong while reading an archive into one clear line."""
+    """Turn errors while reading an archive into one clear line."""
     try:
         with input_errors(source, wanted=wanted):
             yield

@@ -1,6 +1,6 @@
-"""Further queries and judgements beside a release's own: TREC Deep Learning, DL-Hard, one's own.
+"""Attach further queries and judgements to a release: TREC Deep Learning, DL-Hard, one's own.
 
-Queries are TSV (``id<TAB>text``) or TREC topics, judgements TREC's four columns. Told apart by content.
+Queries are TSV (``id<TAB>text``) or TREC topics, judgements TREC's four columns. The content identifies the format.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Attachment(NamedTuple):
 
 
 def parse_queries(lines: Iterable[tuple[int, str]], source: Path | str) -> dict[str, str]:
-    """Query texts by id, from numbered lines ``id<TAB>text``; only the first tab parts them.
+    """Parse numbered lines ``id<TAB>text`` into query texts by id; only the first tab separates.
 
     Raises:
-        InputError: a line without a tab or without an id, an id twice, no line at all.
+        InputError: a line without a tab or an id, a repeated id, no line at all.
     """
     texts: dict[str, str] = {}
     for number, line in lines:
@@ -45,7 +45,7 @@ def parse_queries(lines: Iterable[tuple[int, str]], source: Path | str) -> dict[
                 line=number,
                 wanted="a query: id (without spaces), tab, text",
                 found="no tab" if not tab else f"the id {query_id!r}",
-                do="mend or drop the line",
+                do="fix or drop the line",
             )
         if query_id in texts:
             raise bad_input(
@@ -62,10 +62,10 @@ def parse_queries(lines: Iterable[tuple[int, str]], source: Path | str) -> dict[
 
 
 def read_queries(path: Path | str) -> list[Query]:
-    """The queries of a file, in TSV or as TREC topics, plain or compressed.
+    """Read the queries of a file, TSV or TREC topics, plain or compressed.
 
     Raises:
-        InputError: no such file, one that is neither, a malformed line (numbered), an id twice.
+        InputError: no such file, neither format, a malformed line (numbered), a repeated id.
     """
     path = Path(path)
     with input_errors(path, wanted="queries"), open_bytes(path) as handle:
@@ -78,7 +78,7 @@ def read_queries(path: Path | str) -> list[Query]:
 
 
 def read_judgements(path: Path | str) -> list[Qrel]:
-    """The judgements of a file: four columns parted by spaces or tabs, plain or compressed.
+    """Read judgements: four columns separated by spaces or tabs, plain or compressed.
 
     Raises:
         InputError: no such file, a malformed line (numbered), a pair judged twice, an empty file.
@@ -92,9 +92,8 @@ def attach(splits: list[Split], attachments: Sequence[Attachment], *, keep_unjud
     Queries without a judgement are left out of a new split and counted (``judged_split``).
 
     Raises:
-        InputError: a file that cannot be read, queries and judgements that share no query, or a query that stands in the split
-            with another text.
-        SettingError: a name that is taken or is no plain word, or a judgement set of a split that is not there.
+        InputError: an unreadable file, queries and judgements without a common query, or a query whose text in the split differs.
+        SettingError: a name that is taken or not a plain word, or a judgement set of an unknown split.
     """
     for attachment in attachments:
         name, dot, further = attachment.name.partition(".")

@@ -1,9 +1,9 @@
 """BEIR (Thakur et al. 2021): ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv`` in, a Collection out, and back.
 
-A passage is its title, a space and its text, where a title stands; ``titles=False`` leaves the titles out: a title in front is a
-position bias of its own [decision]. Split dev is called validation here. A split holds the queries that its qrels name, in the
-order of the queries' file; a query that no file of qrels names is kept in a split "unjudged" [decision]. A query's ``metadata``
-become its fields, as JSON where they are no texts. A passage's ``metadata`` have no place in a collection.
+A passage is its title, if any, a space and its text; ``titles=False`` leaves titles out, as a title in front is a position
+bias of its own [decision]. Split dev is called validation here. A split has the queries that its qrels name, in the
+order of the queries' file; queries in no qrels are kept in a split "unjudged" [decision]. A query's ``metadata``
+become its fields, as JSON unless they are texts. A collection has no place for a passage's ``metadata``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,15 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import bad_input
 from positionbias.core.input_state import content_digest, file_state, unchanged
-from positionbias.core.manifest import input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import HIGHEST_GRADE, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
-from positionbias.core.shards import write_shard
-from positionbias.formats.json_lines import MEND, Bad, json_lines, named, text_of
+from positionbias.core.shards import Shard, write_shard
+from positionbias.formats.json_lines import FIX, Bad, json_lines, named, text_of
 
-__all__ = ["HEADER", "UNJUDGED", "file_of_split", "import_beir"]
+__all__ = ["HEADER", "UNJUDGED", "BeirSource", "file_of_split", "import_beir"]
 
 LICENCE = (
     "each data set of BEIR has its own licence: see the table of data sets at https://github.com/beir-cellar/beir and the "
@@ -48,8 +49,25 @@ _NOTES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Passages with a title, and those without a text."""
+
+    titles: int
+    without_text: int
+
+
+@dataclass(frozen=True, slots=True)
+class BeirSource:
+    """What the manifest says of a data set of BEIR."""
+
+    format: str
+    corpus: Corpus
+    repeated_judgements: int
+
+
 def file_of_split(split: str) -> str:
-    """The bare name of a split's qrels: validation is dev.
+    """Return the file name of a split's qrels: validation is dev.
 
     >>> file_of_split("validation"), file_of_split("test")
     ('dev.tsv', 'test.tsv')
@@ -64,7 +82,7 @@ def import_beir(
     titles: bool = True,
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of a BEIR folder, whose files may be compressed (.gz, .zst).
 
@@ -75,7 +93,11 @@ def import_beir(
             query that ``queries.jsonl`` lacks.
     """
     release, out, settings = _Release.find(Path(folder)), Path(out), {"titles": titles}
-    job = {"command": _COMMAND, "settings": settings, "inputs": [file_state(path) for path in release.inputs.values()]}
+    job: JsonObject = {
+        "command": _COMMAND,
+        "settings": settings,
+        "inputs": [file_state(path) for path in release.inputs.values()],
+    }
     with create_collection(out, overwrite=overwrite, job=job) as writer, unchanged(release.inputs.values()):
         corpus = _add_corpus(writer, release.corpus, titles, map_shards)
         repeated = _add_splits(writer, release)
@@ -87,7 +109,7 @@ def import_beir(
             inputs=[input_ref(role, path, content_digest(path), artefact=out) for role, path in release.inputs.items()],
             licence=LICENCE,
             notes=(note, *_NOTES),
-            content={"source": {"format": "beir", "corpus": corpus, "repeated_judgements": repeated}},
+            content={"source": asdict(BeirSource("beir", corpus, repeated))},
             allow_absent=True,
             **(provenance or {}),
         )
@@ -131,30 +153,38 @@ class _Release:
 
 
 def _packed(path: Path) -> Path | None:
-    """The file as it is or compressed, or None."""
+    """Return the file, plain or compressed, or None."""
     found = (path.with_name(path.name + ending) for ending in _PACKED)
     return next((path for path in found if path.is_file()), None)
 
 
-def _add_corpus(writer: CollectionWriter, path: Path, titles: bool, map_shards: MapShards) -> dict[str, int]:
+@dataclass(frozen=True, slots=True)
+class _Shard(Shard):
+    """A shard, with counts of what was met in it."""
+
+    met: Mapping[str, int]
+
+
+def _add_corpus(writer: CollectionWriter, path: Path, titles: bool, map_shards: MapShards) -> Corpus:
     counts = Counter({"titles": 0, "without_text": 0})
-    done = writer.add_shards(partial(_write_passages, titles), file_blocks(path), map_shards)
+    done = writer.add_shards(_Shard, partial(_write_passages, titles), file_blocks(path), map_shards)
     passages = 0
     for facts in track(done, path.name, unit="blocks"):
-        counts.update(facts["met"])
-        passages += facts["count"]
+        counts.update(facts.met)
+        passages += facts.count
     if not passages:
         raise bad_input(path, wanted="a corpus: one JSON object a line", found="an empty file", do="fetch it again")
-    return dict(counts)
+    return Corpus(**counts)
 
 
-def _write_passages(titles: bool, block: Block, target: Path) -> dict[str, Any]:
+def _write_passages(titles: bool, block: Block, target: Path) -> _Shard:
     counts: Counter[str] = Counter()
-    return {**write_shard(target, _passages(block, titles, counts)).facts(), "met": counts}
+    shard = write_shard(target, _passages(block, titles, counts))
+    return _Shard(shard.count, shard.checksum, counts)
 
 
 def _passages(block: Block, titles: bool, counts: Counter[str]) -> Iterator[Passage]:
-    """The passages of a block of the corpus; counts those with a title, and those without a text."""
+    """Yield the passages of a block of the corpus, and count those with a title and those without text."""
     for number, record in json_lines(block):
         bad = partial(block.bad_line, number)
         passage_id, text = _id_and_text(record, bad)
@@ -166,16 +196,16 @@ def _passages(block: Block, titles: bool, counts: Counter[str]) -> Iterator[Pass
 
 def _id_and_text(record: Any, bad: Bad) -> tuple[str, str]:
     if not isinstance(record, dict):
-        raise bad(wanted="an object with _id and text", found=named(record), do=MEND)
+        raise bad(wanted="an object with _id and text", found=named(record), do=FIX)
     key = record.get("_id")
     key = str(key) if type(key) is int else text_of(key, "_id", bad)
     if not key or any(character in key for character in "\t\n\r"):
-        raise bad(wanted="'_id' without tabs and line breaks", found=repr(key), do=MEND)
+        raise bad(wanted="'_id' without tabs and line breaks", found=repr(key), do=FIX)
     return key, text_of(record.get("text"), "text", bad)
 
 
 def _add_splits(writer: CollectionWriter, release: _Release) -> int:
-    """Each split with the queries that its qrels name, and the rest; how many judgements stood there again."""
+    """Write each split with the queries in its qrels, then the unjudged ones; return the number of repeated judgements."""
     queries = _queries(release.queries) if release.queries else {}
     unjudged, repeated = dict.fromkeys(queries), 0
     for split, path in release.qrels.items():
@@ -207,7 +237,7 @@ def _fields(metadata: Any, bad: Bad) -> dict[str, str]:
     if metadata is None:
         return {}
     if not isinstance(metadata, dict):
-        raise bad(wanted="'metadata' as an object", found=named(metadata), do=MEND)
+        raise bad(wanted="'metadata' as an object", found=named(metadata), do=FIX)
     texts = {key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in metadata.items()}
     return {text_of(key, "metadata", bad): text_of(text, "metadata", bad) for key, text in texts.items()}
 
@@ -231,11 +261,11 @@ class _Judgements:
 
     def add(self, columns: Sequence[str], bad: Bad) -> None:
         if len(columns) != 3:
-            raise bad(wanted="three columns: query-id, corpus-id, score", found=f"{len(columns)}", do="mend or drop the line")
+            raise bad(wanted="three columns: query-id, corpus-id, score", found=f"{len(columns)}", do="fix or drop the line")
         query_id, passage_id, score = columns
         grade = _grade(score)
         if grade is None or abs(grade) > HIGHEST_GRADE:
-            raise bad(wanted=f"a whole number up to {HIGHEST_GRADE:,} as score", found=repr(score), do="mend or drop the line")
+            raise bad(wanted=f"a whole number up to {HIGHEST_GRADE:,} as score", found=repr(score), do="fix or drop the line")
         if query_id not in self.queries:
             raise bad(wanted="a query of queries.jsonl", found=repr(query_id), do="check that the files belong together")
         earlier = self.grades.setdefault((query_id, passage_id), grade)
@@ -246,11 +276,11 @@ class _Judgements:
 
     @property
     def repeated(self) -> int:
-        """Lines that say again what an earlier one has said."""
+        """The number of lines that repeat an earlier one."""
         return self.lines - len(self.grades)
 
 
 def _grade(score: str) -> int | None:
-    """A whole number of at most 9 digits; "1.0" is one, as tables with decimal scores write it."""
+    """Parse a whole number of at most 9 digits; "1.0" counts, as tables with decimal scores write it."""
     found = re.fullmatch(r"(-?[0-9]{1,9})(?:\.0*)?", score)
     return int(found[1]) if found else None

@@ -23,9 +23,9 @@ _PASSAGES_AT_ONCE = 4_096
 
 
 class Written(NamedTuple):
-    """What ``write_beir`` wrote, and what the form has no place for.
+    """Counts of what ``write_beir`` wrote and left out.
 
-    ``queries`` counts each once; ``without_judgement`` those that no file of qrels names; ``answers_left_out`` the answers.
+    ``queries`` counts each once; ``without_judgement`` those in no qrels; ``answers_left_out`` the answers, which BEIR cannot express.
     """
 
     passages: int
@@ -74,7 +74,7 @@ def write_beir(
                     handle.write(f"{qrel.query_id}\t{_plain(collection.path, qrel.passage_id)}\t{qrel.grade}\n")
             judgements += len(qrels)
             judged.update(qrel.query_id for qrel in qrels)
-            answers += collection.manifest.content["splits"][split]["answers"]
+            answers += collection.split_facts[split].answers
         with open(partial_folder / "queries.jsonl", "w", encoding="utf-8", newline="\n") as handle:
             handle.writelines(map(_query_line, queries.values()))
         with open(partial_folder / "corpus.jsonl", "wb") as sink:
@@ -99,7 +99,7 @@ def _take(collection: Collection, queries: dict[str, Query], query: Query) -> No
 
 
 def _plain(place: Path | str, item: str) -> str:
-    """An id that a tab-separated file can hold."""
+    """Return an id after checking that a tab-separated file can hold it."""
     if any(character in item for character in "\t\n\r"):
         raise bad_input(place, wanted="ids without tabs and line breaks", found=repr(item), do="rename it")
     return item
@@ -111,7 +111,7 @@ def _query_line(query: Query) -> str:
 
 
 class _Slice(NamedTuple):
-    """Some passages of a shard, small enough to be sent back as text."""
+    """Some passages of a shard, few enough to return as text."""
 
     shard: str
     first: int
@@ -124,7 +124,7 @@ def _slices(collection: Collection) -> Iterator[_Slice]:
 
 
 def _corpus_lines(item: _Slice) -> tuple[int, bytes]:
-    """Passages as lines of the corpus, and how many they are."""
+    """Return the number of passages, and their lines of the corpus."""
     rows = read_shard(Path(item.shard)).slice(item.first, _PASSAGES_AT_ONCE)
     lines = []
     for passage_id, text in zip(rows.column("passage_id").to_pylist(), rows.column("text").to_pylist(), strict=True):

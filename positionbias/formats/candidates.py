@@ -1,4 +1,4 @@
-"""Candidates that a release ships, as Runs: MS MARCO's ``top1000`` (no scores, any order), and TREC's six columns at any size."""
+"""A release's candidates as Runs: MS MARCO's ``top1000`` (no scores, any order), and TREC's six columns of any size."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ TOP1000_NOTE = (
     "The file has neither scores nor ranks: a query's passages are ranked in the order of its lines, which says nothing "
     "about relevance [decision]."
 )
-_TOP1000 = "four columns parted by tabs: query id, passage id, query, passage"
+_TOP1000 = "four columns separated by tabs: query id, passage id, query, passage"
 _TREC = "six columns: query Q0 passage rank score tag"
 _LARGEST = float(np.finfo(np.float32).max)
 
 
 def split_top1000(source: Source) -> Iterator[tuple[int, str, str, str, str]]:
-    """Number, query id, passage id, query and passage of each line.
+    """Yield number, query id, passage id, query and passage of each line.
 
     Raises:
-        InputError: a line of fewer columns, or without an id (numbered).
+        InputError: a line with too few columns, or without an id (numbered).
     """
     for number, line in source.lines():
         columns = line.split("\t", 3)
         if len(columns) < 4 or not columns[0] or not columns[1]:
             found = "an empty id" if len(columns) == 4 else f"{len(columns)} columns"
-            raise bad_input(source.place, line=number, wanted=_TOP1000, found=found, do="mend or drop the line")
+            raise bad_input(source.place, line=number, wanted=_TOP1000, found=found, do="fix or drop the line")
         yield number, columns[0], columns[1], columns[2], columns[3]
 
 
 def top1000_rankings(source: Source) -> Iterator[Ranking]:
-    """The candidates of each query, from lines in any order; what is held is the ids, some 8 bytes a line.
+    """Yield the candidates of each query, from lines in any order, holding only ids, some 8 bytes a line.
 
     Raises:
-        InputError: as ``split_top1000``, or a passage twice for one query.
+        InputError: as ``split_top1000``, or a repeated passage for a query.
     """
     ids: dict[str, bytearray] = {}
     for _, query_id, passage_id, _, _ in split_top1000(source):
@@ -57,10 +57,10 @@ def top1000_rankings(source: Source) -> Iterator[Ranking]:
 
 
 def trec_rankings(source: Source) -> Iterator[Ranking]:
-    """The rankings of a TREC run whose lines stand together by query, one at a time, in order of score (``order_by_score``).
+    """Stream the rankings, by ``order_by_score``, of a TREC run in which each query's lines are contiguous.
 
     Raises:
-        InputError: a malformed line (numbered), a query whose lines stand apart, a passage twice for one query.
+        InputError: a malformed line (numbered), a query whose lines are not contiguous, a repeated passage for a query.
     """
     seen: set[str] = set()
     current = ""
@@ -90,13 +90,13 @@ def trec_rankings(source: Source) -> Iterator[Ranking]:
 
 def _score(source: Source, number: int, parts: list[str]) -> float:
     if len(parts) != 6:
-        raise bad_input(source.place, line=number, wanted=_TREC, found=f"{len(parts)} columns", do="mend or drop the line")
+        raise bad_input(source.place, line=number, wanted=_TREC, found=f"{len(parts)} columns", do="fix or drop the line")
     try:
         score = float(parts[4])
     except ValueError:
         score = math.nan
     if not abs(score) <= _LARGEST:
-        raise bad_input(source.place, line=number, wanted="a finite score", found=repr(parts[4]), do="mend or drop the line")
+        raise bad_input(source.place, line=number, wanted="a finite score", found=repr(parts[4]), do="fix or drop the line")
     return score
 
 
@@ -123,12 +123,12 @@ def _check_once(query_id: str, passage_ids: Sequence[str], place: str) -> None:
 def write_candidates(
     collection: Collection, out: Path, name: str, rankings: Iterator[Ranking], *, command: str, notes: Sequence[str] = ()
 ) -> dict[str, int]:
-    """Write a run into ``runs/`` of a collection in the making, which will stand at ``out``; gives its counts.
+    """Write a run into ``runs/`` of an unfinished collection, whose final path is ``out``; return its counts.
 
-    Queries of no split, and pairs whose passage is not there, stay as they were published, and are counted.
+    Queries of no split, and pairs with unknown passages, stay as published, and are counted.
 
     Raises:
-        InputError: as ``rankings``; or an id with a space, which a run cannot carry.
+        InputError: as ``rankings``; or an id with a space, which a run cannot express.
     """
     path = collection.path / "runs" / f"{name}.run"
     unknown = {"unknown_queries": 0, "unknown_pairs": 0}
@@ -151,7 +151,7 @@ def write_candidates(
 
 
 def _counted(collection: Collection, rankings: Iterable[Ranking], unknown: dict[str, int]) -> Iterator[Ranking]:
-    """The same rankings; what they name and the collection lacks is counted in passing."""
+    """Yield the same rankings, counting queries and passages that the collection lacks."""
     known = {query_id for split in collection.splits for query_id, _ in collection.query_texts(split)}
     for ranking in rankings:
         unknown["unknown_queries"] += ranking.query_id not in known

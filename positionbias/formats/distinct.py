@@ -1,4 +1,4 @@
-"""Which of many passages have come before, without holding them."""
+"""Remove repeated passages from a stream without holding it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BATCH = 65_536
 
 
 class ClashError(Exception):
-    """An id that came with two texts; ``passage_id`` is the id."""
+    """An id with two texts; ``passage_id`` is the id."""
 
     def __init__(self, passage_id: str) -> None:
         super().__init__(passage_id)
@@ -24,9 +24,9 @@ class ClashError(Exception):
 
 
 def distinct(passages: Iterable[Passage]) -> Iterator[Passage]:
-    """Each passage at its first coming; 16 bytes an id are held: hashes of the id and of the text.
+    """Yield each passage once, holding 16 bytes an id: hashes of the id and of the text.
 
-    Two ids are taken for one only where both hashes agree, 128 bits in all; where the ids' 64 bits alone do, that is a clash.
+    Passages are the same if both hashes agree, 128 bits in all; if only the ids' 64 bits agree, that is a clash.
 
     Raises:
         ClashError: an id comes with another text than before.
@@ -36,7 +36,7 @@ def distinct(passages: Iterable[Passage]) -> Iterator[Passage]:
     while batch := list(islice(stream, _BATCH)):
         keys = keys64(0, "distinct id", [passage.passage_id.encode() for passage in batch])
         values = keys64(0, "distinct text", [passage.text.encode() for passage in batch])
-        # those before, then these: a stable sort puts the first coming of each id first
+        # earlier ones, then these: a stable sort puts the first occurrence of each id first
         keys, values = np.concatenate([known, keys]), np.concatenate([texts, values])
         order = np.argsort(keys, kind="stable")
         keys, values = keys[order], values[order]

@@ -1,4 +1,4 @@
-"""The manifest of an exported folder: of which collection it is, and what was left out."""
+"""The manifest of an exported folder: its collection, and counts of what was left out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["write_export_manifest"]
 def write_export_manifest(
     folder: Path, final: Path | str, form: str, collection: Collection, splits: Sequence[str], counts: Mapping[str, int]
 ) -> None:
-    """Write it into ``folder``, which will stand at ``final``."""
+    """Write the manifest into ``folder``, whose final path is ``final``."""
     final = Path(final)
     manifest = Manifest(
         kind="export",

@@ -1,4 +1,4 @@
-"""Data sets through ir_datasets, which knows where they are, downloads and checks them (``$IR_DATASETS_HOME``, ``~/.ir_datasets``).
+"""Data sets through ir_datasets, which locates, downloads and checks them (``$IR_DATASETS_HOME``, ``~/.ir_datasets``).
 
 Ids are ir_datasets' own: ``beir/scifact/test``, ``msmarco-passage/dev/small``, ``msmarco-qna/train``. A passage's text is
 ``doc.default_text()``, and a query's ``query.default_text()``, which each data set defines; a query's other text fields are kept
@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,12 +21,13 @@ from typing import Any, TypeVar
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
-from positionbias.core.manifest import package_versions
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, package_versions
 from positionbias.core.progress import track
 from positionbias.core.records import HIGHEST_GRADE, Answer, Passage, Qrel, Query
 from positionbias.formats.markup import plain_text
 
-__all__ = ["import_irds", "split_of"]
+__all__ = ["IrdsSource", "import_irds", "split_of"]
 
 Item = TypeVar("Item")
 NO_ANSWER = "No Answer Present."
@@ -42,7 +43,7 @@ _SPLITS = {
 
 
 def split_of(name: str) -> str:
-    """The split that a data set's id speaks of by its last telling part; "test" where none does.
+    """Infer the split from the last part of a data set's id that names one; "test" if none does.
 
     >>> split_of("msmarco-passage/dev/small"), split_of("beir/scifact/train"), split_of("vaswani")
     ('validation', 'train', 'test')
@@ -52,7 +53,7 @@ def split_of(name: str) -> str:
 
 @dataclass(slots=True)
 class _Split:
-    """One data set's records, and what had to be left out of them."""
+    """One data set's records, and counts of what was left out."""
 
     queries: list[Query] = field(default_factory=list)
     qrels: list[Qrel] = field(default_factory=list)
@@ -60,12 +61,21 @@ class _Split:
     counts: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass(frozen=True, slots=True)
+class IrdsSource:
+    """What the manifest says of data sets of ir_datasets, whose version it names; ``splits`` counts what was left out."""
+
+    format: str
+    ir_datasets: str
+    splits: Mapping[str, Mapping[str, int]]
+
+
 def import_irds(
     names: Sequence[tuple[str, str]],
     out: Path | str,
     *,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of the data sets in ``names``, each (split, id): they share their documents. A split "SPLIT.SET" brings a further
     judgement set of a split that is named as well.
@@ -97,6 +107,8 @@ def import_irds(
         for split, records in read.items():
             if further := _set_of(split, read):
                 writer.add_qrels(*further, records.qrels)
+        left_out = {split: dict(sorted(records.counts.items())) for split, records in read.items()}
+        source = IrdsSource("irds", package_versions("ir_datasets")["ir_datasets"], left_out)
         writer.finish(
             name=out.name,
             command="import irds",
@@ -106,13 +118,7 @@ def import_irds(
                 "Text is ir_datasets' default_text() of documents and queries.",
                 "A pair judged several times keeps its highest grade [decision].",
             ),
-            content={
-                "source": {
-                    "format": "irds",
-                    "ir_datasets": package_versions("ir_datasets")["ir_datasets"],
-                    "splits": {split: dict(sorted(records.counts.items())) for split, records in read.items()},
-                }
-            },
+            content={"source": asdict(source)},
             allow_absent=True,
             **(provenance or {}),
         )
@@ -120,17 +126,17 @@ def import_irds(
 
 
 def _set_of(name: str, read: Mapping[str, _Split]) -> tuple[str, str] | None:
-    """(split, judgement set) that a name stands for, where its split has queries; None for a split of its own."""
+    """Return (split, judgement set) for a name whose split has queries; None for a separate split."""
     split, dot, further = name.partition(".")
     return (split, further) if dot and split in read and read[split].queries else None
 
 
 def _guarded(work: Callable[[], Item], name: str) -> Item:
-    """What ir_datasets does, with whatever it raises as one line: it downloads, unpacks and parses by many libraries."""
+    """Run a call of ir_datasets, and turn any error of its many libraries into one line."""
     try:
         return work()
     except ImportError as error:
-        raise DependencyError(f"{name}: wanted what this data set is read with; found: {_one_line(error)}") from error
+        raise DependencyError(f"{name}: wanted the packages that read this data set; found: {_one_line(error)}") from error
     except (KeyboardInterrupt, MemoryError, InputError):
         raise
     except Exception as error:
@@ -182,7 +188,7 @@ def _documents_of(datasets: Mapping[str, Any]) -> Any:
 
 
 def _passages(dataset: Any, name: str, wanted: set[str]) -> Iterator[Passage]:
-    """The documents, streamed; those that were ``wanted`` are taken out of it as they come by."""
+    """Stream the documents, and remove their ids from ``wanted``."""
     total = _guarded(dataset.docs_count, name)
     for document in track(_iterate(dataset.docs_iter, name), name, total, unit="documents"):
         wanted.discard(document.doc_id)
@@ -219,7 +225,7 @@ def _read_split(dataset: Any, name: str) -> _Split:
 
 
 def _query(query: Any) -> Query:
-    """The query with its text fields; a field of several texts is numbered, as variants are."""
+    """Convert a query and its text fields; the texts of a multi-valued field are numbered, as variants are."""
     text = query.default_text()
     fields: dict[str, str] = {}
     for name in query._fields:
@@ -244,7 +250,7 @@ def _drop_absent(records: _Split, absent: set[str]) -> None:
     kept = [answer for answer in records.answers if answer.passage_id not in absent]
     records.counts["answers_in_absent_passages"] = len(records.answers) - len(kept)
     records.answers = kept
-    records.counts += Counter()  # without what is zero
+    records.counts += Counter()  # drops zeros
 
 
 def _licence(datasets: Mapping[str, Any]) -> str:
@@ -259,7 +265,7 @@ def _licence(datasets: Mapping[str, Any]) -> str:
     return " ".join((*(sentence.strip() for sentence in said), place))
 
 
-def _documentation(name: str, dataset: Any) -> Iterator[Mapping[str, Any]]:
+def _documentation(name: str, dataset: Any) -> Iterator[JsonObject]:
     """What is said of a data set and of those that hold it."""
     import ir_datasets
 

@@ -2,9 +2,9 @@
 
     {"query": {"0": "…", "1": "…"}, "passages": {"0": [...], "1": [...]}, …}
 
-The columns stand one after the other, so a row is spread over the whole file. One pass through the file notes at which bytes each
-column's rows stand, 256 rows at a time, and that every column has the same rows; a block of rows is then read from its places, by
-whoever needs it. Memory: one value at a time in the pass (and 8 bytes a row), the bytes of one block when it is read.
+The columns follow one another, so a row is spread over the whole file. One pass records the byte offsets of each column's rows,
+256 rows at a time, and checks that all columns have the same rows; any worker can then read a block of rows from its offsets.
+Memory: one value at a time in the pass (and 8 bytes a row), the bytes of one block when it is read.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from positionbias.core.blocks import BLOCK_BYTES
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.input_state import file_mark
-from positionbias.formats.json_scanner import MEND, WHAT, Column, ColumnScanner
+from positionbias.core.json_text import Json
+from positionbias.formats.json_scanner import FIX, WHAT, Column, ColumnScanner
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,12 +31,12 @@ _FIRST_COLUMN = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"\\]*"\s*:\s*\{\s*(?:"
 
 
 def has_columns(head: bytes) -> bool:
-    """Whether a file that begins so is column-oriented: its first value is an object with a row number as key."""
+    """Return True if a file with this head is column-oriented: its first value is an object with a row number as key."""
     return _FIRST_COLUMN.match(head) is not None
 
 
 class Piece(NamedTuple):
-    """The members of some rows in one column: bytes ``[start, end)`` of the file."""
+    """Some rows of one column: bytes ``[start, end)`` of the file."""
 
     column: str
     start: int
@@ -44,13 +45,13 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ColumnBlock:
-    """Consecutive rows; ``source`` is the file that was given, which messages name, ``path`` the plain one that holds the bytes."""
+    """Consecutive rows; messages name ``source``, the given file, and ``path`` is the plain file with the bytes."""
 
     source: str
     path: str
     pieces: tuple[Piece, ...]
 
-    def rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def rows(self) -> Iterator[tuple[int, dict[str, Json]]]:
         """Each row's number, and its values by column.
 
         Raises:
@@ -63,7 +64,7 @@ class ColumnBlock:
         for key, *values in zip(columns[0], *(column.values() for column in columns), strict=True):
             yield int(key), dict(zip(names, values, strict=True))
 
-    def _members(self, piece: Piece) -> dict[str, Any]:
+    def _members(self, piece: Piece) -> dict[str, Json]:
         with open(self.path, "rb") as handle:
             handle.seek(piece.start)
             data = handle.read(piece.end - piece.start)
@@ -85,20 +86,20 @@ class ColumnBlock:
         return bad_input(self.source, wanted="a file that stays as it is", found="other bytes", do="run again")
 
     def fingerprint(self) -> str:
-        """What tells that an interrupted run worked on the same block."""
+        """Return an identifier of the block across runs."""
         return f"{sorted(file_mark(self.source).items())} {self.pieces}"
 
     def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
-        """The error about one row."""
+        """Return an error about one row."""
         return bad_input(self.source, wanted=wanted, found=f"{found} (row {number})", do=do)
 
 
 def column_blocks(
     path: Path | str, columns: Collection[str], *, source: str | None = None, size: int = BLOCK_BYTES
 ) -> list[ColumnBlock]:
-    """The rows of a plain file in blocks of about ``size`` bytes, with those of ``columns`` that the file has, in its order.
+    """Return the rows of a plain file in blocks of about ``size`` bytes, with those of ``columns`` that the file has, in its order.
 
-    ``source`` is the file that was given, where ``path`` is what it held unpacked.
+    ``source`` is the given file, if ``path`` is its unpacked copy.
 
     Raises:
         InputError: not column-oriented JSON (with the byte where it breaks), cut short, none of the columns, or columns whose
@@ -125,17 +126,17 @@ def _cut(found: dict[str, Column], path: str, source: str, size: int) -> Iterato
 
 
 def _require_same_rows(found: dict[str, Column], source: str) -> None:
-    """Every column has the rows of the first, once each, in the same order."""
+    """Check that every column has the rows of the first, once each, in the same order."""
     import numpy as np
 
     numbers = {name: np.frombuffer(column.numbers, np.int64) for name, column in found.items()}
     leading, first = next(iter(numbers.items()))
     if (row := _twice(first)) is not None:
-        raise bad_input(source, wanted="every row once in a column", found=f"row {row} twice in column {leading!r}", do=MEND)
+        raise bad_input(source, wanted="every row once in a column", found=f"row {row} twice in column {leading!r}", do=FIX)
     for name, other in numbers.items():
         if not np.array_equal(first, other):
             raise bad_input(
-                source, wanted="the same rows in every column", found=_difference(leading, first, name, other), do=MEND
+                source, wanted="the same rows in every column", found=_difference(leading, first, name, other), do=FIX
             )
 
 
@@ -153,7 +154,7 @@ def _difference(leading: str, first: np.ndarray, name: str, other: np.ndarray) -
 
 
 def _twice(numbers: np.ndarray) -> int | None:
-    """The smallest number that stands twice."""
+    """Return the smallest repeated number."""
     import numpy as np
 
     values, counts = np.unique(numbers, return_counts=True)

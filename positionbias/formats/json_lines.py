@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, each line's fault named by its place in the file."""
+"""JSON lines: one object a line, with faults reported by line."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError
 from positionbias.core.json_text import parse_json
 
-__all__ = ["MEND", "Bad", "json_lines", "named", "text_of"]
+__all__ = ["FIX", "Bad", "json_lines", "named", "text_of"]
 
 Bad = Callable[..., InputError]
-MEND = "mend the file or fetch it again"
+FIX = "fix the file or fetch it again"
 
 
 def json_lines(block: Block) -> Iterator[tuple[int, Any]]:
-    """The values of a block's lines, with the number that ``Block.bad_line`` wants; blank lines are passed over.
+    """Yield the values of a block's lines with the numbers for ``Block.bad_line``; skips blank lines.
 
     Raises:
-        InputError: a line that is no JSON or not UTF-8.
+        InputError: a line that is not JSON or not UTF-8.
     """
     for number, line in block.lines():
         if line.strip():
@@ -28,28 +28,28 @@ def json_lines(block: Block) -> Iterator[tuple[int, Any]]:
                 value = parse_json(line)
             except json.JSONDecodeError as error:
                 found = f"{error.msg} at column {error.colno}"
-                raise block.bad_line(number, wanted="one JSON object a line", found=found, do=MEND) from None
+                raise block.bad_line(number, wanted="one JSON object a line", found=found, do=FIX) from None
             except (
                 RecursionError,
                 ValueError,
-            ) as error:  # nested beyond Python's stack, a key twice, or a number of thousands of digits
-                raise block.bad_line(number, wanted="one JSON object a line", found=str(error), do=MEND) from None
+            ) as error:  # nested beyond Python's stack, a repeated key, or a number of thousands of digits
+                raise block.bad_line(number, wanted="one JSON object a line", found=str(error), do=FIX) from None
             yield number, value
 
 
 def text_of(value: Any, key: str, bad: Bad) -> str:
-    """The value, which must be text in valid Unicode; ``bad`` makes the error about its record."""
+    """Return a value that must be text in valid Unicode; ``bad`` makes the error about its record."""
     if not isinstance(value, str):
-        raise bad(wanted=f"{key!r} as text", found=named(value), do=MEND)
+        raise bad(wanted=f"{key!r} as text", found=named(value), do=FIX)
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise bad(wanted=f"{key!r} in valid Unicode", found="half a surrogate pair", do=MEND) from None
+        raise bad(wanted=f"{key!r} in valid Unicode", found="half a surrogate pair", do=FIX) from None
     return value
 
 
 def named(value: Any) -> str:
-    """What a value is, in words; short ones in full."""
+    """Describe a value in words, short ones in full."""
     if value is None:
         return "no such key, or null"
     if isinstance(value, list | dict):

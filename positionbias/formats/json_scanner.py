@@ -1,4 +1,4 @@
-"""The outer two levels of column-oriented JSON, read from a stream as they come."""
+"""A streaming scanner for the outer two levels of column-oriented JSON."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from positionbias.core.budgets import LINE
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.json_text import DECODER
 
-__all__ = ["MEND", "ROWS_A_MARK", "WHAT", "Column", "ColumnScanner"]
+__all__ = ["FIX", "ROWS_A_MARK", "WHAT", "Column", "ColumnScanner"]
 
 WHAT = "column-oriented JSON"
-MEND = "check that the file is complete, or fetch it again"
+FIX = "check that the file is complete, or fetch it again"
 ROWS_A_MARK = 256
 _CHUNK = 4 << 20
-_NEAR_THE_END = 256  # what is wrong this near to the end of what was read may come from the cut
+_NEAR_THE_END = 256  # an error this near the end of the text may come from the cut
 _WHITESPACE = re.compile(r"[ \t\n\r]*")
 _ROW = re.compile(r'"([0-9]{1,18})"[ \t\n\r]*:')
 
 
 @dataclass(slots=True)
 class Column:
-    """Where a column's rows stand: all row numbers, and the first and last byte of every ``ROWS_A_MARK`` rows."""
+    """A column's position: all row numbers, and the first and last byte of every ``ROWS_A_MARK`` rows."""
 
     numbers: array = field(default_factory=lambda: array("q"))
     starts: list[int] = field(default_factory=list)
@@ -34,9 +34,9 @@ class Column:
 
 
 class ColumnScanner:
-    """Reads the file's outer two levels as they come.
+    """A scanner of the file's outer two levels.
 
-    Bytes are decoded as Latin-1, so that a place in the text is a place in the file; no text leaves this class but names of columns.
+    Bytes are decoded as Latin-1, so that positions in the text are positions in the file; no text but column names leaves this class.
     """
 
     def __init__(self, stream: IO[bytes], source: str) -> None:
@@ -47,7 +47,7 @@ class ColumnScanner:
         self.longest = LINE.limit
 
     def columns(self) -> Iterator[tuple[str, Column]]:
-        """Each column with its rows; whatever is no object of rows is passed over."""
+        """Yield each column with its rows; skips values that are not row objects."""
         self.more()
         if self.text.startswith("\xef\xbb\xbf"):
             self.at = 3
@@ -65,7 +65,7 @@ class ColumnScanner:
             raise self.error("nothing after the closing brace", repr(self.text[self.at]))
 
     def names(self) -> Iterator[str]:
-        """The keys of an object whose brace has been taken; the caller reads each one's value."""
+        """Yield the keys of an object after its opening brace; the caller reads each value."""
         more = self.peek() != "}"
         while more:
             if self.peek() != '"':
@@ -78,7 +78,7 @@ class ColumnScanner:
         self.take("}", "a comma or a closing brace")
 
     def column(self) -> Column:
-        """The rows of a column; stands at its brace."""
+        """Read the rows of a column, from its opening brace."""
         column = Column()
         self.take("{", "an object of rows")
         more = self.peek() != "}"
@@ -106,7 +106,7 @@ class ColumnScanner:
         return int(found[1])
 
     def peek(self) -> str:
-        """The next character that is no white space; "" at the file's end."""
+        """Return the next character that is not white space; "" at the file's end."""
         while True:
             found = _WHITESPACE.match(self.text, self.at)
             assert found is not None
@@ -122,7 +122,7 @@ class ColumnScanner:
         self.at += 1
 
     def value(self) -> Any:
-        """Decode the value that comes next, reading on for as long as it lasts."""
+        """Decode the next value, reading on until it is complete."""
         self.peek()
         while True:
             broken: tuple[str, int] | None = None
@@ -135,22 +135,22 @@ class ColumnScanner:
             except (
                 RecursionError,
                 ValueError,
-            ) as error:  # nested beyond Python's stack, a key twice, or a number of thousands of digits
+            ) as error:  # nested beyond Python's stack, a repeated key, or a number of thousands of digits
                 raise self.error("valid JSON", str(error)) from None
             else:
-                if end + 3 <= len(self.text) or self.ended:  # else a number may go on: "1e+" gives 1
+                if end + 3 <= len(self.text) or self.ended:  # otherwise a number may continue: "1e+" gives 1
                     self.at = end
                     return value
             if len(self.text) - self.at > self.longest:
                 place = f"a longer value at byte {self.before + self.at:,}"
-                raise LINE.exceeded(self.source, found=place, do=f"{MEND}, ")
+                raise LINE.exceeded(self.source, found=place, do=f"{FIX}, ")
             if not self.more() and broken:
                 message, at = broken
                 cut = message.startswith("Unterminated string") or at >= len(self.text.rstrip())
                 raise self.error("valid JSON", "the end of the file" if cut else message, at=at)
 
     def more(self) -> bool:
-        """Read on, at least as much again as is held, and drop what has been passed; False at the file's end."""
+        """Read at least as much again as is held, and drop consumed text; False at the file's end."""
         data = self.stream.read(max(_CHUNK, len(self.text) - self.at))
         if not data:
             self.ended = True
@@ -165,4 +165,4 @@ class ColumnScanner:
 
     def error(self, wanted: str, found: str, *, at: int | None = None) -> InputError:
         place = self.before + (self.at if at is None else at)
-        return bad_input(self.source, wanted=f"{WHAT}: {wanted}", found=f"{found} at byte {place:,}", do=MEND)
+        return bad_input(self.source, wanted=f"{WHAT}: {wanted}", found=f"{found} at byte {place:,}", do=FIX)

@@ -1,8 +1,8 @@
 """Marked-up text to plain text and back: tags, comments, character references, white space.
 
-What the readers of TREC's SGML, of topics and of the Washington Post's HTML share. [decision] A run of white space that stands in
-the markup becomes one space, and none is left at the ends; white space that is to stay as it is, is written as a character
-reference. So the line breaks of old files vanish, and any text survives ``escape`` and ``plain_text``.
+Shared by the readers of TREC's SGML, of topics and of the Washington Post's HTML. [decision] A run of white space in the markup
+becomes one space, and none is left at the ends; white space to preserve is written as a character reference. So the line
+breaks of old files vanish, and any text survives ``escape`` and ``plain_text``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from html.entities import html5
 
 __all__ = ["INLINE", "collapse", "escape", "plain_text", "resolve"]
 
-# tags that stand inside a word or a sentence; any other ends a word
+# tags inside a word or a sentence; any other ends a word
 INLINE = frozenset("a abbr b big cite code em font i ins kbd mark q s small span strike strong sub sup tt u".split())
-# a tag, or what begins like one and has no end, which is text; the latter is gone through once, whatever stands in its quotes
+# a tag, or an unclosed start of one, which is text and is scanned once, whatever its quotes contain
 _TAG = re.compile(r"<(?:/?([A-Za-z][\w.:-]*+)|[!?])(?:[^<>=]|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+(>?)")
 _REFERENCE = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{0,31}));")
 _SPACES = re.compile(r"[ \t\n\r\f\v]+")
@@ -24,12 +24,12 @@ _SGML = {"blank;": " ", "hyph;": "-"}  # in the Federal Register; HTML knows oth
 
 
 def collapse(text: str) -> str:
-    """One space for each run of ASCII white space, none at the ends."""
+    """Replace each run of ASCII white space by one space, and strip the ends."""
     return _SPACES.sub(" ", text).strip(" ")
 
 
 def resolve(text: str) -> str:
-    """``&amp;``, ``&#38;``, ``&#x26;`` as the characters they mean; what is not known stays as it is.
+    """Replace ``&amp;``, ``&#38;``, ``&#x26;`` by their characters; unknown ones stay.
 
     A reference ends with a semicolon: "R&D" and "AT&T" are text. Numbers 128 to 159 mean Windows-1252, as in HTML.
     """
@@ -49,7 +49,7 @@ def _character(match: re.Match[str]) -> str:
 
 
 def plain_text(markup: str) -> str:
-    """Text without tags and comments, with references resolved and white space collapsed."""
+    """Remove tags and comments, resolve references and collapse white space."""
     if "<" in markup:
         markup = _TAG.sub(_replaced, _without_comments(markup))
     return resolve(collapse(markup))
@@ -70,5 +70,5 @@ def _without_comments(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """The markup that ``plain_text`` reads as exactly ``text``."""
+    """Return markup that ``plain_text`` reads as exactly ``text``."""
     return _ESCAPED.sub(lambda match: _SPECIAL.get(match[0]) or f"&#{ord(match[0])};", text)

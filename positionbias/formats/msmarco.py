@@ -8,7 +8,7 @@
     triples.train.{small,full}.tsv                     query, positive passage, negative passage
 
 Any subset is enough. Splits: train; validation = dev/small; test = the other judged dev queries; eval, which has no judgements.
-Where nothing says which dev queries are dev/small, all are test. Queries without a judgement are left out where their part of
+If no file tells which dev queries are dev/small, all are test. Queries without a judgement are left out if their part of
 the release has judgements, and counted [decision].
 
 Candidates become runs in the collection's folder (``runs/NAME.run``), triples training groups (``trainsets/NAME``). Without
@@ -18,13 +18,13 @@ collection.tsv, passages and queries come from the files that carry texts: ``top
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.manifest import Provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Passage
 from positionbias.core.shard_work import MapShards
@@ -43,7 +43,7 @@ LICENCE = (
     "rights in the texts. See the terms and conditions on the data set's page."
 )
 FILE_OF_SPLIT = {"train": "train", "validation": "dev.small", "test": "dev", "eval": "eval"}
-# qrels of eval were never published; they are read where an export wrote them
+# qrels of eval were never published; they are read if an export wrote them
 _HELD = {f"{kind}.{name}" for kind in ("queries", "qrels") for name in ("train", "dev.small", "dev", "eval.small", "eval")}
 _PATTERNS = {
     "top1000": re.compile(r"top1000\.(dev|eval|train)"),
@@ -53,13 +53,13 @@ _PATTERNS = {
 
 
 def role_of(name: str) -> str | None:
-    """The role of a file: its name without ``.tsv``, or None for a name that the release does not have."""
+    """Return a file's role: its name without ``.tsv``, or None if the release has no such file."""
     role = name.removesuffix(".tsv")
     return role if kind_of(role) else None
 
 
 def kind_of(role: str) -> str | None:
-    """collection, queries, qrels, top1000, qidpidtriples or triples; None for what is none of these.
+    """Return collection, queries, qrels, top1000, qidpidtriples or triples; else None.
 
     >>> kind_of("top1000.dev"), kind_of("qidpidtriples.train.full.2"), kind_of("queries.mine")
     ('top1000', 'qidpidtriples', None)
@@ -72,10 +72,10 @@ def kind_of(role: str) -> str | None:
 
 
 def tsv_passages(block: Block) -> Iterator[Passage]:
-    """The passages of a block of ``id<TAB>text`` lines; only the first tab parts them, and all else is text.
+    """Yield the passages of a block of ``id<TAB>text`` lines; all after the first tab is text.
 
     Raises:
-        InputError: not UTF-8, or a line without a tab or without an id (numbered).
+        InputError: not UTF-8, or a line without a tab or an id (numbered).
     """
     for number, line in block.lines():
         passage_id, tab, text = line.partition("\t")
@@ -84,7 +84,7 @@ def tsv_passages(block: Block) -> Iterator[Passage]:
                 number,
                 wanted="a passage: id, tab, text",
                 found="no tab" if not tab else "an empty id",
-                do="mend or drop the line",
+                do="fix or drop the line",
             )
         yield Passage(passage_id, text)
 
@@ -152,13 +152,13 @@ class _Import(ReleaseImport):
                 yield from triple_passages(source, self._texts("queries.triples", source))
 
     def _texts(self, role: str, source: Source) -> dict[str, str]:
-        """Where the query texts go that a file of candidates or triples brings; of triples only where nothing else has them."""
+        """Return the dictionary for query texts from candidates or triples; those from triples count only if nothing else has them."""
         self.held.place[role] = source.place
         spare = role == "queries.triples" and "queries.train" in self.held
         return {} if spare else self.held.texts.setdefault(role, {})
 
     def _add_queries_of_triples(self) -> None:
-        """Training queries from triples of texts, where the release has passages but no training queries."""
+        """Take training queries from triples of texts, if the release has passages but no training queries."""
         if self.collections and "queries.train" not in self.held:
             for role, source in self.late.items():
                 if kind_of(role) == "triples":
@@ -175,7 +175,7 @@ class _Import(ReleaseImport):
 
 
 def _top1000_passages(source: Source, texts: dict[str, str]) -> Iterator[Passage]:
-    """The passages of the file, as often as they stand there; ``texts`` grows by its queries."""
+    """Yield the file's passages, with repetitions, and add its queries to ``texts``."""
     for number, query_id, passage_id, query, text in split_top1000(source):
         if texts.setdefault(query_id, query) != query:
             raise bad_input(
@@ -183,7 +183,7 @@ def _top1000_passages(source: Source, texts: dict[str, str]) -> Iterator[Passage
                 line=number,
                 wanted="one text a query",
                 found=f"another one for {query_id!r}",
-                do="mend or drop the line",
+                do="fix or drop the line",
             )
         yield Passage(passage_id, text)
 
@@ -200,7 +200,7 @@ def import_msmarco(
     skip: Iterable[str] = (),
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of MS MARCO's files at ``places``: folders, archives or single files, earlier ones first.
 

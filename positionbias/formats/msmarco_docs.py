@@ -15,7 +15,7 @@ A document's text is its URL, title and body, those that are not empty joined by
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from typing import Any
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
+from positionbias.core.manifest import Provenance
 from positionbias.core.records import Passage
 from positionbias.core.shard_work import MapShards
 from positionbias.formats.attach import Attachment
@@ -51,9 +52,9 @@ def _documents(fields: tuple[str, ...], block: Block) -> Iterator[Passage]:
         if len(columns) < 4 or not columns[0]:
             raise block.bad_line(
                 number,
-                wanted="a document: id, URL, title, body, parted by tabs",
+                wanted="a document: id, URL, title, body, separated by tabs",
                 found="an empty id" if len(columns) == 4 else f"{len(columns)} columns",
-                do="mend or drop the line",
+                do="fix or drop the line",
             )
         yield Passage(columns[0], " ".join([columns[place] for place in places if columns[place]]))
 
@@ -110,7 +111,7 @@ def import_msmarco_docs(
     skip: Iterable[str] = (),
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of the files at ``places``: folders, archives or single files, earlier ones first.
 

@@ -1,7 +1,7 @@
-"""A Collection out as MS MARCO's files: what ``import_msmarco`` reads, it gives back as the same content.
+"""Export a Collection as MS MARCO's files, which ``import_msmarco`` reads back as the same content.
 
 Splits train, validation, test and eval get the published names (train, dev.small, dev, eval), others ``queries.NAME.tsv`` and
-``qrels.NAME.tsv``, which come in again by ``--attach NAME``; further judgement sets ``qrels.NAME.SET.tsv`` by ``--attach NAME.SET``.
+``qrels.NAME.tsv``, which ``--attach NAME`` reads back; ``--attach NAME.SET`` reads further judgement sets, ``qrels.NAME.SET.tsv``.
 Unlike the published queries.dev.tsv, ours does not repeat the queries of dev.small [decision].
 """
 
@@ -26,9 +26,9 @@ __all__ = ["Written", "write_msmarco"]
 
 
 class Written(NamedTuple):
-    """What was written; the form has no place for a query's fields and for answers, which are counted as left out.
+    """Counts of what was written; query fields and answers, which the format cannot express, are counted as left out.
 
-    ``unjudged`` queries stand in a split that has judgements of others: they come in again only with ``--keep-unjudged``.
+    ``unjudged`` queries are in a split with judgements of others; only ``--keep-unjudged`` reads them back.
     """
 
     passages: int
@@ -47,10 +47,10 @@ def write_msmarco(
     map_shards: MapShards = map,
     overwrite: bool = False,
 ) -> Written:
-    """Write collection.tsv, and queries and judgements of these splits, in a folder of their own.
+    """Write collection.tsv, and queries and judgements of these splits, into a new folder.
 
     Raises:
-        InputError: no such split; an id or text that a line cannot hold; a query that is both in validation and in test.
+        InputError: no such split; an id or text that a line cannot hold; a query in both validation and test.
     """
     folder = Path(folder)
     counts = {"queries": 0, "judgements": 0, "unjudged": 0, "fields_left_out": 0, "answers_left_out": 0}
@@ -66,7 +66,7 @@ def write_msmarco(
             counts["judgements"] += _write_split(collection, split, queries, partial_folder)
             counts["fields_left_out"] += sum(bool(query.fields) for query in queries)
             counts["answers_left_out"] += len(collection.answers(split))
-        if len(collection):  # an empty file would be a release that lost its passages
+        if len(collection):  # an empty file would be a release without its passages
             shards = track(range(len(collection.shard_paths)), "collection.tsv", unit="shards")
             with open(partial_folder / "collection.tsv", "wb") as handle:
                 for data in map_shards(partial(_shard_lines, collection.path), shards):
@@ -77,7 +77,7 @@ def write_msmarco(
 
 
 def _refuse_shared(collection: Collection, seen: dict[str, set[str]]) -> None:
-    """The two parts of dev are told apart by the query: it can be in one of them."""
+    """Refuse queries in both parts of dev, as only the query identifies the part."""
     shared = seen.get("validation", set()) & seen.get("test", set())
     if shared:
         raise InputError(
@@ -87,7 +87,7 @@ def _refuse_shared(collection: Collection, seen: dict[str, set[str]]) -> None:
 
 
 def _write_split(collection: Collection, split: str, queries: Sequence[Query], folder: Path) -> int:
-    """The files of one split; how many judgements it has. One without any gets no file of them, as eval has none."""
+    """Write the files of one split and return its number of judgements; without any there is no qrels file, as for eval."""
     name = FILE_OF_SPLIT.get(split, split)
     if queries:
         lines = _lines(((query.query_id, query.text) for query in queries), "query")
@@ -106,7 +106,7 @@ def _shard_lines(path: Path, index: int) -> bytes:
 
 
 def _lines(records: Iterable[tuple[str, str] | Passage], what: str) -> list[str]:
-    """``id<TAB>text`` lines.
+    """Format ``id<TAB>text`` lines.
 
     Raises:
         InputError: an id or text that such a line cannot hold.

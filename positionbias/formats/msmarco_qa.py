@@ -1,26 +1,25 @@
-"""MS MARCO QA releases v1.1 and v2.1 (Bajaj et al. 2016): questions with answers, and the passages that annotators saw.
+"""MS MARCO QA releases v1.1 and v2.1 (Bajaj et al. 2016): questions, answers, and the passages that annotators saw.
 
-Passages with identical text are one passage, as in Microsoft's own passage collection. An id is a hash of the text: it says
-nothing about relevance [decision]. ``is_selected`` 1 becomes a judgement of grade 1, 0 one of grade 0 (seen and not used, which is
-all it says [decision]); -1 or nothing becomes no judgement. Every distinct answer stands at every selected passage of its row,
-without offsets: where it is, ``positions.locate`` finds out. "" and "No Answer Present." are counted and left out.
-``wellFormedAnswers`` are rewritten sentences, no spans: they become the query's field "well_formed" (a JSON list), ``query_type`` its
-field "type" [decision]. Rows of one query in one split are one query. URLs are not kept.
+Passages with identical text are one passage, as in Microsoft's own passage collection. An id is a hash of the text and
+independent of relevance [decision]. ``is_selected`` 1 becomes a judgement of grade 1, and 0 one of grade 0 (seen and not used,
+no more [decision]); -1 or nothing becomes no judgement. Every selected passage of a row gets every distinct answer of it,
+without offsets, which ``positions.locate`` finds. "" and "No Answer Present." are counted and left out.
+``wellFormedAnswers`` are rewritten sentences, not spans: they become the query's field "well_formed" (a JSON list), ``query_type`` its
+field "type" [decision]. Rows of one query in a split are one query. URLs are not kept.
 
 Blocks of rows are read twice, in parallel: first everything but the texts goes to the work folder, with two 64-bit hashes of each
 passage; then each block writes the passages that no earlier row has. Memory: one block a worker (about 100 MB), 48 bytes a (query,
 passage) pair while duplicates are found, and the records of one split, 0.4 kB a judgement. Measured with one worker on a generated
 v2.1 file of 300 MB (65,000 queries, 650,000 pairs): 470 MB in all, 220 MB with ``selected_only``; so v2.1's whole training file, with
-thirteen times as many pairs, wants some 4 GB, or 1 GB. A compressed v2.1 file takes its unpacked size on the disk of the work folder.
+thirteen times as many pairs, needs some 4 GB, or 1 GB. A compressed v2.1 file takes its unpacked size on the work folder's disk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,17 +28,18 @@ from positionbias.core.collection_writer import CollectionWriter, create_collect
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import remove
 from positionbias.core.input_state import content_digest, file_state, unchanged
-from positionbias.core.manifest import input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards, make_shards
-from positionbias.core.shards import write_shard
+from positionbias.core.shards import Shard, write_shard
 from positionbias.formats.msmarco import LICENCE
 from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, split_records, write_rows
 from positionbias.formats.msmarco_qa_rows import RowBlock, checked_rows, qa_blocks
 
-__all__ = ["SPLITS", "import_msmarco_qa"]
+__all__ = ["SPLITS", "QaSource", "import_msmarco_qa"]
 
 SPLITS = ("train", "validation", "test")
 _COMMAND = "import msmarco-qa"
@@ -51,6 +51,23 @@ _NOTES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class PassageCounts:
+    """Passages that were read, and those that differ."""
+
+    read: int
+    distinct: int
+
+
+@dataclass(frozen=True, slots=True)
+class QaSource:
+    """What the manifest says of the releases' files; ``splits`` counts what became of rows."""
+
+    format: str
+    passages: PassageCounts
+    splits: Mapping[str, Mapping[str, int]]
+
+
 def import_msmarco_qa(
     files: Mapping[str, Sequence[Path | str]],
     out: Path | str,
@@ -58,7 +75,7 @@ def import_msmarco_qa(
     selected_only: bool = False,
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of the releases' files, given by split: train, validation, test.
 
@@ -75,7 +92,7 @@ def import_msmarco_qa(
         )
     out, settings = Path(out), {"selected_only": selected_only}
     sources = [_Source(split, Path(path)) for split in SPLITS for path in files.get(split, ())]
-    job = {"command": _COMMAND, "settings": settings, "inputs": [source.state() for source in sources]}
+    job: JsonObject = {"command": _COMMAND, "settings": settings, "inputs": [source.state() for source in sources]}
     with create_collection(out, overwrite=overwrite, job=job) as writer, unchanged(source.path for source in sources):
         work = writer.folder / "rows"
         recorded = _record(sources, work, map_shards)
@@ -94,7 +111,7 @@ def import_msmarco_qa(
             inputs=[input_ref(source.split, source.path, content_digest(source.path), artefact=out) for source in sources],
             licence=LICENCE,
             notes=_NOTES,
-            content={"source": {"format": "msmarco-qa", "passages": pairs, "splits": counts}},
+            content={"source": asdict(QaSource("msmarco-qa", pairs, counts))},
             **(provenance or {}),
         )
     return Collection(out)
@@ -102,13 +119,13 @@ def import_msmarco_qa(
 
 @dataclass(slots=True)
 class _Source:
-    """One file and its split; blocks that are places in a file are kept, those that carry bytes are read again."""
+    """One file and its split; blocks that are ranges of a file are kept, those with bytes are read again."""
 
     split: str
     path: Path
     kept: list[RowBlock] = field(default_factory=list)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> JsonObject:
         return {"split": self.split, **file_state(self.path)}
 
     def blocks(self, work: Path) -> Iterator[RowBlock]:
@@ -119,10 +136,10 @@ class _Source:
 
 
 def _record(sources: Sequence[_Source], work: Path, map_shards: MapShards) -> list[tuple[_Source, Path]]:
-    """Everything but the texts, block by block, in the work folder: each file with its source."""
+    """Store everything but the texts in the work folder, block by block; return each file with its source."""
     work.mkdir(exist_ok=True)
-    remove(work / "unpacked")  # of a run that was interrupted
-    origin: list[_Source] = []  # of each block, noted as it is handed out
+    remove(work / "unpacked")  # from an interrupted run
+    origin: list[_Source] = []  # of each block, recorded when it is handed out
 
     def blocks() -> Iterator[RowBlock]:
         for source in sources:
@@ -130,7 +147,7 @@ def _record(sources: Sequence[_Source], work: Path, map_shards: MapShards) -> li
                 origin.append(source)
                 yield block
 
-    done = make_shards(write_rows, blocks(), partial(_rows_path, work), map_shards)
+    done = make_shards(dict[str, int], write_rows, blocks(), partial(_rows_path, work), map_shards)
     filled = set()
     for index, facts in enumerate(track(done, "reading", unit="blocks")):
         if facts["rows"]:
@@ -151,7 +168,7 @@ def _add_passages(
     recorded: Sequence[tuple[_Source, Path]],
     work: Path,
     map_shards: MapShards,
-) -> dict[str, int]:
+) -> PassageCounts:
     """Write each distinct text once, where it first stands; a shard a block."""
     hashes = [pair_hashes(path) for _, path in recorded]
     ends = np.cumsum([len(found) for found in hashes], dtype=np.int64)
@@ -159,16 +176,16 @@ def _add_passages(
     del hashes
     blocks = (block for source in sources for block in source.blocks(work))
     items = (_Kept(*item) for item in zip(blocks, np.split(first, ends[:-1]), strict=True))
-    for _ in track(writer.add_shards(_write_passages, items, map_shards), "passages", len(recorded), unit="blocks"):
+    for _ in track(writer.add_shards(Shard, _write_passages, items, map_shards), "passages", len(recorded), unit="blocks"):
         pass
-    return {"read": len(first), "distinct": int(first.sum())}
+    return PassageCounts(len(first), int(first.sum()))
 
 
 def first_places(hashes: np.ndarray) -> np.ndarray:
-    """Where each row of ``(n, 2)`` stands for the first time: ``(n,)`` bool.
+    """Mark the first occurrence of each row of ``(n, 2)``: ``(n,)`` bool.
 
-    All 128 bits count. Two texts that share the 64 bits of their id would both be kept, and refused by the collection's index
-    (one chance in 400,000 for ten million passages) rather than one of them lost.
+    All 128 bits count. Two texts that share the 64 bits of their id would both be kept and refused by the collection's index
+    (one chance in 400,000 for ten million passages), so that neither is lost.
     """
     order = np.lexsort((hashes[:, 1], hashes[:, 0]))  # stable
     ordered = hashes[order]
@@ -181,7 +198,7 @@ def first_places(hashes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A block, and which of its passages stand there for the first time: ``(passages,)`` bool."""
+    """A block, and a mask of its passages that occur for the first time: ``(passages,)`` bool."""
 
     block: RowBlock
     first: np.ndarray
@@ -200,5 +217,5 @@ class _Kept:
                 place += 1
 
 
-def _write_passages(item: _Kept, target: Path) -> dict[str, int]:
-    return write_shard(target, item.passages()).facts()
+def _write_passages(item: _Kept, target: Path) -> Shard:
+    return write_shard(target, item.passages())

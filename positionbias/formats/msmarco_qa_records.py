@@ -1,4 +1,4 @@
-"""What a MS MARCO QA row holds besides the texts of its passages: kept in a work folder, then made a split's records."""
+"""Store MS MARCO QA rows without passage texts in a work folder, and convert them to a split's records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PASSAGE_ID = "msmarco qa passage id"  # the purpose that keys the hash
 _SECOND_HASH = "msmarco qa passage check"
 NO_ANSWER = "No Answer Present."
 _MARKS = {1: "selected", 0: "not_selected", UNKNOWN: "not_judged"}
-_COUNTED = (  # named, so that they are shown even where they are 0
+_COUNTED = (  # named, so that zeros are shown, too
     "rows",
     "merged_rows",
     *_MARKS.values(),
@@ -50,7 +50,7 @@ _ROWS = pa.schema(
 
 
 class _Stored(NamedTuple):
-    """One row as it was stored; passages by the number that their id writes in hexadecimal."""
+    """One stored row; passages by number, which is their id in hexadecimal."""
 
     query_id: str
     query: str
@@ -62,7 +62,7 @@ class _Stored(NamedTuple):
 
 
 def write_rows(block: RowBlock, target: Path) -> dict[str, int]:
-    """Write the rows of a block: all but the texts of passages, of which two 64-bit hashes stand."""
+    """Write the rows of a block, with two 64-bit hashes in place of each passage's text."""
     rows = [row for _, row in checked_rows(block)]
     texts = [candidate.text.encode() for row in rows for candidate in row.passages]
     ends = np.cumsum([0, *(len(row.passages) for row in rows)], dtype=np.int32)
@@ -85,7 +85,7 @@ def _hashes(purpose: str, texts: Sequence[bytes]) -> pa.Array:
 
 
 def pair_hashes(path: Path) -> np.ndarray:
-    """The two hashes of every passage of every row, in order: ``(n, 2)`` uint64."""
+    """Read the two hashes of every passage of every row, in order: ``(n, 2)`` uint64."""
     table = _read(path)
     both = (table.column(name).combine_chunks().flatten().to_numpy() for name in ("passages", "checks"))
     return np.stack(list(both), axis=1)
@@ -105,7 +105,7 @@ def _stored_rows(path: Path) -> Iterator[_Stored]:
 def split_records(
     split: str, files: Sequence[tuple[Path, Path]], *, selected_only: bool
 ) -> tuple[list[Query], list[Qrel], list[Answer], dict[str, int]]:
-    """The records of a split from its stored rows (each file with the source that it came from), and counts of what was met.
+    """Make the records of a split from its stored rows (each file with its source), and count what they contain.
 
     Raises:
         InputError: one query id with two texts.
@@ -125,7 +125,7 @@ def split_records(
 
 
 def _by_query(files: Sequence[tuple[Path, Path]]) -> Iterator[list[_Stored]]:
-    """The rows of each query together; only those of queries with several rows are held."""
+    """Yield the rows of each query together, holding only those of queries with several rows."""
     times: Counter[str] = Counter()
     for _, path in files:
         times.update(_read(path).column("query_id").to_pylist())
@@ -162,7 +162,7 @@ def _query(rows: Sequence[_Stored], counts: Counter[str]) -> Query:
 
 
 def _marks(rows: Sequence[_Stored], counts: Counter[str]) -> dict[int, int]:
-    """``is_selected`` of every passage of a query: the highest where one text stands several times."""
+    """Return ``is_selected`` of every passage of a query, the highest for a repeated text."""
     marks: dict[int, int] = {}
     for row in rows:
         for passage, mark in zip(row.passages, row.selected, strict=True):
@@ -172,7 +172,7 @@ def _marks(rows: Sequence[_Stored], counts: Counter[str]) -> dict[int, int]:
 
 
 def _answers(rows: Sequence[_Stored], counts: Counter[str]) -> Iterable[tuple[int, str]]:
-    """Every distinct answer at every selected passage of its row, as (passage, answer)."""
+    """Return (passage, answer) for every distinct answer and selected passage of a row."""
     found: dict[tuple[int, str], None] = {}
     for row in rows:
         counts["rows_without_answers"] += row.answers is None

@@ -1,10 +1,10 @@
-"""The three published layouts of the MS MARCO QA releases, as blocks of rows; each row checked.
+"""Read the three published layouts of the MS MARCO QA releases as blocks of checked rows.
 
 - v1.1: JSON lines, a row a line. (v2.1 after Microsoft's own conversion, and the Hub's JSON export, look alike.)
-- v2.1: column-oriented JSON. A compressed file is unpacked into the work folder first, since its columns stand one after the other.
+- v2.1: column-oriented JSON. A compressed file is first unpacked into the work folder, as its columns follow one another.
 - the Hub's Parquet: lists, and passages as an object of three lists.
 
-Which one a file is, its first bytes tell.
+A file's first bytes identify its layout.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
 from positionbias.core.input_state import file_mark
 from positionbias.formats.json_columns import column_blocks, has_columns
-from positionbias.formats.json_lines import MEND, Bad, json_lines, named, text_of
+from positionbias.formats.json_lines import FIX, Bad, json_lines, named, text_of
 
 __all__ = ["COLUMNS", "UNKNOWN", "Candidate", "Row", "RowBlock", "checked_rows", "qa_blocks"]
 
 COLUMNS = ("answers", "passages", "query", "query_id", "query_type", "wellFormedAnswers")
 _REQUIRED = ("passages", "query", "query_id")
-UNKNOWN = -1  # what the Hub writes where is_selected is absent
+UNKNOWN = -1  # written by the Hub where is_selected is absent
 _HEAD = 1 << 16
 _WHAT = "an MS MARCO QA release"
 
@@ -42,7 +42,7 @@ class Candidate(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A query, as the releases hold it; ``answers`` is None where the release has none (its evaluation files)."""
+    """A query of the releases; ``answers`` is None where the release has none (its evaluation files)."""
 
     query_id: str
     query: str
@@ -53,16 +53,16 @@ class Row(NamedTuple):
 
 
 class RowBlock(Protocol):
-    """Some rows of one file; picklable, and small enough to be held."""
+    """Some rows of one file, picklable and small enough for memory."""
 
     def rows(self) -> Iterator[tuple[int, Any]]:
-        """Each row with the number that ``bad_row`` wants."""
+        """Yield each row with its number for ``bad_row``."""
 
     def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
-        """The error about one row, with its place in the file."""
+        """Return an error about one row, with its place in the file."""
 
     def fingerprint(self) -> str:
-        """What tells that an interrupted run worked on the same block."""
+        """Return an identifier of the block across runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +109,9 @@ class ParquetRows:
 
 
 def qa_blocks(path: Path | str, work: Path, size: int = BLOCK_BYTES) -> Iterable[RowBlock]:
-    """The rows of a release's file, in blocks of about ``size`` bytes; ``work`` is where a compressed one may be unpacked.
+    """Return a release file's rows in blocks of about ``size`` bytes; a compressed file may be unpacked in ``work``.
 
-    A list where finding the blocks took a pass through the file and each is but places in it.
+    The result is a list where finding the blocks took a pass through the file, and each is only ranges of it.
 
     Raises:
         InputError: no such file, an empty one, none of the three layouts, or a layout that is broken.
@@ -128,7 +128,7 @@ def qa_blocks(path: Path | str, work: Path, size: int = BLOCK_BYTES) -> Iterable
 
 
 def _plain(path: Path, work: Path) -> Path:
-    """The file itself, or what it holds unpacked."""
+    """Return the file itself, or its unpacked copy."""
     with input_errors(path, wanted=_WHAT), open(path, "rb") as raw, open_bytes(path) as handle:
         start = handle.read(4)
         if raw.read(4) == start:
@@ -175,7 +175,7 @@ def _parquet_errors(path: Path | str) -> Iterator[None]:
 
 
 def checked_rows(block: RowBlock) -> Iterator[tuple[int, Row]]:
-    """The rows of a block with their numbers.
+    """Yield the rows of a block with their numbers.
 
     Raises:
         InputError: a key is missing, of another type, or holds half a surrogate pair; the row's place is named.
@@ -186,7 +186,7 @@ def checked_rows(block: RowBlock) -> Iterator[tuple[int, Row]]:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Checks one row; ``bad`` makes the error about it."""
+    """A checker of one row; ``bad`` makes the error about it."""
 
     bad: Bad
 
@@ -230,7 +230,7 @@ class _Reader:
         return Candidate(self.text(text, "passage_text"), int(selected))
 
     def well_formed(self, value: Any) -> list[str]:
-        """Published as a list, or as the text "[]" where there are none, which a later reader may have split into characters."""
+        """Parse well-formed answers: a list, or the text "[]" for none, which a conversion may have split into characters."""
         if value is None or value in ("[]", "", ["[]"], ["[", "]"]):
             return []
         return self.texts(value, "wellFormedAnswers")
@@ -244,4 +244,4 @@ class _Reader:
         return text_of(value, key, self.bad)
 
     def error(self, wanted: str, found: str) -> InputError:
-        return self.bad(wanted=wanted, found=found, do=MEND)
+        return self.bad(wanted=wanted, found=found, do=FIX)

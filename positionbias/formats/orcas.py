@@ -1,20 +1,20 @@
-"""ORCAS (Craswell et al. 2020): queries and the documents that were clicked for them, as judgements of grade 1.
+"""ORCAS (Craswell et al. 2020): queries and their clicked documents, as judgements of grade 1.
 
     orcas.tsv                       query id, query, document id, URL
     orcas-doctrain-queries.tsv      query id, tab, text        } the same in TREC's form
     orcas-doctrain-qrels.tsv        query id, 0, document id, 1 }
     orcas-doctrain-top100           a TREC run
 
-Any subset is enough; orcas.tsv is taken before the other two. All queries make the split "orcas". The documents are those of MS MARCO
-document ranking: with a collection of these, its passages and splits come along, copied shard by shard; without one, the judgements
-speak of documents that are not there. URLs are not kept: they belong to the documents [decision].
-The split is held while it is made, some 600 bytes a click: about 11 GB for all of ORCAS.
+Any subset is enough; orcas.tsv takes precedence over the other two. All queries make the split "orcas". The documents are those of MS MARCO
+document ranking: a collection of these brings its passages and splits, copied shard by shard; without one, the judged documents are
+absent. URLs are not kept: they belong to the documents [decision].
+The split is held in memory, some 600 bytes a click: about 11 GB for all of ORCAS.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from typing import Any
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import InputRef, Provenance, input_ref
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, read_shard, rows_checksum
@@ -47,23 +48,23 @@ _ROLES = {
 
 
 def _clicks(source: Source) -> Split:
-    """The queries and judgements of orcas.tsv; a query id on several lines has several documents, one said twice counts once.
+    """Read the queries and judgements of orcas.tsv; each line of a query id adds a document, and repeated ones count once.
 
     Raises:
-        InputError: a line of fewer columns or without an id, a query with two texts (numbered), or no line at all.
+        InputError: a line with too few columns or without an id, a query with two texts (numbered), or no line at all.
     """
     texts: dict[str, str] = {}
     clicked: dict[str, list[str]] = {}
-    documents: dict[str, str] = {}  # 1.4 million stand for 19 million lines
+    documents: dict[str, str] = {}  # 1.4 million in 19 million lines
     for number, line in source.lines():
         columns = line.split("\t")
         if len(columns) != 4 or not columns[0] or not columns[2]:
             raise bad_input(
                 source.place,
                 line=number,
-                wanted="a click: query id, query, document id, URL, parted by tabs",
+                wanted="a click: query id, query, document id, URL, separated by tabs",
                 found="an empty id" if len(columns) == 4 else f"{len(columns)} columns",
-                do="mend or drop the line",
+                do="fix or drop the line",
             )
         query_id, text, document, _ = columns
         if texts.setdefault(query_id, text) != text:
@@ -72,7 +73,7 @@ def _clicks(source: Source) -> Split:
                 line=number,
                 wanted="one text a query",
                 found=f"another one for {query_id!r}",
-                do="mend or drop the line",
+                do="fix or drop the line",
             )
         of_query = clicked.setdefault(query_id, [])
         if document not in of_query:
@@ -84,12 +85,12 @@ def _clicks(source: Source) -> Split:
     return split
 
 
-def _copy_shard(path: Path, target: Path) -> Mapping[str, int]:
+def _copy_shard(path: Path, target: Path) -> Shard:
     """The shard as it is; its rows are read once, for their checksum."""
     shutil.copyfile(path, target)
     table = read_shard(target)
     batches = (zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in table.to_batches())
-    return Shard(table.num_rows, rows_checksum(chain.from_iterable(batches))).facts()
+    return Shard(table.num_rows, rows_checksum(chain.from_iterable(batches)))
 
 
 class _Import(ReleaseImport):
@@ -120,7 +121,7 @@ class _Import(ReleaseImport):
 
     def add_passages_elsewhere(self) -> None:
         if self._documents is not None:
-            for _ in self.writer.add_shards(_copy_shard, self._documents.shard_paths, self.map_shards):
+            for _ in self.writer.add_shards(Shard, _copy_shard, self._documents.shard_paths, self.map_shards):
                 pass
 
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
@@ -145,7 +146,7 @@ class _Import(ReleaseImport):
             split.further = {further: documents.qrels(name, further) for further in documents.qrels_names(name)}
             yield split
 
-    def states(self) -> list[dict[str, Any]]:
+    def states(self) -> list[JsonObject]:
         documents = self._documents
         return [*super().states(), *([{"documents": documents.checksum}] if documents else [])]
 
@@ -164,7 +165,7 @@ def import_orcas(
     skip: Iterable[str] = (),
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of the files at ``places``, beside the passages and splits of ``documents`` where it is given.
 

@@ -1,16 +1,17 @@
-"""The import of a release that comes as many files of known names: MS MARCO passages, MS MARCO documents, ORCAS, TripClick.
+"""Import a release of many files with known names: MS MARCO passages, MS MARCO documents, ORCAS, TripClick.
 
-Every file is visited once. Queries and judgements are held until all are there, as an archive may have them in any order; passages
-are written as they come; candidates and triples, which speak of passages and queries, follow when the collection is whole.
+Every file is visited once. Queries and judgements are held until all are read, as an archive may have them in any order; passages
+are written immediately; candidates and triples, which refer to both, follow when the collection is complete.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from positionbias.core.blocks import Block, numbered_lines
 from positionbias.core.budgets import DOCUMENT
@@ -18,7 +19,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.input_state import content_digest, file_state, unchanged
-from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import InputRef, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
@@ -37,7 +39,7 @@ from positionbias.formats.splits import (
 )
 from positionbias.formats.trec import parse_qrels
 
-__all__ = ["Held", "ReleaseImport"]
+__all__ = ["Held", "ReleaseImport", "ReleaseSource"]
 
 
 def _held(source: Source) -> list[Block]:
@@ -51,27 +53,27 @@ def _held(source: Source) -> list[Block]:
 
 
 class Held:
-    """The queries and judgements of a release, by role: where their lines are to be had, until all are there.
+    """The sources of a release's queries and judgements by role, until all are read.
 
-    ``parse`` makes query texts by id of the lines of a file.
+    ``parse`` turns the lines of a file into query texts by id.
     """
 
     def __init__(self, parse: Callable[[Iterable[tuple[int, str]], str], dict[str, str]] = parse_queries) -> None:
         self._parse = parse
         self.place: dict[str, str] = {}
-        self.texts: dict[str, dict[str, str]] = {}  # query texts that other files bring
+        self.texts: dict[str, dict[str, str]] = {}  # query texts from other files
         self._lines: dict[str, Callable[[], Iterable[tuple[int, str]]]] = {}
 
     def __contains__(self, role: str) -> bool:
         return role in self._lines
 
     def take(self, role: str, source: Source) -> None:
-        """Keep a member's content, as its archive moves on; a file of its own can be read when it is wanted."""
+        """Keep a source, with its content if it is an archive member, as the archive moves on."""
         self.place[role] = source.place
         self._lines[role] = partial(numbered_lines, _held(source)) if source.member else source.lines
 
     def queries(self, *roles: str) -> dict[str, str]:
-        """Query texts of these files together, by id.
+        """Return the query texts of these files together, by id.
 
         Raises:
             InputError: a malformed line (numbered), or a query with two texts.
@@ -88,7 +90,7 @@ class Held:
         return merged
 
     def qrels(self, *roles: str) -> list[Qrel]:
-        """Judgements of these files together; one that stands in two of them counts once.
+        """Return the judgements of these files together; one in several files counts once.
 
         Raises:
             InputError: a malformed line (numbered), or a pair with two grades.
@@ -107,19 +109,30 @@ class Held:
         return list(merged.values())
 
     def split(self, name: str, queries: Sequence[str], qrels: Sequence[str], *, keep_unjudged: bool) -> Split:
-        """A split from these roles (``judged_split``)."""
+        """Make a split from these roles (``judged_split``)."""
         texts = (Query(*item) for item in self.queries(*queries).items())
         return judged_split(name, texts, self.qrels(*qrels), keep_unjudged=keep_unjudged)
 
 
+@dataclass(frozen=True, slots=True)
+class ReleaseSource:
+    """What the manifest says of a release: its ``files`` by role, those ``missing``, those not read and why, what was left out by split."""
+
+    format: str
+    files: Sequence[str]
+    missing: Sequence[str]
+    not_read: Mapping[str, str]
+    left_out: Mapping[str, Mapping[str, int]]
+
+
 class ReleaseImport(ABC):
-    """One import under way. A release says which file plays which role, what makes its passages, and which splits it has."""
+    """A running import. A release defines its files' roles, its parser of passages, and its splits."""
 
     command: ClassVar[str]
-    form: ClassVar[str]  # as the manifest names it
-    known: ClassVar[str]  # what a message wants
+    form: ClassVar[str]  # its name in the manifest
+    known: ClassVar[str]  # wanted, in messages
     published: ClassVar[tuple[str, ...]]
-    deep: ClassVar[bool] = False  # whether the release comes in folders of folders
+    deep: ClassVar[bool] = False  # True if the release has nested folders
     licence: str
     notes: tuple[str, ...]
 
@@ -142,46 +155,46 @@ class ReleaseImport(ABC):
     @staticmethod
     @abstractmethod
     def kind_of(role: str) -> str | None:
-        """collection, queries, qrels, or another kind that follows late; None for what plays no role."""
+        """Return collection, queries, qrels, or another kind that is added late; None without a role."""
 
     @staticmethod
     @abstractmethod
     def role_of(name: str) -> str | None:
-        """The role of a file by its name, without the ending of a compression; None for one that is not known."""
+        """Return a file's role by its name, without the suffix of a compression; None if unknown."""
 
     @abstractmethod
     def passages_of(self) -> Callable[[Block], Iterable[Passage]]:
-        """What makes the passages of a block of the collection's file; workers must be able to take it."""
+        """Return the parser of a block of the collection's file into passages; it must be picklable."""
 
     @abstractmethod
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
-        """The release's own splits."""
+        """Return the release's own splits."""
 
     def add_passages_elsewhere(self) -> None:
-        """Write the passages of a release without its collection's file; candidates or triples may bring them, and queries."""
+        """Write the passages of a release without its collection's file, from candidates or triples, with their queries."""
         self.writer.add_passages(())
 
     def in_passing(self, role: str, source: Source) -> bool:
-        """Read a file when it comes by, where that is the time for it; whether it was."""
+        """Read a file during the visit if it must be read then; return whether it was."""
         return False
 
     def add_beside(self, collection: Collection) -> None:  # noqa: B027 (most releases have nothing of the kind)
-        """Write what stands in the collection's folder beside it, once it is whole."""
+        """Write further files into the folder of the complete collection."""
 
-    def source_facts(self) -> dict[str, Any]:
+    def source_facts(self) -> JsonObject:
         """What the manifest says of the release besides its files."""
         return {}
 
-    def states(self) -> list[dict[str, Any]]:
+    def states(self) -> list[JsonObject]:
         """What tells that the inputs are still the same, for the job's record."""
         return self.release.states()
 
     def inputs(self, out: Path) -> list[InputRef]:
-        """The inputs by checksum, for the manifest."""
+        """Return the inputs by checksum, for the manifest."""
         return self.release.inputs(out)
 
     def add_late(self, role: str, source: Source, collection: Collection, out: Path) -> None:
-        """What follows when the collection is whole: here a run in TREC's form."""
+        """Add a file that needs the complete collection: here a run in TREC's form."""
         rankings = track(trec_rankings(source), source.name, unit="queries")
         write_candidates(collection, out, role, rankings, command=self.command)
 
@@ -189,14 +202,14 @@ class ReleaseImport(ABC):
         self,
         out: Path,
         *,
-        settings: Mapping[str, Any],
+        settings: JsonObject,
         attachments: Sequence[Attachment] = (),
         validation: int = 0,
         validation_by: HoldOut = HoldOut.PASSAGE,
         seed: int = 1,
         keep_unjudged: bool = False,
         overwrite: bool = False,
-        provenance: Mapping[str, Any] | None = None,
+        provenance: Provenance | None = None,
     ) -> Collection:
         """Make the collection at ``out``.
 
@@ -216,7 +229,7 @@ class ReleaseImport(ABC):
             **settings,
         }
         states = [*self.states(), *(file_state(path) for path in attached.values())]
-        job = {"command": self.command, "settings": settings, "inputs": states}
+        job: JsonObject = {"command": self.command, "settings": settings, "inputs": states}
         read = [*(path for _, path in self.release.paths()), *attached.values()]
         with create_collection(out, overwrite=overwrite, job=job) as self.writer, unchanged(read):
             self._gather()
@@ -237,8 +250,8 @@ class ReleaseImport(ABC):
                 licence=self.licence,
                 notes=self.notes,
                 content={
-                    "source": {"format": self.form, **self._source()},
-                    **({"validation": held_out.recorded()} if held_out else {}),
+                    "source": {**asdict(self._source()), **self.source_facts()},
+                    **({"validation": asdict(held_out.recorded())} if held_out else {}),
                 },
                 allow_absent=True,
                 **(provenance or {}),
@@ -249,11 +262,12 @@ class ReleaseImport(ABC):
                 self.add_late(role, source, collection, out)
         return Collection(out)
 
-    def _source(self) -> dict[str, Any]:
-        return {**self.release.summary(self.published), "left_out": self.left_out, **self.source_facts()}
+    def _source(self) -> ReleaseSource:
+        release = self.release
+        return ReleaseSource(self.form, sorted(release.files), release.missing(self.published), release.not_read, self.left_out)
 
     def _gather(self) -> None:
-        """Visit every file once; what lies in an archive is best read in passing."""
+        """Visit every file once, as archive members are best read in order."""
         for role, source in self.release.visit():
             kind = self.kind_of(role)
             if kind == "collection":
@@ -289,7 +303,7 @@ class ReleaseImport(ABC):
     def _all_splits(
         self, attachments: Sequence[Attachment], validation: int, by: HoldOut, seed: int, keep_unjudged: bool
     ) -> tuple[list[Split], HeldOut | None]:
-        """The release's splits and the attached ones, those without a query are no splits; and what was drawn for validation."""
+        """Return the non-empty splits of the release and attachments, and the validation draw."""
         splits = self.splits(keep_unjudged=keep_unjudged)
         held_out = self._draw_validation(splits, validation, by, seed) if validation else None
         self._count_left_out(splits)
@@ -302,7 +316,7 @@ class ReleaseImport(ABC):
         self.left_out |= {split.name: split.left_out() for split in splits if split.left_out()}
 
     def _draw_validation(self, splits: list[Split], count: int, by: HoldOut, seed: int) -> HeldOut:
-        """Take ``count`` queries out of train for validation, where the release has no validation queries."""
+        """Move ``count`` queries from train to validation, if the release has no validation queries."""
         by_name = {split.name: split for split in splits}
         train = by_name.get("train", Split("train"))
         validation = by_name.get("validation", Split("validation"))

@@ -1,7 +1,7 @@
-"""XML through expat, with nothing fetched and nothing expanded.
+"""Parse XML with expat, without fetching or expanding anything.
 
-External entities and the external document type are never read. A document that declares entities of its own is refused: that is
-how a few lines grow to gigabytes, and no data set here does it.
+External entities and the external document type are never read. A document that declares entities is refused: they can
+turn a few lines into gigabytes, and no data set here uses them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def parse_xml(
 ) -> None:
     """Call ``start(name, attributes, line)``, ``end(name)`` and ``text(characters)`` as the document goes by.
 
-    A reference that only the unread document type could explain is resolved as in HTML, else kept as it stands.
+    A reference that only the unread document type could define is resolved as in HTML, else kept as it is.
 
     Raises:
         InputError: not well-formed (with the line), an unknown encoding, or an entity declaration.

@@ -1,6 +1,6 @@
-"""The files of a release: those of a folder, single files, and members of tar archives, read as streams and never unpacked.
+"""A release's files: folders, single files, and members of tar archives, read as streams and never unpacked.
 
-A file's name counts without ``.gz`` or ``.zst``; what it holds is told by its first bytes.
+A file's name counts without ``.gz`` or ``.zst``; its first bytes identify its compression.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, numbered_lines, stream_blocks
 from positionbias.core.errors import bad_input
 from positionbias.core.files import decompressed, input_errors, open_bytes
 from positionbias.core.input_state import content_digest, file_state
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, InputRef, input_ref
 from positionbias.formats.archives import archive_errors, tar_files
 
@@ -25,7 +26,7 @@ _ARCHIVES = (".tar", ".tgz")
 
 
 def plain_name(name: str) -> str:
-    """A file's name without the ending of a compression.
+    """Return a file's name without the suffix of a compression.
 
     >>> plain_name("collection.tsv.gz")
     'collection.tsv'
@@ -43,21 +44,21 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The bare name, without folder and ending of a compression."""
+        """The bare name, without folder and suffix of a compression."""
         return plain_name((self.member or self.path.name).rpartition("/")[2])
 
     @property
     def place(self) -> str:
-        """What messages call it: its path, or "ARCHIVE:MEMBER"."""
+        """Its name in messages: its path, or "ARCHIVE:MEMBER"."""
         return f"{self.path}:{self.member}" if self.member else f"{self.path}"
 
     @property
     def shown(self) -> str:
-        """The same without the folder, for a manifest."""
+        """Its place without the folder, for a manifest."""
         return f"{self.path.name}:{self.member}" if self.member else self.path.name
 
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[Block]:
-        """Its blocks. A member is read where the walk through its archive stands; once that has gone on, from the front again.
+        """Yield the blocks. A member is read during the walk through its archive; later, the archive is read again from its start.
 
         Raises:
             InputError: no such file, or a damaged archive.
@@ -75,7 +76,7 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Its bytes, decompressed, to be read forward; of a member, as ``blocks``.
+        """Open the decompressed bytes for forward reading; members as in ``blocks``.
 
         Raises:
             InputError: as ``blocks``.
@@ -94,7 +95,7 @@ class Source:
                     return
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Its lines, numbered from 1.
+        """Yield the lines, numbered from 1.
 
         Raises:
             InputError: as ``blocks``; or not UTF-8 (line and byte are named).
@@ -103,7 +104,7 @@ class Source:
 
 
 def archive_members(path: Path) -> Iterator[Source]:
-    """The files in a tar archive (``.tar``, ``.tar.gz``, ``.tar.zst``), in its order; folders and links are passed over.
+    """Yield the files of a tar archive (``.tar``, ``.tar.gz``, ``.tar.zst``) in order; skips folders and links.
 
     Raises:
         InputError: no such file, no tar archive, or a damaged one.
@@ -116,20 +117,19 @@ def archive_members(path: Path) -> Iterator[Source]:
 
 
 def _archive_stem(name: str) -> str | None:
-    """The name of an archive without its endings, or None for a file that is none."""
+    """Return an archive's name without suffixes; None for other files."""
     bare = plain_name(name)
     return next((bare.removesuffix(ending) for ending in _ARCHIVES if bare.endswith(ending)), None)
 
 
 class Release:
-    """What lies at the places that were given, by the part it plays.
+    """The files at the given paths, by role.
 
-    ``role_of(name)`` names the part that a file of this name plays, or is None for one that the reader does not know.
-    ``not_read`` says why a file is left alone. Where one stands beside its archive, the file is read. ``deep``: look into the folders of a
-    folder too.
+    ``role_of(name)`` is the role of a file of this name, or None if the reader does not know it. ``not_read`` says why a file is
+    skipped. A file beside its archive is read instead of it. ``deep``: search nested folders too.
 
     Raises:
-        InputError: a place that is not there, or a file given by name that plays no part.
+        InputError: no such path, or a file given by name that has no role.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class Release:
                 raise bad_input(place, wanted=known, found="another name", do="give a folder, or rename the file")
 
     def _take(self, source: Source) -> bool:
-        """Whether the file is to be read; else it stands in ``not_read``."""
+        """Accept a file, or record it in ``not_read`` and return False."""
         role = self._role_of(source.name)
         shown = source.shown
         if role is None:
@@ -181,7 +181,7 @@ class Release:
 
     @property
     def archives(self) -> list[Path]:
-        """The archives that have to be walked through: not those that stand beside what they hold."""
+        """Return the archives to walk through, without those beside their content."""
         names = {source.name for source in self.files.values() if source.member is None}
         kept = []
         for path in self._archives:
@@ -197,48 +197,44 @@ class Release:
         return kept
 
     def leave_out(self, role: str, why: str) -> None:
-        """Do without the file of this role, where there is one."""
+        """Skip the file of this role, if any."""
         source = self.files.pop(role, None)
         if source is not None:
             self.not_read[source.shown] = why
             self.skipped.add(role)
 
     def read_elsewhere(self, paths: Iterable[Path]) -> None:
-        """Do not call these files unread: other options name them."""
+        """Remove files that other options name from ``not_read``."""
         for path in paths:
             if path.absolute().parent in {place.absolute() for place in self.places}:
                 self.not_read.pop(path.name, None)
 
-    def states(self) -> list[dict[str, Any]]:
+    def states(self) -> list[JsonObject]:
         """The state of every file that is read (``file_state``), for a job's record."""
         return [file_state(path) for _, path in self.paths()]
 
     def inputs(self, out: Path) -> list[InputRef]:
-        """Every file that is read, by checksum, as the artefact at ``out`` records it."""
+        """Return every file read, by checksum, as the artefact at ``out`` records it."""
         return [input_ref(role, path, content_digest(path), artefact=out) for role, path in self.paths()]
 
     def paths(self) -> list[tuple[str, Path]]:
-        """Every file that is read, with its part."""
+        """Return every file read, with its role."""
         plain = [(role, source.path) for role, source in self.files.items() if source.member is None]
         return [*plain, *(("archive", path) for path in self.archives)]
 
-    def summary(self, published: Sequence[str]) -> dict[str, Any]:
-        """For a manifest: the roles that were found, which ``published`` files were not there, what was not read and why.
-
-        A ``published`` name that ends with ``*`` stands for all that begin so.
-        """
+    def missing(self, published: Sequence[str]) -> list[str]:
+        """Which ``published`` files were not there; a name that ends with ``*`` stands for all that begin so."""
         roles = {*self.files, *self.skipped}
-        missing = [
+        return [
             name
             for name in published
             if not any(role.startswith(name[:-1]) if name.endswith("*") else role == self._role_of(name) for role in roles)
         ]
-        return {"files": sorted(self.files), "missing": missing, "not_read": self.not_read}
 
     def visit(self) -> Iterator[tuple[str, Source]]:
-        """Every file that is read with its part: plain files first, then the members of each archive in its order.
+        """Yield every file read with its role: plain files first, then the members of each archive in order.
 
-        A member is best read at once; later costs another walk through its archive.
+        A member is best read at once; later it costs another walk through its archive.
         """
         yield from [(role, source) for role, source in self.files.items() if source.member is None]
         for path in self.archives:

@@ -1,11 +1,11 @@
-"""The splits of a collection in the making: which queries stay in one, and which become validation queries."""
+"""The splits of an unfinished collection: which queries to keep, and which to draw for validation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from positionbias.core.errors import SettingError
 from positionbias.core.records import Answer, Qrel, Query, relevant_passages
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from positionbias.core.collection_writer import CollectionWriter
 
 __all__ = [
+    "DrawnQueries",
     "HeldOut",
     "HoldOut",
     "Split",
@@ -33,7 +34,7 @@ _NEAR = 0.9  # the share of --validation that whole articles must reach
 
 @dataclass(slots=True)
 class Split:
-    """One split: queries, judgements (``further`` sets by name) and answers; what was left out of it is counted."""
+    """One split: queries, judgements (``further`` sets by name) and answers, and counts of what was left out."""
 
     name: str
     queries: list[Query] = field(default_factory=list)
@@ -44,12 +45,12 @@ class Split:
     without_query: int = 0
 
     def left_out(self) -> dict[str, int]:
-        """Counts of what is not there: queries without a judgement, judgements of unknown queries; only those above 0."""
+        """Return the non-zero counts of queries left out without a judgement and of judgements of unknown queries."""
         counts = {"unjudged_queries": self.unjudged, "judgements_without_query": self.without_query}
         return {name: count for name, count in counts.items() if count}
 
     def write(self, writer: CollectionWriter) -> None:
-        """Add it to a collection in the making."""
+        """Add the split to an unfinished collection."""
         writer.add_split(self.name, self.queries, self.qrels, self.answers)
         for name, qrels in self.further.items():
             writer.add_qrels(self.name, name, qrels)
@@ -63,10 +64,10 @@ def judged_split(
     further: Mapping[str, Sequence[Qrel]] | None = None,
     keep_unjudged: bool = False,
 ) -> Split:
-    """The queries that have a judgement in any set, and the judgements of these queries [decision].
+    """Keep the queries with a judgement in any set, and their judgements [decision].
 
-    Without any judgement, or with ``keep_unjudged``, all queries stay. Judgements of queries that are not there cannot be kept. ``further``
-    judgement sets by name become those of the split.
+    Without any judgement, or with ``keep_unjudged``, all queries stay. Judgements of unknown queries are dropped. ``further``
+    judgement sets by name become the split's.
     """
     sets = [qrels, *(further or {}).values()]
     judged = {qrel.query_id for found in sets for qrel in found}
@@ -94,7 +95,7 @@ def check_validation(count: int) -> None:
 
 
 class HoldOut(StrEnum):
-    """What goes to validation as a whole: queries one by one, those that share relevant passages, those of an article."""
+    """The unit of a validation draw: one query, queries that share relevant passages, or those of an article."""
 
     QUERY = "query"
     PASSAGE = "passage"
@@ -103,7 +104,7 @@ class HoldOut(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ValidationDraw:
-    """How many queries are drawn from training for validation, and which go together; checked when made.
+    """The number of queries to draw from training for validation, and the unit to draw; checked when made.
 
     Raises:
         SettingError: a setting outside its range.
@@ -124,8 +125,18 @@ class ValidationDraw:
 
     @property
     def by(self) -> HoldOut:
-        """What goes to validation as a whole."""
+        """The unit of the draw."""
         return HoldOut(self.validation_by)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnQueries:
+    """How many queries were ``asked`` for validation, and how many were drawn, in so many ``units`` of a kind."""
+
+    by: HoldOut
+    asked: int
+    queries: int
+    units: int
 
 
 class HeldOut(NamedTuple):
@@ -136,13 +147,13 @@ class HeldOut(NamedTuple):
     units: int
     query_ids: frozenset[str]
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> DrawnQueries:
         """What the manifest says of the draw."""
-        return {"by": self.by.value, "asked": self.asked, "queries": len(self.query_ids), "units": self.units}
+        return DrawnQueries(self.by, self.asked, len(self.query_ids), self.units)
 
 
 def sharing_passages(qrels: Iterable[Qrel]) -> dict[str, str]:
-    """The group of each judged query: queries that share a relevant passage, directly or through others, are one group.
+    """Return the group of each judged query: queries that share a relevant passage, directly or through others, are one group.
 
     Groups are the connected components of queries and relevant passages; a group is named for one of its queries.
     """
@@ -171,9 +182,9 @@ def draw_validation(
 ) -> HeldOut:
     """Draw ``count`` training queries in whole groups, in the order of keyed hashes; no query is dropped, the others stay in training.
 
-    ``groupings`` has each query's group, or leaves out a query that is its own. The first that comes within a tenth of ``count`` is
-    drawn by [decision], else the last. A group's key is the smallest of its query ids. Groups are taken while they fit, and one that
-    does not is passed over for a smaller one; so fewer than ``count`` are drawn where none is small enough for the rest.
+    A grouping has each query's group; a query not in it is its own. The first that comes within a tenth of ``count`` is used
+    [decision], else the last. A group's key is the smallest of its query ids. Groups that fit are taken and larger ones skipped, so
+    fewer than ``count`` are drawn if no group fits the rest.
 
     Raises:
         SettingError: no training query would be left, or no group is small enough.
@@ -211,6 +222,6 @@ def _whole_groups(
 
 
 def part(records: Sequence[Record], drawn: frozenset[str]) -> tuple[list[Record], list[Record]]:
-    """The records of the other queries, and those of the drawn ones."""
+    """Return the records of the other queries, and those of the drawn ones."""
     rest = [record for record in records if record.query_id not in drawn]
     return rest, [record for record in records if record.query_id in drawn]

@@ -1,25 +1,26 @@
 """SQuAD v1.1 and v2.0 (Rajpurkar et al. 2016, 2018): JSON files in, a Collection out, and back.
 
 Each paragraph of every file is a passage: no de-duplication, and paragraphs without an answerable question stay.
-Unanswerable questions are dropped and counted. Several annotators' spans for one question stand once per distinct span.
-An id is a hash of the article's number, the paragraph's number and the text: it says nothing about relevance [decision].
+Unanswerable questions are dropped and counted. Repeated spans of several annotators are kept once.
+An id is a hash of the article's number, the paragraph's number and the text, independent of relevance [decision].
 
-``manifest.content["source"]`` lists every file's articles with their numbers of paragraphs, in the order in which passages
-are stored. Whatever rewrites the passages one for one, in order, copies it, and ``write_squad`` finds each title there.
+``manifest.content["source"]`` lists every file's articles with their numbers of paragraphs, in the stored order of passages.
+Steps that rewrite the passages one for one, in order, copy it, so that ``write_squad`` finds each title.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.input_state import content_digest, unchanged
+from positionbias.core.json_text import Json
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, atomic_folder
@@ -29,27 +30,48 @@ from positionbias.formats.exported import write_export_manifest
 from positionbias.formats.splits import HeldOut, HoldOut, check_validation, draw_validation, part, sharing_passages
 from positionbias.formats.squad_json import VERSIONS, Article, Paragraph, Question, Span, line_of, read_squad, write_articles
 
-__all__ = ["Written", "import_squad", "read_squad", "write_squad", "write_squad_release"]
+__all__ = ["SquadSource", "Written", "import_squad", "read_squad", "write_squad", "write_squad_release"]
 
 LICENCE = "CC BY-SA 4.0 (SQuAD; Rajpurkar et al. 2016, 2018)"
 ROLE_OF_SPLIT = {"train": "train", "validation": "train", "test": "test"}
 FILE_OF_ROLE = {"train": "train", "test": "dev"}
 
 
+@dataclass(frozen=True, slots=True)
+class SquadFile:
+    """What the manifest says of one file; ``articles`` has their titles and numbers of paragraphs."""
+
+    role: str
+    version: str
+    paragraphs: int
+    questions: int
+    unanswerable: int
+    repeated_spans: int
+    articles: Sequence[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class SquadSource:
+    """What the manifest says of SQuAD's files."""
+
+    format: str
+    files: Sequence[SquadFile]
+
+
 @dataclass(slots=True)
 class _Import:
-    """What gathers while passages stream to disk: records by split, where each id stood, the source's articles."""
+    """Records by split, the file of each id, and the source's articles, gathered while passages stream to disk."""
 
     queries: dict[str, list[Query]] = field(default_factory=lambda: {"train": [], "test": []})
     qrels: dict[str, list[Qrel]] = field(default_factory=lambda: {"train": [], "test": []})
     answers: dict[str, list[Answer]] = field(default_factory=lambda: {"train": [], "test": []})
     seen: dict[str, Path] = field(default_factory=dict)
-    source: list[dict[str, Any]] = field(default_factory=list)
+    source: list[SquadFile] = field(default_factory=list)
     articles: dict[str, int] = field(default_factory=lambda: {"train": 0, "test": 0})
     article_of: dict[str, str] = field(default_factory=dict)  # the number of each training question's article
 
     def file(self, role: str, path: Path) -> Iterator[Passage]:
-        """The passages of one file; its questions are kept in passing."""
+        """Yield the passages of one file, and keep its questions."""
         squad = read_squad(path)
         counts = {"paragraphs": 0, "questions": 0, "unanswerable": 0, "repeated_spans": squad.repeated_spans}
         for article in squad.articles:
@@ -63,8 +85,8 @@ class _Import:
                 counts["paragraphs"] += 1
                 yield passage
             self.articles[role] += 1
-        articles = [[article.title, len(article.paragraphs)] for article in squad.articles]
-        self.source.append({"role": role, "version": squad.version, **counts, "articles": articles})
+        articles = [(article.title, len(article.paragraphs)) for article in squad.articles]
+        self.source.append(SquadFile(role, squad.version, **counts, articles=articles))
 
     def question(self, role: str, path: Path, passage_id: str, question: Question) -> None:
         query_id = question.question_id
@@ -88,7 +110,7 @@ class _Import:
             self.answers[role].extend(found)
 
     def draw_validation(self, count: int, seed: int, by: HoldOut) -> HeldOut:
-        """Take about ``count`` questions out of training, in whole articles or whole passages where it is not by query."""
+        """Move about ``count`` questions out of training, in whole articles or passages unless drawn by query."""
         groupings: dict[HoldOut, Mapping[str, str]] = {HoldOut.QUERY: {}}
         if by != HoldOut.QUERY:
             groupings = {HoldOut.ARTICLE: self.article_of, HoldOut.PASSAGE: sharing_passages(self.qrels["train"])}
@@ -110,13 +132,13 @@ def import_squad(
     seed: int = 1,
     overwrite: bool = False,
 ) -> Collection:
-    """Make a collection of SQuAD files; ``validation`` questions are drawn from training and taken out of it.
+    """Make a collection from SQuAD files, moving ``validation`` questions out of training.
 
-    They are those of whole articles where these come within a tenth of ``validation``, else of whole passages; with
+    They are drawn by whole articles if these come within a tenth of ``validation``, else by whole passages; with
     ``validation_by`` "query" they are drawn one by one, and other questions of their passages stay in training.
 
     Raises:
-        InputError: as ``read_squad``, and a question id that stands in two files.
+        InputError: as ``read_squad``; also a question id in two files.
         SettingError: ``validation`` is negative, or leaves no training question.
     """
     check_validation(validation)
@@ -146,15 +168,15 @@ def import_squad(
                 "out of it [decision].",
             ),
             content={
-                "source": {"format": "squad", "files": gathered.source},
-                **({"validation": held_out.recorded()} if held_out else {}),
+                "source": asdict(SquadSource("squad", gathered.source)),
+                **({"validation": asdict(held_out.recorded())} if held_out else {}),
             },
         )
     return Collection(out)
 
 
 class Written(NamedTuple):
-    """What ``write_squad`` wrote; ``left_out`` counts questions none of whose answers has a place in its passage."""
+    """Counts of what ``write_squad`` wrote; ``left_out`` counts questions without an answer located in its passage."""
 
     articles: int
     paragraphs: int
@@ -165,20 +187,19 @@ class Written(NamedTuple):
 def write_squad(
     collection: Collection, path: Path | str, splits: Sequence[str], *, version: str = "1.1", overwrite: bool = False
 ) -> Written:
-    """Write a collection that came from SQuAD as one SQuAD file: every paragraph of the splits' source files.
+    """Write a collection made from SQuAD as one SQuAD file: every paragraph of the splits' source files.
 
-    ``train`` and ``validation`` came from the training files, ``test`` from the test file. After a rotation the moved offsets
-    stand; a question whose every span was cut has no answer left, is left out and counted (SQuAD has no form for it).
+    ``train`` and ``validation`` came from the training files, ``test`` from the test file. After a rotation the offsets are the
+    moved ones; a question whose spans were all cut is left out and counted (SQuAD has no form for it).
 
     Raises:
-        InputError: the collection did not come from SQuAD, or has no such split.
+        InputError: the collection was not made from SQuAD, or has no such split.
         SettingError: another version than 1.1 or 2.0.
     """
     if version not in VERSIONS:
         raise SettingError(f"--squad-version: wanted 1.1 or 2.0; found {version!r}; give one of these")
     version = VERSIONS[version]
-    source = collection.manifest.content.get("source", {})
-    if source.get("format") != "squad":
+    if collection.manifest.content_as(dict[str, Json], "source", {}).get("format") != "squad":
         raise bad_input(
             collection.path,
             wanted="a collection that came from SQuAD",
@@ -196,10 +217,10 @@ def write_squad(
 def write_squad_release(
     collection: Collection, folder: Path | str, splits: Sequence[str], *, version: str = "1.1", overwrite: bool = False
 ) -> Written:
-    """Write ``train-vVERSION.json`` (train and validation) and ``dev-vVERSION.json`` (test), as the splits need them; counts of both together.
+    """Write ``train-vVERSION.json`` (train and validation) and ``dev-vVERSION.json`` (test) as needed; return their total counts.
 
     Raises:
-        InputError: as ``write_squad``, and a split that came from neither file.
+        InputError: as ``write_squad``; also a split from neither file.
         SettingError: as ``write_squad``.
     """
     by_role: dict[str, list[str]] = {}
@@ -225,12 +246,12 @@ def write_squad_release(
 def _articles(
     collection: Collection, roles: set[str], questions: Mapping[str, list[Question]], counts: dict[str, int]
 ) -> Iterator[Article]:
-    """The articles of these roles, one at a time, from the passages in stored order; ``counts`` grows in passing."""
+    """Stream the articles of these roles from the passages in stored order, adding to ``counts``."""
     stored = collection.passages()
-    for item in collection.manifest.content["source"]["files"]:
-        for title, count in item["articles"]:
+    for file in collection.manifest.content_as(SquadSource, "source").files:
+        for title, count in file.articles:
             passages = list(islice(stored, count))
-            if item["role"] in roles:
+            if file.role in roles:
                 paragraphs = [Paragraph(passage.text, tuple(questions.get(passage.passage_id, ()))) for passage in passages]
                 counts["articles"] += 1
                 counts["paragraphs"] += count
@@ -239,7 +260,7 @@ def _articles(
 
 
 def _questions_by_passage(collection: Collection, splits: Sequence[str]) -> tuple[dict[str, list[Question]], int]:
-    """Questions under the passage that answers them, and how many have no place in one."""
+    """Return questions by the passage that answers them, and the number without a located answer."""
     by_passage: dict[str, list[Question]] = {}
     left_out = 0
     for split in splits:

@@ -1,6 +1,6 @@
-"""The published JSON of SQuAD v1.1 and v2.0: read with every key, type, id and offset checked, and written.
+"""Read and write the JSON of SQuAD v1.1 and v2.0, checking every key, type, id and offset.
 
-Tabs and line breaks become spaces, one for one, so that offsets hold.
+Tabs and line breaks become spaces, one for one, so that offsets stay valid.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import IO, Any, NamedTuple
 
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_document, read_json
+from positionbias.core.json_text import JsonObject
 
 __all__ = ["VERSIONS", "Article", "Paragraph", "Question", "Span", "SquadFile", "line_of", "read_squad", "write_articles"]
 
 VERSIONS = {"1.1": "1.1", "v1.1": "1.1", "2.0": "2.0", "v2.0": "2.0"}
-# Everything that some reader takes for the end of a line or of a column. One space each keeps every offset.
+# All characters that some reader takes for the end of a line or column. One space each keeps offsets valid.
 _SPACES = str.maketrans(dict.fromkeys("\t\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " "))
 _JSON_NAMES = {dict: "an object", list: "a list", str: "text", int: "a whole number", bool: "true or false", type(None): "null"}
 
@@ -38,7 +39,7 @@ class Question(NamedTuple):
 
 
 class Paragraph(NamedTuple):
-    """A paragraph and what is asked about it."""
+    """A paragraph and its questions."""
 
     text: str
     questions: tuple[Question, ...]
@@ -53,7 +54,7 @@ class Article(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SquadFile:
-    """One file, read and checked. ``repeated_spans`` counts annotators' spans that stood there already."""
+    """One file, read and checked. ``repeated_spans`` counts repeated annotators' spans."""
 
     version: str
     articles: tuple[Article, ...]
@@ -64,13 +65,13 @@ def read_squad(path: Path | str) -> SquadFile:
     """Read one file whole (the largest published one is 42 MB) and check every key, type, id and offset.
 
     Raises:
-        InputError: not SQuAD v1.1 or v2.0, cut short, a question id twice, an answer that is not where its offset says.
+        InputError: not SQuAD v1.1 or v2.0, cut short, a repeated question id, an answer that is not at its offset.
     """
     return _Reader(Path(path)).read()
 
 
 class _Reader:
-    """Reads one file; ``place`` says in words where it is, for its errors."""
+    """A reader of one file; ``place`` describes the current position in errors."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -93,7 +94,7 @@ class _Reader:
         return SquadFile(version, articles, self.repeated_spans)
 
     def get(self, record: Any, key: str, type_: type) -> Any:
-        """``record[key]``, which must be there and of this type; text must be valid Unicode."""
+        """Return ``record[key]``, which must exist and be of this type; text must be valid Unicode."""
         if not isinstance(record, dict):
             raise self.error(f"an object with the key {key!r}", _named(type(record)))
         if key not in record:
@@ -108,7 +109,7 @@ class _Reader:
     def error(self, wanted: str, found: str, *, question_id: str | None = None, last: bool = False) -> InputError:
         line = None if question_id is None else line_of(self.path, question_id, last=last)
         where = "" if self.place == "the file" else f" ({self.place})"
-        return bad_input(self.path, line=line, wanted=wanted, found=f"{found}{where}", do="mend the file or fetch it again")
+        return bad_input(self.path, line=line, wanted=wanted, found=f"{found}{where}", do="fix the file or fetch it again")
 
     def article(self, record: Any, number: int, version: str) -> Article:
         self.place = f"article {number + 1}"
@@ -138,7 +139,7 @@ class _Reader:
         self.question_ids.add(question_id)
         text = self.get(record, "question", str).translate(_SPACES)
         spans = [self.span(item, context, question_id) for item in self.get(record, "answers", list)]
-        # v1.1 knows no unanswerable questions; v2.0 must say of each one whether it is
+        # v1.1 has no unanswerable questions; v2.0 must mark each question
         unanswerable = (version == "2.0" or "is_impossible" in record) and self.get(record, "is_impossible", bool)
         if unanswerable:
             return Question(question_id, text, ())
@@ -182,7 +183,7 @@ def _short(text: str) -> str:
 
 
 def line_of(path: Path, question_id: str, *, last: bool) -> int | None:
-    """The line on which a question's id stands; None where it cannot be found (an id written with escapes)."""
+    """Return the line of a question's id; None if it is not found (an id written with escapes)."""
     needle = json.dumps(question_id, ensure_ascii=False)
     data = read_document(path)
     place = (data.rfind if last else data.find)(needle.encode())
@@ -190,14 +191,14 @@ def line_of(path: Path, question_id: str, *, last: bool) -> int | None:
 
 
 def write_articles(handle: IO[str], articles: Iterable[Article], version: str) -> None:
-    """Write one whole file of version 1.1 or 2.0, an article a line, as they come."""
+    """Write one whole file of version 1.1 or 2.0, streaming an article a line."""
     handle.write(f'{{"version": {json.dumps("v2.0" if version == "2.0" else version)}, "data": [')
     for number, article in enumerate(articles):
         handle.write(f"{',' if number else ''}\n{json.dumps(_to_json(article, version), ensure_ascii=False)}")
     handle.write("\n]}\n")
 
 
-def _to_json(article: Article, version: str) -> dict[str, Any]:
+def _to_json(article: Article, version: str) -> JsonObject:
     impossible = {"is_impossible": False} if version == "2.0" else {}
     return {
         "title": article.title,

@@ -1,4 +1,4 @@
-"""TREC qrels: ``query iteration passage grade``, four columns parted by spaces or tabs, plain or compressed.
+"""TREC qrels: ``query iteration passage grade``, four columns separated by spaces or tabs, plain or compressed.
 
 Runs in TREC form are ``positionbias.core.run``'s.
 """
@@ -33,7 +33,7 @@ def read_qrels(path: Path | str) -> list[Qrel]:
 
 
 def parse_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> list[Qrel]:
-    """As ``read_qrels``, from numbered lines of ``source``, which is what messages name."""
+    """Parse numbered lines as ``read_qrels`` does; messages name ``source``."""
     qrels: list[Qrel] = []
     numbers, pairs = array("q"), array("q")
     for number, line in lines:
@@ -44,7 +44,7 @@ def parse_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> list[Qr
             pairs.append(hash(qrels[-1][:2]))
     if not qrels:
         raise bad_input(source, wanted=_WANTED, found="an empty file", do="check the path")
-    # sorted hashes in 8 bytes a line: a table of 19 million pairs would take gigabytes
+    # sorted hashes take 8 bytes a line; a table of 19 million pairs would take gigabytes
     hashes = np.sort(np.frombuffer(pairs, np.int64))
     if (hashes[1:] == hashes[:-1]).any():
         _refuse_repeated(source, qrels, numbers)
@@ -68,22 +68,22 @@ def _refuse_repeated(source: Path | str, qrels: Sequence[Qrel], numbers: Sequenc
 def _parse(path: Path | str, number: int, line: str) -> Qrel:
     parts = line.split()
     if len(parts) != 4:
-        raise bad_input(path, line=number, wanted=_WANTED, found=f"{len(parts)} columns", do="mend or drop the line")
+        raise bad_input(path, line=number, wanted=_WANTED, found=f"{len(parts)} columns", do="fix or drop the line")
     try:
         grade = int(parts[3])
     except ValueError:
         grade = HIGHEST_GRADE + 1
     if abs(grade) > HIGHEST_GRADE:
         wanted = f"a whole number up to {HIGHEST_GRADE:,} as grade"
-        raise bad_input(path, line=number, wanted=wanted, found=repr(parts[3]), do="mend or drop the line")
+        raise bad_input(path, line=number, wanted=wanted, found=repr(parts[3]), do="fix or drop the line")
     return Qrel(parts[0], parts[2], grade)
 
 
 def write_qrels(path: Path | str, qrels: Iterable[Qrel], *, overwrite: bool = False, separator: str = " ") -> None:
-    """Write judgements with iteration 0; ``.gz`` by its ending. MS MARCO's ``separator`` is a tab.
+    """Write judgements with iteration 0, gzipped if the name ends in ``.gz``. MS MARCO's ``separator`` is a tab.
 
     Raises:
-        InputError: an id that is empty or holds a space, which this form cannot carry.
+        InputError: an id that is empty or has a space, which this form cannot express.
         OutputExistsError: ``path`` exists and ``overwrite`` is false.
     """
     path = Path(path)

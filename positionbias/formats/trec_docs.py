@@ -1,15 +1,15 @@
-"""TREC's document forms: one block of a file in, passages out.
+"""Parse TREC's document formats: one block of a file in, passages out.
 
 ``sgml``: ``<DOC><DOCNO>…</DOCNO> … </DOC>``, several in a file, as on TREC Disks 4 and 5 (FBIS, FR94, FT, LATimes). The text is
-what the content tags hold, in their order, parted by a space; other elements (GRAPHIC, BYLINE, SUBJECT …) are left out. The
+the content of the content tags, in order, joined by spaces; other elements (GRAPHIC, BYLINE, SUBJECT …) are left out. The
 default tags are those that Anserini's TrecCollection indexes: TEXT HEADLINE TITLE HL HEAD TTL DD DATE LP LEADPARA.
 ``nyt``: the New York Times Annotated Corpus, one NITF article a file: headline (hl1), then the full text (the lead paragraph only
 where there is no full text, which repeats it).
 ``wapo``: the TREC Washington Post Collection, one JSON article a line: title, then the paragraphs (``sanitized_html``, without
 its HTML); kicker, byline, date, images and other media are left out [decision].
 
-[decision] SGML bytes are read as UTF-8; a document that is not UTF-8 is read in ``encoding`` and counted. The default is
-Windows-1252, in which the bytes of Latin-1 mean the same; its five undefined bytes become the control characters of Latin-1.
+[decision] SGML is read as UTF-8; a document that is not UTF-8 is read in ``encoding`` and counted. The default is
+Windows-1252, which agrees with Latin-1 on printable characters; its five undefined bytes become the control characters of Latin-1.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ codecs.register_error(_CONTROLS, _latin1_control)
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How documents are read: the content tags of SGML, and the encoding of what is not UTF-8."""
+    """Settings for reading documents: the content tags of SGML, and the encoding where it is not UTF-8."""
 
     tags: tuple[str, ...] = setting(
         CONTENT_TAGS,
@@ -79,7 +79,7 @@ class Reading:
 
 
 def recognise(head: bytes) -> str | None:
-    """The kind of documents that a file starting with these bytes holds, or None."""
+    """Identify the kind of documents in a file by its first bytes; None if unknown."""
     head = head.removeprefix(_BOM).lstrip()
     if head[:1] == b"{" and b'"' in head:
         return "wapo"
@@ -91,7 +91,7 @@ def recognise(head: bytes) -> str | None:
 
 
 def read_documents(kind: str, block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Passage]:
-    """The documents of a block; ``counts`` grows by documents, empty, not_utf8 and outside (bytes between SGML documents).
+    """Yield the documents of a block; adds to ``counts`` documents, empty, not_utf8 and outside (bytes between SGML documents).
 
     Raises:
         InputError: a document that cannot be read, with its line.
@@ -120,7 +120,7 @@ def _sgml(block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Pass
                 data.count(b"\n", 0, place.start()),
                 wanted="every document between <DOC> and </DOC>",
                 found=found,
-                do="mend the file, or fetch it again",
+                do="fix the file, or fetch it again",
             )
     if opened is not None:
         raise block.bad_line(
@@ -139,7 +139,7 @@ def _sgml_document(block: Block, data: bytes, start: int, end: int, reading: Rea
     name = plain_text(text[opened.end() : closed.start()]) if opened and closed else ""
     if not name:
         raise block.bad_line(
-            data.count(b"\n", 0, start), wanted="<DOCNO>…</DOCNO> in every document", found="none", do="mend the file"
+            data.count(b"\n", 0, start), wanted="<DOCNO>…</DOCNO> in every document", found="none", do="fix the file"
         )
     return Passage(name, " ".join(part for part in _content(text, reading.tags) if part))
 
@@ -168,7 +168,7 @@ def _patterns(tags: tuple[str, ...]) -> tuple[re.Pattern[str], dict[str, re.Patt
 
 
 def _content(text: str, tags: tuple[str, ...]) -> Iterator[str]:
-    """The plain text of each outermost content element; one that is not closed goes to the document's end."""
+    """Yield the plain text of each outermost content element; an unclosed one extends to the document's end."""
     opening, closing = _patterns(tags)
     at = 0
     while opened := opening.search(text, at):
@@ -178,7 +178,7 @@ def _content(text: str, tags: tuple[str, ...]) -> Iterator[str]:
 
 
 class _Article:
-    """Gathers the id, the headline and the two forms of the body while an NITF document goes by."""
+    """The id, the headline and the two forms of the body of an NITF document during parsing."""
 
     def __init__(self) -> None:
         self.root = self.name = ""
@@ -239,7 +239,7 @@ def _wapo(block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Pass
                 number,
                 wanted="a Washington Post article as JSON: an object with id and contents",
                 found=found,
-                do="mend or drop the line",
+                do="fix or drop the line",
             ) from None
 
 

@@ -1,13 +1,13 @@
-"""A collection as TREC files: documents in SGML, topics in the title / desc / narr form, qrels."""
+"""Export a collection as TREC files: documents in SGML, topics in the title / desc / narr form, qrels."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
@@ -26,7 +26,7 @@ _PRINTED = {"description": "Description:", "narrative": "Narrative:"}
 
 
 class Written(NamedTuple):
-    """What ``write_trec`` wrote; ``answers_left_out`` counts what the form has no place for."""
+    """Counts of what ``write_trec`` wrote; ``answers_left_out`` counts answers, which the format cannot express."""
 
     documents: int
     queries: int
@@ -42,12 +42,12 @@ def write_trec(
     overwrite: bool = False,
     map_shards: MapShards = map,
 ) -> Written:
-    """Write ``docs/NNNNN.sgml`` (one file a shard), ``topics.SPLIT.txt`` and ``qrels.SPLIT.txt``; ``import trec`` gives the same back.
+    """Write ``docs/NNNNN.sgml`` (one file a shard), ``topics.SPLIT.txt`` and ``qrels.SPLIT.txt``; ``import trec`` reads them back.
 
-    Fields beyond description and narrative stand in elements of their own names, each on one line, which other readers pass over.
+    Fields beyond description and narrative become elements of their own names, each on one line, which other readers skip.
 
     Raises:
-        InputError: no such split; an id with white space (the passage or query is named), or a field whose name is no element's.
+        InputError: no such split; an id with white space (the passage or query is named), or a field whose name is not an element's.
     """
     counts = {"documents": 0, "queries": 0, "qrels": 0, "answers_left_out": 0}
     with atomic_folder(folder, overwrite=overwrite) as partial_folder:
@@ -55,7 +55,7 @@ def write_trec(
         docs.mkdir()
         shards = range(len(collection.shard_paths))
         make = partial(_write_documents, _Shards(str(collection.path)))
-        for facts in make_shards(make, shards, lambda index: docs / f"{index:05d}.sgml", map_shards):
+        for facts in make_shards(dict[str, int], make, shards, lambda index: docs / f"{index:05d}.sgml", map_shards):
             counts["documents"] += facts["documents"]
         for split in splits:
             queries, qrels = collection.queries(split), collection.qrels(split)
@@ -80,7 +80,7 @@ class _Shards:
             yield f"<DOC>\n<DOCNO>{name}</DOCNO>\n<TEXT>\n{escape(passage.text)}\n</TEXT>\n</DOC>\n"
 
 
-def _write_documents(shards: _Shards, index: int, path: Path) -> Mapping[str, Any]:
+def _write_documents(shards: _Shards, index: int, path: Path) -> dict[str, int]:
     count = 0
     with open(path, "w", encoding="utf-8", newline="\n") as handle:
         for document in shards.documents(index):
@@ -118,7 +118,7 @@ def _topic(query: Query, place: Path) -> str:
 
 
 def _element(name: str, value: str) -> list[str]:
-    """The lines of one element; a value that starts like a label has its first letter written as a reference."""
+    """Return the lines of one element; the first character of a value that starts like a label is written as a reference."""
     text = escape(value)
     tag, label = _TAGS.get(name, name), _PRINTED.get(name)
     if label is None and name in LABEL and LABEL[name].match(value):

@@ -1,8 +1,8 @@
-"""Where TREC documents lie: folders, compressed files, tar archives, told apart by content and cut into bundles of about 16 MB.
+"""Find TREC documents in folders, compressed files and tar archives, by content, in bundles of about 16 MB.
 
-A folder is walked in sorted order (links to folders are followed). Plain files are left to the workers, who open them; what is
-compressed or in an archive can only be read from its start, so its blocks carry their bytes. An SGML file is cut before a
-``<DOC>``, a JSON-lines file after a line. Many small files make one bundle, and a bundle makes one shard.
+A folder is walked in sorted order (links to folders are followed). Workers open plain files; compressed and archived files can
+only be read from their start, so their blocks carry their bytes. An SGML file is cut before a ``<DOC>``, a JSON-lines file
+after a line. Many small files make one bundle, and a bundle makes one shard.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from positionbias.formats.trec_docs import DOC_START, recognise
 __all__ = ["Bundle", "Places", "bundles", "document_blocks"]
 
 _SCAN = 1 << 16
-_TAG = 16  # more than the longest form of <DOC>, with what a pattern looks at around it
+_TAG = 16  # more than the longest form of <DOC> with the look-around of a pattern
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Blocks of one kind of documents: what makes one shard."""
+    """Blocks of one kind of documents that make one shard."""
 
     kind: str
     blocks: tuple[Block, ...]
 
     def fingerprint(self) -> str:
-        """What tells that an interrupted run worked on the same bundle."""
+        """Return an identifier of the bundle across runs."""
         return "\n".join((self.kind, *(f"{block.source} {block.fingerprint()}" for block in self.blocks)))
 
 
 @dataclass(slots=True)
 class Places:
-    """The files at the given paths. ``skipped`` counts what no reader knows, by the ending of its name.
+    """The files at the given paths. ``skipped`` counts files of unknown kinds by suffix.
 
     Raises:
         InputError: nothing at a path, or no file in a folder.
@@ -66,7 +66,7 @@ class Places:
             self.files += [(path, file) for file in found]
 
     def state(self) -> str:
-        """What tells that these are still the same files: a hash of their names and contents."""
+        """Return a hash of the files' names and contents."""
         states = hashlib.blake2b(digest_size=16)
         for root, file in self.files:
             states.update(
@@ -75,7 +75,7 @@ class Places:
         return states.hexdigest()
 
     def checksums(self) -> Iterator[tuple[Path, str]]:
-        """Each given path with the checksum of its content; a folder's goes over its files' names and checksums."""
+        """Yield each given path with the checksum of its content; a folder's covers its files' names and checksums."""
         by_root: dict[Path, list[Path]] = {}
         for root, file in self.files:
             by_root.setdefault(root, []).append(file)
@@ -87,10 +87,10 @@ class Places:
                 yield root, content_digest(root)
 
     def parts(self) -> Iterator[tuple[str, Block]]:
-        """Every block of documents with its kind, in the order of the files.
+        """Yield every block of documents with its kind, in the order of the files.
 
         Raises:
-            InputError: a file that was given by name and holds no documents, a damaged archive.
+            InputError: a file given by name without documents, a damaged archive.
         """
         for root, file in self.files:
             count = 0
@@ -132,9 +132,9 @@ class Places:
 
 
 def document_blocks(source: Source, begins: re.Pattern[bytes] = DOC_START) -> Iterator[Block]:
-    """Blocks of whole SGML documents: of a plain file ranges that workers open, else with their bytes.
+    """Yield blocks of whole SGML documents: ranges of a plain file that workers open, else with their bytes.
 
-    ``begins`` finds where a document begins, in at most 16 bytes with what it looks behind and ahead at.
+    ``begins`` matches the start of a document, in at most 16 bytes with its look-around.
 
     Raises:
         InputError: no such file, a damaged archive, or a document over the budget.
@@ -147,7 +147,7 @@ def document_blocks(source: Source, begins: re.Pattern[bytes] = DOC_START) -> It
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """The files below a folder in sorted order, hidden ones left out; a loop of links is walked once."""
+    """Yield the files below a folder in sorted order, without hidden ones; a loop of links is walked once."""
     seen: set[str] = set()
     for place, folders, files in os.walk(folder, followlinks=True, onerror=_raise_unreadable):
         real = os.path.realpath(place)
@@ -157,7 +157,7 @@ def _walk(folder: Path) -> Iterator[Path]:
         seen.add(real)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for file in (Path(place, name) for name in sorted(files) if not name.startswith(".")):
-            if file.is_file() or file.is_symlink():  # a link to nothing is an error later, a pipe would never end
+            if file.is_file() or file.is_symlink():  # a dead link is an error later; a pipe would never end
                 yield file
 
 
@@ -184,7 +184,7 @@ def _stream_blocks(kind: str, stream: IO[bytes], source: str) -> Iterator[Block]
 def _document_ranges(
     handle: IO[bytes], path: str, size: int = BLOCK_BYTES, *, begins: re.Pattern[bytes] = DOC_START
 ) -> Iterator[Block]:
-    """A plain SGML file in ranges: each ends before the first ``<DOC>`` that lies ``size`` bytes or more behind its start."""
+    """Split a plain SGML file into ranges: each ends before the first ``<DOC>`` at least ``size`` bytes after its start."""
     length = handle.seek(0, os.SEEK_END)
     start, index = 0, 0
     while start < length:
@@ -194,8 +194,8 @@ def _document_ranges(
 
 
 def _next_document(handle: IO[bytes], path: str, at: int, length: int, begins: re.Pattern[bytes]) -> int:
-    """The place of the first document from ``at``, which is 1 or more, or the end of the file."""
-    place, kept, first = at - 1, b"", 1  # one byte before it, for a pattern that looks behind itself
+    """Return the start of the first document from ``at`` (1 or more) on, or the end of the file."""
+    place, kept, first = at - 1, b"", 1  # one byte earlier, for a pattern with look-behind
     handle.seek(min(place, length))
     while data := handle.read(_SCAN):
         kept += data
@@ -210,7 +210,7 @@ def _next_document(handle: IO[bytes], path: str, at: int, length: int, begins: r
 def _stream_documents(
     stream: IO[bytes], source: str, size: int = BLOCK_BYTES, *, begins: re.Pattern[bytes] = DOC_START
 ) -> Iterator[Block]:
-    """As ``_document_ranges``, with the same cuts, of what can only be read forward."""
+    """Split a forward-only stream with the cuts of ``_document_ranges``."""
     buffer, start, index, lines = b"", 0, 0, 0
     while data := stream.read(size):
         searched = max(size, len(buffer) - _TAG)
@@ -226,7 +226,7 @@ def _stream_documents(
 
 
 def bundles(parts: Iterable[tuple[str, Block]], size: int = BLOCK_BYTES) -> Iterator[Bundle]:
-    """Blocks that follow each other and are of one kind, together until they reach ``size`` bytes."""
+    """Group consecutive blocks of one kind until they reach ``size`` bytes."""
     kept: list[Block] = []
     kind, held = "", 0
     for found, block in parts:

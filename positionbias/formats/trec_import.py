@@ -1,23 +1,26 @@
-"""TREC documents, topics and qrels as a collection."""
+"""Import TREC documents, topics and qrels as a collection."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.input_state import content_digest, file_state, unchanged
-from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.manifest import InputRef, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
-from positionbias.core.shards import write_shard
+from positionbias.core.shards import Shard, write_shard
 from positionbias.formats.trec import read_qrels
 from positionbias.formats.trec_docs import KINDS, Reading, read_documents
 from positionbias.formats.trec_files import Bundle, Places, bundles
@@ -38,8 +41,22 @@ _NOTES = {
 }
 
 
+class TrecSource(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the manifest says of TREC documents: how many there are, of each kind, without text and not in UTF-8, bytes ``outside`` of them."""
+
+    format: str
+    documents: int
+    sgml: int = 0
+    nyt: int = 0
+    wapo: int = 0
+    empty: int = 0
+    not_utf8: int = 0
+    outside: int = 0
+    skipped_files: Mapping[str, int]
+
+
 def split_and_name(given: str, *, default: str = "test") -> tuple[str, str]:
-    """``SPLIT=NAME`` in its two parts; without a split, and for a file whose own name holds the "=", the default.
+    """Split ``SPLIT=NAME``; the default applies without a split, or if the "=" belongs to an existing file's name.
 
     >>> split_and_name("train=topics.txt"), split_and_name("topics.txt")
     (('train', 'topics.txt'), ('test', 'topics.txt'))
@@ -58,7 +75,7 @@ def import_trec(
     reading: Reading | None = None,
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of TREC documents; ``topics`` and ``qrels`` are (split, file), and files of one split go together.
 
@@ -76,14 +93,15 @@ def import_trec(
     splits = _splits(topics, qrels)
     settings = {"docs_format": docs_format, "tags": list(reading.tags), "encoding": reading.encoding}
     named = [(role, split, Path(path)) for role, given in (("topics", topics), ("qrels", qrels)) for split, path in given]
-    state = [places.state(), *([role, split, file_state(path)] for role, split, path in named)]
-    job = {"command": "import trec", "settings": settings, "inputs": state}
+    state: list[Json] = [places.state()]
+    state += [[role, split, file_state(path)] for role, split, path in named]
+    job: JsonObject = {"command": "import trec", "settings": settings, "inputs": state}
     counts: Counter[str] = Counter()
     read = [*(file for _, file in places.files), *(path for _, _, path in named)]
     with create_collection(out, overwrite=overwrite, job=job) as writer, unchanged(read):
-        shards = writer.add_shards(partial(_make_shard, reading), bundles(places.parts()), map_shards)
+        shards = writer.add_shards(_Shard, partial(_make_shard, reading), bundles(places.parts()), map_shards)
         for facts in track(shards, "documents", unit="shards"):
-            counts.update(facts["counts"])
+            counts.update(facts.counts)
         if not counts["documents"]:
             raise bad_input(docs[0], wanted="TREC documents", found="none", do="check the path, or give --docs-format")
         for split, (queries, judged) in splits.items():
@@ -96,14 +114,23 @@ def import_trec(
             inputs=_inputs(places, named, out),
             licence="; ".join(_LICENCES[kind] for kind in kinds),
             notes=tuple(_NOTES[kind] for kind in kinds),
-            content={"source": _source(counts, places)},
+            content={
+                "source": to_builtins(TrecSource(format="trec", **counts, skipped_files=dict(sorted(places.skipped.items()))))
+            },
             allow_absent=True,
             **(provenance or {}),
         )
     return Collection(out)
 
 
-def _make_shard(reading: Reading, bundle: Bundle, path: Path) -> Mapping[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Shard(Shard):
+    """A shard, with counts of its documents."""
+
+    counts: Mapping[str, int]
+
+
+def _make_shard(reading: Reading, bundle: Bundle, path: Path) -> _Shard:
     counts: Counter[str] = Counter()
 
     def passages() -> Iterator[Passage]:
@@ -111,11 +138,11 @@ def _make_shard(reading: Reading, bundle: Bundle, path: Path) -> Mapping[str, An
 
     shard = write_shard(path, passages())
     counts[bundle.kind] = shard.count
-    return {**shard.facts(), "counts": counts}
+    return _Shard(shard.count, shard.checksum, counts)
 
 
 def _splits(topics: SplitFiles, qrels: SplitFiles) -> dict[str, tuple[list[Query], list[Qrel]]]:
-    """Queries and judgements by split, in the order in which the splits were named."""
+    """Return queries and judgements by split, in the order in which the splits were named."""
     files: dict[str, tuple[list[Path | str], list[Path | str]]] = {}
     for position, given in enumerate((topics, qrels)):
         for split, path in given:
@@ -143,12 +170,3 @@ def _judgements(split: str, paths: Sequence[Path | str]) -> list[Qrel]:
 def _inputs(places: Places, named: Sequence[tuple[str, str, Path]], out: Path) -> list[InputRef]:
     docs = [input_ref("docs", path, checksum, artefact=out) for path, checksum in places.checksums()]
     return docs + [input_ref(f"{role} {split}", path, content_digest(path), artefact=out) for role, split, path in named]
-
-
-def _source(counts: Counter[str], places: Places) -> dict[str, Any]:
-    names = ("documents", *KINDS, "empty", "not_utf8", "outside")
-    return {
-        "format": "trec",
-        **{name: counts[name] for name in names if counts[name]},
-        "skipped_files": dict(sorted(places.skipped.items())),
-    }

@@ -1,11 +1,11 @@
-"""TREC topics: the title / desc / narr form, XML, and lines of id and text, read into queries. ``trec_export`` writes the first form.
+"""Read TREC topics as queries: the title / desc / narr form, XML, or lines of id and text. ``trec_export`` writes the first form.
 
 ``<top> <num> Number: 301 <title> … <desc> Description: … <narr> Narrative: … </top>``, with closing tags or without, values on
-one line or several. XML: a ``<topic>`` (or ``<top>``, ``<query>``) an id, as attribute (number, id, num, qid) or element, as in
+one line or several. XML: each ``<topic>`` (or ``<top>``, ``<query>``) has its id as attribute (number, id, num, qid) or element, as in
 TREC-COVID, Clinical Trials, Web. Lines: ``id TAB text``; further lines of an id are its variants.
 
-[decision] A query's text is the first there is of title, query, the topic's own text, question, description, narrative, and else
-its first element. What is left becomes fields under the full words: description, narrative, question, summary, concepts …; a
+[decision] A query's text is the first present of title, query, the topic's own text, question, description, narrative, and else
+its first element. The others become fields under the full words: description, narrative, question, summary, concepts …; a
 repeated element is numbered (subtopic, subtopic2), further lines of an id are variant1, variant2 …; an XML topic's attributes
 are fields too (type). White space collapses, references are resolved as in ``formats.markup``.
 """
@@ -40,7 +40,7 @@ FIELD_TAGS = {
 _LABELS = {
     "number": r"Number",
     "title": r"Topic",
-    "description": r"Descri?ption",  # as TripClick writes it, without the i
+    "description": r"Descri?ption",  # TripClick omits the i
     "narrative": r"Narrative",
     "domain": r"Domain",
     "concepts": r"Concept(?:s|\(s\))?",
@@ -62,11 +62,11 @@ _MARKUP = INLINE | {"p", "br"}  # tags inside a value
 
 @dataclass(slots=True)
 class _Topic:
-    """A topic as it is gathered: its elements by name, "" for its own text; ``line`` from 1."""
+    """A topic during parsing: its elements by name, "" for its own text; ``line`` from 1."""
 
     line: int
     values: dict[str, str] = field(default_factory=dict)
-    taken: dict[str, int] = field(default_factory=dict)  # of a repeated element: the last number that it was given
+    taken: dict[str, int] = field(default_factory=dict)  # the last number given to a repeated element
 
     def add(self, name: str, value: str) -> None:
         number = self.taken.get(name, 0) + 1
@@ -77,25 +77,25 @@ class _Topic:
     def query(self, path: Path, query_id: str | None) -> Query:
         values = self.values
         if not query_id:
-            raise bad_input(path, line=self.line, wanted="a number in every topic", found="none", do="mend the file")
+            raise bad_input(path, line=self.line, wanted="a number in every topic", found="none", do="fix the file")
         name = next((name for name in (*_TEXT_FROM, *values) if name in values), None)
         if name is None:
-            raise bad_input(path, line=self.line, wanted="a topic with text", found=f"only {query_id!r}", do="mend the file")
+            raise bad_input(path, line=self.line, wanted="a topic with text", found=f"only {query_id!r}", do="fix the file")
         text = values[name]
         return Query(query_id, text, {key or "text": value for key, value in values.items() if key != name})
 
 
 def read_topics(path: Path | str) -> list[Query]:
-    """The topics of a file, plain or compressed, in its order; the form is told by the content.
+    """Read the topics of a file, plain or compressed, in order; the content identifies the form.
 
     Raises:
-        InputError: not readable in any of the forms (with the line), an id twice, or no topic at all.
+        InputError: not readable in any of the forms (with the line), a repeated id, or no topic at all.
     """
     return _read(Path(path))[1]
 
 
 def parse_tagged(text: str, source: Path | str) -> list[Query]:
-    """As ``read_topics``, from text in the form of ``<top>``; ``source`` is what messages name."""
+    """Parse text in the form of ``<top>``; messages name ``source``."""
     found = list(_read_tagged(Path(source), text)) if _TOP.search(text) else []
     if not found:
         raise bad_input(source, wanted="TREC topics: <top> … </top>", found="none", do="check the file")
@@ -117,7 +117,7 @@ def _read(path: Path) -> tuple[str, list[Query]]:
 
 
 def _form(data: bytes) -> str:
-    """tagged, xml or lines: what starts with a tag, and has no tab in its first line, is marked up."""
+    """Identify the form: tagged, xml or lines; text that starts with a tag, without a tab in its first line, is marked up."""
     start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start[:1] != b"<" or b"\t" in start.partition(b"\n")[0].rstrip():
         return "lines"
@@ -140,7 +140,7 @@ def _unique(path: Path, topics: Iterable[tuple[int, Query]]) -> Iterator[Query]:
 
 
 def is_field_name(name: str) -> bool:
-    """Whether ``<top>`` has a form for a field of this name that is read back under the same name."""
+    """Return True if ``<top>`` can express a field that is read back under this name."""
     return bool(_FIELD_NAME.match(name)) and name not in _MARKUP and name not in FIELD_TAGS and name not in _RESERVED
 
 
@@ -166,19 +166,19 @@ def _read_tagged(path: Path, text: str) -> Iterator[Query]:
 
 
 def _check_outside(path: Path, text: str, line: int) -> None:
-    """Refuse a topic whose <top> is damaged, and that would be lost; other text between topics means nothing."""
+    """Refuse a topic outside <top>, which would be lost; other text between topics is ignored."""
     if lost := _NUMBER.search(text):
         raise bad_input(
             path,
             line=line + text.count("\n", 0, lost.start()),
             wanted="every topic between <top> and </top>",
             found="<num> outside of one",
-            do="mend the file",
+            do="fix the file",
         )
 
 
 def _tagged_topic(body: str, line: int) -> _Topic:
-    """The elements of one topic. Each goes to the next tag that is none of its own inner markup, or to its own closing tag."""
+    """Parse the elements of one topic. Each extends to the next tag that is not inner markup, or to its closing tag."""
     topic = _Topic(line)
     name, start = "", 0
 
@@ -212,7 +212,7 @@ class _Node:
     children: list[_Node | str] = field(default_factory=list)
 
     def text(self) -> str:
-        """All text below, elements parted by a space."""
+        """Return all text below, with elements joined by spaces."""
         parts, todo = [], [iter(self.children)]
         while todo:
             child = next(todo[-1], None)
@@ -227,7 +227,7 @@ class _Node:
         return collapse("".join(parts))
 
     def elements(self) -> list[_Node]:
-        """The elements right below, without markup inside text."""
+        """Return the child elements, without markup inside text."""
         return [child for child in self.children if isinstance(child, _Node) and child.name not in INLINE]
 
 
@@ -257,7 +257,7 @@ def _read_xml(path: Path, data: bytes) -> Iterator[Query]:
 
 
 def _topic_nodes(root: _Node) -> list[_Node]:
-    """The outermost elements that are topics."""
+    """Return the outermost elements that are topics."""
     found, todo = [], [root]
     while todo:
         node = todo.pop()
@@ -303,7 +303,7 @@ def _read_lines(path: Path, text: str) -> list[Query]:
         query_id, value = query_id.strip(), collapse(value)
         if not tab or not query_id or not value:
             found = "no tab" if not tab else "no id" if not query_id else "no text"
-            raise bad_input(path, line=number, wanted="an id, a tab and a text", found=found, do="mend or drop the line")
+            raise bad_input(path, line=number, wanted="an id, a tab and a text", found=found, do="fix or drop the line")
         texts.setdefault(query_id, []).append(value)
     return [
         Query(query_id, first, {f"variant{number}": value for number, value in enumerate(more, 1)})
@@ -312,10 +312,10 @@ def _read_lines(path: Path, text: str) -> list[Query]:
 
 
 def read_topic_files(paths: Sequence[Path | str]) -> list[Query]:
-    """The topics of several files as one list; in a file of lines, the texts of an id that is known become its variants.
+    """Read the topics of several files as one list; in a file of lines, further texts of a known id become its variants.
 
     Raises:
-        InputError: as ``read_topics``; a topic that stands in two files, other than as a variant.
+        InputError: as ``read_topics``; a topic in two files, other than as a variant.
     """
     merged: dict[str, Query] = {}
     place: dict[str, Path] = {}

@@ -10,7 +10,7 @@
     logs/YYYY-MM-DD.json                                              the click log
 
 Names are those of the release's page (https://tripdatabase.github.io/tripclick) and of ir_datasets' reader. Any subset is enough, packed or not, in
-any folders. The judgements of the test queries are not published; where there are files of that name, they are read.
+any folders. The judgements of the test queries are not published; files of that name are read if present.
 
 [decision] Splits: ``train`` is the training queries of head, torso and tail together, as the paper trains on them; ``head_validation``,
 ``torso_validation``, ``tail_validation`` and ``head_test``, ``torso_test``, ``tail_test`` stay apart, as they are measured apart. All are judged by
@@ -20,21 +20,25 @@ raw clicks; DCTR's judgements are a further set "dctr" of ``train`` (its head qu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
-from positionbias.core.manifest import seal_again
+from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.manifest import Provenance, seal_again
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file
 from positionbias.core.records import Passage, Query
 from positionbias.core.shard_work import MapShards
-from positionbias.core.shards import write_shard
+from positionbias.core.shards import Shard, write_shard
 from positionbias.formats.attach import parse_queries
 from positionbias.formats.candidates import trec_rankings, write_candidates
 from positionbias.formats.release_import import Held, ReleaseImport
@@ -45,12 +49,13 @@ from positionbias.formats.trec_topics import parse_tagged
 from positionbias.formats.tripclick_docs import DOCUMENT_START, plain, tagged_documents, tsv_documents
 from positionbias.formats.tripclick_log import ClickedRanks, read_clicks
 from positionbias.formats.triples import write_triples
+from positionbias.results.clicks import ClickLog
 
-__all__ = ["ABSENT", "DCTR", "GROUPS", "import_tripclick", "kind_of", "role_of"]
+__all__ = ["ABSENT", "DCTR", "GROUPS", "TripClickSource", "import_tripclick", "kind_of", "role_of"]
 
 GROUPS = ("head", "torso", "tail")
 DCTR = "dctr"
-ABSENT = "absent_judgements.tsv"  # split, judgement set, query id, passage id, grade
+ABSENT = "absent_judgements.tsv"  # columns: split, judgement set, query id, passage id, grade
 _PARTS = {"train": "train", "val": "validation", "test": "test"}
 _TSV, _TAGGED = "docs", "docs_grp"
 _THE_SAME = {_TAGGED: "docs_grp_*.txt hold the same", _TSV: "docs.tsv holds the same"}
@@ -71,7 +76,7 @@ LICENCE = (
 
 
 def role_of(name: str) -> str | None:
-    """The role of a file: its name without its ending, or None for a name that the release does not have.
+    """Return a file's role: its name without suffix, or None if the release has no such file.
 
     >>> role_of("topics.head.val.txt"), role_of("allarticles.txt")
     ('topics.head.val', None)
@@ -80,7 +85,7 @@ def role_of(name: str) -> str | None:
 
 
 def kind_of(role: str) -> str | None:
-    """collection, queries, qrels, runs, triples or logs; None for what is none of these."""
+    """Return collection, queries, qrels, runs, triples or logs; else None."""
     return next(
         (kind for kind, form in _ROLES for end in ("txt", "tsv", "json") if (m := form.fullmatch(f"{role}.{end}")) and m[1] == role),
         None,
@@ -88,18 +93,27 @@ def kind_of(role: str) -> str | None:
 
 
 def _form(role: str) -> str:
-    """Which of the two forms documents of this role have."""
+    """Return the form of documents of this role."""
     return _TSV if role == _TSV else _TAGGED
 
 
 def _query_texts(lines: Iterable[tuple[int, str]], place: str) -> dict[str, str]:
-    """Query texts by id, of a file in either form."""
+    """Read query texts by id from a file in either form."""
     stream = iter(lines)
     first = next(stream, (1, ""))
     if first[1].removeprefix("\ufeff").startswith("<"):
         text = "\n".join(line for _, line in chain([first], stream))
         return {query.query_id: query.text for query in parse_tagged(text.removeprefix("\ufeff"), place)}
     return {query_id: plain(text) for query_id, text in parse_queries(chain([first], stream), place).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TripClickSource:
+    """What the manifest says of TripClick beside its files: documents, those without text, and the click log."""
+
+    documents: int
+    empty: int
+    log: ClickLog | None = None
 
 
 class _Import(ReleaseImport):
@@ -128,12 +142,12 @@ class _Import(ReleaseImport):
     def __init__(self, places: Sequence[Path | str], **more: Any) -> None:
         super().__init__(
             sorted(places, key=lambda place: (Path(place).name, str(place))), **more
-        )  # their order decides nothing
+        )  # their order does not matter
         self.held = Held(_query_texts)
         self.clicked = ClickedRanks()
         self.counts = {"documents": 0, "empty": 0}
         forms = {_form(role) for role in self.release.files if kind_of(role) == "collection"}
-        self.documents = _TAGGED if _TAGGED in forms else _TSV if forms else ""  # the form that is read; "": none was met yet
+        self.documents = _TAGGED if _TAGGED in forms else _TSV if forms else ""  # the form read; "" until one is found
         if _TAGGED in forms:
             self.release.leave_out(_TSV, _THE_SAME[_TAGGED])
 
@@ -150,9 +164,9 @@ class _Import(ReleaseImport):
         blocks = document_blocks(source, DOCUMENT_START) if tagged else source.blocks()
         make = partial(_make_shard, tagged_documents if tagged else tsv_documents)
         before = self.counts["documents"]
-        for facts in self.writer.add_shards(make, track(blocks, source.name, unit="blocks"), self.map_shards):
-            self.counts["documents"] += facts["count"]
-            self.counts["empty"] += facts["empty"]
+        for facts in self.writer.add_shards(_Shard, make, track(blocks, source.name, unit="blocks"), self.map_shards):
+            self.counts["documents"] += facts.count
+            self.counts["empty"] += facts.empty
         if self.counts["documents"] == before:
             raise bad_input(source.place, wanted="documents", found="none", do="fetch it again, or take it away")
 
@@ -179,8 +193,8 @@ class _Import(ReleaseImport):
             self.clicked.add(read_clicks(block))
         return True
 
-    def source_facts(self) -> dict[str, Any]:
-        log = {"log": self.clicked.facts()} if self.clicked.counts["records"] else {}
+    def source_facts(self) -> JsonObject:
+        log = {"log": to_builtins(self.clicked.log())} if self.clicked.records else {}
         return {**self.counts, **log}
 
     def add_beside(self, collection: Collection) -> None:
@@ -202,7 +216,14 @@ class _Import(ReleaseImport):
             )
 
 
-def _make_shard(documents_of: Callable[[Block], Iterable[Passage]], block: Block, path: Path) -> Mapping[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Shard(Shard):
+    """A shard, and how many of its passages are empty."""
+
+    empty: int
+
+
+def _make_shard(documents_of: Callable[[Block], Iterable[Passage]], block: Block, path: Path) -> _Shard:
     empty = 0
 
     def passages() -> Iterator[Passage]:
@@ -211,13 +232,13 @@ def _make_shard(documents_of: Callable[[Block], Iterable[Passage]], block: Block
             empty += not passage.text
             yield passage
 
-    facts = write_shard(path, passages()).facts()
-    return {**facts, "empty": empty}
+    shard = write_shard(path, passages())
+    return _Shard(shard.count, shard.checksum, empty)
 
 
 def _absent_lines(collection: Collection) -> Iterator[str]:
     """A line for each judgement of a document that is not there."""
-    for split in collection.manifest.content.get("absent", ()):
+    for split in collection.manifest.content_as(dict[str, Json], "absent", {}):
         for name in (None, *collection.qrels_names(split)):
             qrels = collection.qrels(split, name)
             missing = set(collection.absent(sorted({qrel.passage_id for qrel in qrels})))
@@ -234,7 +255,7 @@ def import_tripclick(
     skip: Iterable[str] = (),
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of TripClick's files at ``places``: folders (looked through to the last), archives or single files.
 

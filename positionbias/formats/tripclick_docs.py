@@ -1,4 +1,4 @@
-"""TripClick's documents: one block of a file in, passages out.
+"""Parse TripClick's documents: one block of a file in, passages out.
 
     <DOC>
     <DOCNO> 96657 </DOCNO>
@@ -13,8 +13,8 @@
     </DOC>
 
 The form is that of the release's own script (``step07_docs_create_collection.py`` of tripdatabase/tripclick). Nothing in it is escaped, so "<" in a
-title or text is text: only the tags above are read, <DOC> and </DOC> where they are the line, the others where they begin one, their ends where they
-end one. What stands outside of them would be lost, so it is an error. A passage's text is title, space, abstract (Hofstätter et al. 2022); white
+title or text is text. Only the tags above are read: <DOC> and </DOC> as whole lines, other opening tags at the start of a line, closing tags at
+its end. Text outside them would be lost, so it is an error. A passage's text is title, space, abstract (Hofstätter et al. 2022); white
 space collapses, the URL is left out [decision].
 """
 
@@ -31,13 +31,13 @@ from positionbias.formats.msmarco import tsv_passages
 
 __all__ = ["DOCUMENT_START", "END_OF_TITLE", "plain", "tagged_documents", "tsv_documents"]
 
-DOCUMENT_START = re.compile(rb"(?<=\n)<DOC>(?=[ \t\r]{0,8}\n)")  # where a file may be cut
-_MEND, _SHOWN = "mend the file, or fetch it again", 60  # characters of a line in a message
-END_OF_TITLE = "<eot>"  # stands between title and abstract where the release has both in one column
+DOCUMENT_START = re.compile(rb"(?<=\n)<DOC>(?=[ \t\r]{0,8}\n)")  # possible cuts of a file
+_FIX, _SHOWN = "fix the file, or fetch it again", 60  # characters of a line in a message
+END_OF_TITLE = "<eot>"  # between title and abstract where the release has both in one column
 
 
 def plain(text: str) -> str:
-    """A document's text from one column: the mark between title and abstract becomes a space, white space collapses.
+    """Clean a document's text from one column: the mark between title and abstract becomes a space, white space collapses.
 
     >>> plain("A title <eot> An  abstract.")
     'A title An abstract.'
@@ -46,7 +46,7 @@ def plain(text: str) -> str:
 
 
 def tsv_documents(block: Block) -> Iterator[Passage]:
-    """The documents of ``docs.tsv``: id, tab, text.
+    """Yield the documents of ``docs.tsv``: id, tab, text.
 
     Raises:
         InputError: as ``tsv_passages``.
@@ -56,10 +56,10 @@ def tsv_documents(block: Block) -> Iterator[Passage]:
 
 
 def tagged_documents(block: Block) -> Iterator[Passage]:
-    """The documents of ``docs_grp_*.txt``; one without a text, or without both, is kept as it is.
+    """Yield the documents of ``docs_grp_*.txt``; those without text, or title and text, are kept.
 
     Raises:
-        InputError: not UTF-8, a document or tag that is not closed, text outside of them, no DOCNO (with its line).
+        InputError: not UTF-8, an unclosed document or tag, text outside them, no DOCNO (with its line).
     """
     reading: _Document | None = None
     for number, line in block.lines():
@@ -84,11 +84,11 @@ def tagged_documents(block: Block) -> Iterator[Passage]:
 
 
 def _bad(block: Block, number: int, found: str) -> InputError:
-    return block.bad_line(number, wanted="every document between <DOC> and </DOC>", found=found, do=_MEND)
+    return block.bad_line(number, wanted="every document between <DOC> and </DOC>", found=found, do=_FIX)
 
 
 class _Document:
-    """One document while its lines go by; ``line`` is that of its <DOC>."""
+    """A document during parsing; ``line`` is that of its <DOC>."""
 
     def __init__(self, block: Block, line: int) -> None:
         self.line = line
@@ -97,10 +97,10 @@ class _Document:
         self._inside, self._opened = "", line
 
     def add(self, number: int, line: str) -> None:
-        """Take the next line, without the end of it.
+        """Add the next line, without its end.
 
         Raises:
-            InputError: text outside of the tags.
+            InputError: text outside the tags.
         """
         body = line.rstrip()
         if not self._inside:
@@ -108,7 +108,7 @@ class _Document:
             if name is None:
                 if body:
                     wanted = "all of a document in DOCNO, TITLE, URL or TEXT, each closed once"
-                    raise self._block.bad_line(number, wanted=wanted, found=repr(body[:_SHOWN]), do=_MEND)
+                    raise self._block.bad_line(number, wanted=wanted, found=repr(body[:_SHOWN]), do=_FIX)
                 return
             self._inside, self._opened, body = name, number, body[len(name) + 2 :]
         closing = f"</{self._inside}>"
@@ -117,16 +117,16 @@ class _Document:
             self._inside = ""
 
     def passage(self) -> Passage:
-        """What was read, at </DOC>.
+        """Return the document, at </DOC>.
 
         Raises:
-            InputError: a tag that is still open, or no DOCNO that is an id.
+            InputError: an open tag, or no DOCNO that is an id.
         """
         if self._inside:
             wanted = f"</{self._inside}> after this <{self._inside}>, at the end of a line"
-            raise self._block.bad_line(self._opened, wanted=wanted, found="none before </DOC>", do=_MEND)
+            raise self._block.bad_line(self._opened, wanted=wanted, found="none before </DOC>", do=_FIX)
         name, title, _, text = (collapse("\n".join(part)) for part in self._parts.values())
         if not name or " " in name:
             found = f"{name!r}" if name else "none"
-            raise self._block.bad_line(self.line, wanted="<DOCNO> an id </DOCNO> in every document", found=found, do=_MEND)
+            raise self._block.bad_line(self.line, wanted="<DOCNO> an id </DOCNO> in every document", found=found, do=_FIX)
         return Passage(name, " ".join(part for part in (title, text) if part))

@@ -1,8 +1,8 @@
 """TripClick's click log: JSON lines, a file a day (``2013-01-01.json``), a click a line.
 
-Read are ``DocumentId``, the document that was clicked (0, "0", "" or null: none), and ``Documents``, those that were shown, in their order: ids, or
-"id:score" in a list or as one text, as the release's own script reads them. A list is a page of results, mostly of 20; what was shown before
-that page, or how the results were sorted and filtered, is not in the log (Hofstätter et al. 2022, section 2.1).
+The reader takes ``DocumentId``, the clicked document (0, "0", "" or null: none), and ``Documents``, those shown, in order: ids, or
+"id:score" in a list or as one text, as in the release's own script. A list is a page of results, mostly of 20; the log does not have
+earlier pages, or how results were sorted and filtered (Hofstätter et al. 2022, section 2.1).
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from positionbias.core.blocks import Block
-from positionbias.formats.json_lines import MEND, json_lines, named
+from positionbias.formats.json_lines import FIX, json_lines, named
+from positionbias.results.clicks import ClickLog
 
 __all__ = ["Click", "ClickedRanks", "read_clicks"]
 
@@ -21,9 +22,9 @@ _QUOTES = re.compile(r'["\[\]\s]')
 
 
 class Click(NamedTuple):
-    """A line of the log: what was clicked, "" for nothing, and what was shown, best first, empty where the log does not say.
+    """A line of the log: the clicked document, "" for none, and those shown, best first, empty if not logged.
 
-    A place of the list whose document the log does not name is "": what follows keeps its rank.
+    A shown document without a name is "", so that later ones keep their ranks.
     """
 
     clicked: str
@@ -31,24 +32,24 @@ class Click(NamedTuple):
 
     @property
     def rank(self) -> int | None:
-        """The place of the clicked document in its list, from 1."""
+        """The rank of the clicked document in its list, from 1."""
         return self.shown.index(self.clicked) + 1 if self.clicked and self.clicked in self.shown else None
 
 
 def read_clicks(block: Block) -> Iterator[Click]:
-    """The clicks of a block.
+    """Yield the clicks of a block.
 
     Raises:
-        InputError: a line that is no JSON object (a cut one, say), or without one of the two fields (numbered).
+        InputError: a line that is not a JSON object (a cut one, say), or lacks one of the two fields (numbered).
     """
     for number, record in json_lines(block):
         if not isinstance(record, dict) or not {"DocumentId", "Documents"} <= record.keys():
             found = "one without DocumentId or Documents" if isinstance(record, dict) else named(record)
-            raise block.bad_line(number, wanted="a click: an object with DocumentId and Documents", found=found, do=MEND)
+            raise block.bad_line(number, wanted="a click: an object with DocumentId and Documents", found=found, do=FIX)
         try:
             yield Click(_id(record["DocumentId"]), _shown(record["Documents"]))
         except ValueError as error:
-            raise block.bad_line(number, wanted="ids of documents", found=str(error), do=MEND) from None
+            raise block.bad_line(number, wanted="ids of documents", found=str(error), do=FIX) from None
 
 
 def _id(value: Any) -> str:
@@ -71,28 +72,31 @@ def _shown(value: Any) -> tuple[str, ...]:
 
 
 class ClickedRanks:
-    """Counts over a log: at which ranks was clicked."""
+    """Counts of the clicked ranks over a log."""
 
     def __init__(self) -> None:
         self.ranks: Counter[int] = Counter()
-        self.counts = dict.fromkeys(("records", "clicks", "clicks without a list", "clicks outside of their list"), 0)
+        self.records = self.clicks = self.without_list = self.outside = 0
 
     def add(self, clicks: Iterable[Click]) -> None:
-        """Count these.
+        """Count clicks.
 
         Raises:
-            InputError: from what they are read of.
+            InputError: from their iterator.
         """
         for click in clicks:
-            self.counts["records"] += 1
+            self.records += 1
             if click.clicked:
-                self.counts["clicks"] += 1
+                self.clicks += 1
                 rank = click.rank
                 if rank is not None:
                     self.ranks[rank] += 1
+                elif click.shown:
+                    self.outside += 1
                 else:
-                    self.counts["clicks outside of their list" if click.shown else "clicks without a list"] += 1
+                    self.without_list += 1
 
-    def facts(self) -> dict[str, Any]:
-        """For a manifest: the counts, and clicks by rank."""
-        return {**self.counts, "clicked_ranks": {str(rank): count for rank, count in sorted(self.ranks.items())}}
+    def log(self) -> ClickLog:
+        """The counts, and clicks by rank."""
+        ranks = {str(rank): count for rank, count in sorted(self.ranks.items())}
+        return ClickLog(self.records, self.clicks, self.without_list, self.outside, ranks)

@@ -1,12 +1,11 @@
-"""Training triples of MS MARCO and TripClick as training groups: by ids (``qidpidtriples``), or by texts (``triples.train``), which find their ids.
+"""Import training triples of MS MARCO and TripClick as training groups: ids (``qidpidtriples``), or texts (``triples.train``), matched to ids.
 
 A triple becomes a group of two, its positive first. Lines whose query is not a training query of the collection (a validation
-query, say, that was drawn from training), or whose passages or texts are not in it, are left out; ``content["lines"]`` tells how many
-there were in all.
+query drawn from training, say), or whose passages or texts are not in it, are left out; ``content["lines"]`` counts all lines.
 
-Text finds id by a 64-bit hash of the exact text, in a sorted table of 16 bytes a passage that every worker maps; of passages with the
-same text the first one stands for all [decision]. That a text which is not in the collection is taken for one that is has
-a chance of 1 in 2 × 10¹² for each text, at MS MARCO's size.
+Texts are matched by a 64-bit hash of the exact text, in a sorted table of 16 bytes a passage that every worker maps; of passages with the
+same text the first is used [decision]. At MS MARCO's size, a text outside the collection is matched by mistake with probability
+1 in 2 × 10¹².
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ _TABLE = Path("cache") / "texts"
 
 
 def text_id(text: str) -> str:
-    """The id of a text that has none: "t" and 16 hexadecimal digits, which say nothing but what the text is."""
+    """Make an id for a text without one: "t" and 16 hexadecimal digits that depend only on the text."""
     return f"t{key64(0, _HASH, text):016x}"
 
 
 def triple_passages(source: Source, queries: dict[str, str]) -> Iterator[Passage]:
-    """The passages of triples of texts, as often as they stand there; ``queries`` grows by their texts, under ``text_id``.
+    """Yield the passages of triples of texts, with repetitions, and add their queries to ``queries`` by ``text_id``.
 
     Raises:
         InputError: as ``split_triple``.
@@ -58,7 +57,7 @@ def triple_passages(source: Source, queries: dict[str, str]) -> Iterator[Passage
 
 
 def split_triple(block: Block) -> Iterator[tuple[str, str, str]]:
-    """The three columns of each line.
+    """Yield the three columns of each line.
 
     Raises:
         InputError: not UTF-8, or a line of another number of columns (numbered).
@@ -68,9 +67,9 @@ def split_triple(block: Block) -> Iterator[tuple[str, str, str]]:
         if len(columns) != 3:
             raise block.bad_line(
                 number,
-                wanted="three columns parted by tabs: query, positive, negative",
+                wanted="three columns separated by tabs: query, positive, negative",
                 found=f"{len(columns)} columns",
-                do="mend or drop the line",
+                do="fix or drop the line",
             )
         yield columns[0], columns[1], columns[2]
 
@@ -86,20 +85,20 @@ def write_triples(
     text_of: Callable[[str], str] = str,
     map_shards: MapShards = map,
 ) -> dict[str, int]:
-    """Write training groups into ``trainsets/`` of a collection in the making, which will stand at ``out``; gives their counts.
+    """Write training groups into ``trainsets/`` of an unfinished collection, whose final path is ``out``; return their counts.
 
-    ``texts``: the columns are texts, not ids; ``text_of`` (a function of a module) makes the collection's text of one.
+    ``texts``: the columns are texts, not ids; ``text_of`` (a function of a module) converts one to the collection's text.
 
     Raises:
         InputError: as ``split_triple``.
     """
     folder = collection.path / "trainsets" / name
     table = collection.path / _TABLE
-    # the checksum tells one collection in the making from the next one at the same place
+    # the checksum distinguishes successive unfinished collections at the same path
     place = (str(collection.path), collection.checksum)
     if texts:
         _write_table(collection, table, map_shards)
-    content: dict[str, Any] = {"lines": 0}
+    content = {"lines": 0}
     blocks = track(source.blocks(), source.name, unit="blocks")
     try:
         count = write_groups(
@@ -123,7 +122,7 @@ def write_triples(
     return {"lines": content["lines"], "groups": count}
 
 
-def _counted(blocks: Iterable[Block], content: dict[str, Any]) -> Iterator[Block]:
+def _counted(blocks: Iterable[Block], content: dict[str, int]) -> Iterator[Block]:
     """The same blocks; their lines are counted in passing, before the manifest is written."""
     for block in blocks:
         data = block.read()
@@ -144,7 +143,7 @@ def _id_groups(place: tuple[str, str], block: Block) -> Iterator[TrainingGroup]:
 
 @lru_cache(maxsize=1)
 def _opened(place: tuple[str, str]) -> tuple[Collection, frozenset[str]]:
-    """The collection, and the ids of its training queries."""
+    """Return the collection, and the ids of its training queries."""
     collection = Collection(place[0])
     return collection, frozenset(query.query_id for query in _training_queries(collection))
 
@@ -165,13 +164,13 @@ def _text_groups(place: tuple[str, str], text_of: Callable[[str], str], block: B
 
 
 class _TextTable:
-    """Ids by text: sorted hashes, ``(n,)`` uint64, the row of each, and what gives a row's id."""
+    """Ids by text: sorted hashes, ``(n,)`` uint64, the row of each, and a look-up of a row's id."""
 
     def __init__(self, hashes: np.ndarray, rows: np.ndarray, ids: Any) -> None:
         self._hashes, self._rows, self._ids = hashes, rows, ids
 
     def find(self, texts: Sequence[str]) -> list[str | None]:
-        """The id of each text, None where there is no such text."""
+        """Return the id of each text, None for unknown ones."""
         wanted = keys64(0, _HASH, [text.encode() for text in texts])
         at = np.minimum(np.searchsorted(self._hashes, wanted), max(0, len(self._hashes) - 1))
         known = self._hashes[at] == wanted if len(self._hashes) else np.zeros(len(wanted), bool)
@@ -183,7 +182,7 @@ class _TextTable:
 
 
 def _sorted(hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    order = np.argsort(hashes, kind="stable")  # of equal texts the first row comes first, and is the one that is found
+    order = np.argsort(hashes, kind="stable")  # of equal texts the first row comes first, and is found
     return hashes[order], order.astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Files made by Unix ``compress`` (LZW, ``.Z`` or ``.z``), as on TREC's discs, through the ``ncompress`` package."""
+"""Read files of Unix ``compress`` (LZW, ``.Z`` or ``.z``), as on TREC's discs, with the ``ncompress`` package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _IN_MEMORY = 64 << 20
 
 @dataclass(slots=True)
 class _Counted:
-    """A stream of which is counted what was read."""
+    """A stream that counts the bytes read."""
 
     stream: IO[bytes]
     count: int = 0
@@ -30,7 +30,7 @@ class _Counted:
 
 @dataclass(slots=True)
 class _Unpacked:
-    """Where the content is written, for as long as it keeps to the ratio budget."""
+    """An output for the content that enforces the ratio budget."""
 
     plain: IO[bytes]
     packed: _Counted
@@ -44,9 +44,9 @@ class _Unpacked:
 
 
 def open_lzw(stream: IO[bytes], source: str) -> IO[bytes]:
-    """The decompressed content of ``stream``, from its start; beyond 64 MB it stands in a temporary file.
+    """Decompress ``stream``; beyond 64 MB the content goes to a temporary file.
 
-    The form has no length and no checksum: a file that was cut is noticed by what it holds.
+    The format has no length and no checksum, so only the content shows that a file was cut.
 
     Raises:
         InputError: not in this form, damaged, or over the ratio budget.

@@ -1,3 +1,3 @@
-"""Train-test leakage: training queries that near-duplicate test queries, and what they do."""
+"""Train-test leakage: training queries that near-duplicate test queries, and their effect."""
 
 __all__: list[str] = []

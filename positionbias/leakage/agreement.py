@@ -1,4 +1,4 @@
-"""How far two people agree: Cohen's kappa.
+"""Agreement of two people: Cohen's kappa.
 
     κ = (p_o − p_e) / (1 − p_e),   p_o = share of equal labels,   p_e = Σ_l (share of l with the first)·(share of l with the second)
 
@@ -20,7 +20,7 @@ __all__ = ["Agreement", "cohens_kappa"]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """κ, None where both gave one same label throughout (p_e = 1); the share of equal labels, and that expected by chance."""
+    """κ, None where both gave the same single label (p_e = 1); the share of equal labels, and that expected by chance."""
 
     kappa: float | None
     interval: Interval | None
@@ -40,10 +40,10 @@ def cohens_kappa(
     """Cohen's κ of two people's labels of the same pairs.
 
     Raises:
-        ValueError: not the same number of labels, or none.
+        ValueError: different numbers of labels, or none.
     """
     if not first or len(first) != len(second):
-        raise ValueError(f"wanted as many labels of both; found {len(first)} and {len(second)}")
+        raise ValueError(f"wanted equal numbers of labels; found {len(first)} and {len(second)}")
     labels = {label: code for code, label in enumerate(dict.fromkeys([*first, *second]))}
     k = len(labels)
     cells = np.array([labels[a] * k + labels[b] for a, b in zip(first, second, strict=True)])

@@ -1,11 +1,11 @@
-"""From which score on a pair is a leak: the lowest threshold whose precision is surely high enough, from pairs that people have labelled.
+"""The score from which a pair is a leak: the lowest threshold of sufficient precision, from labelled pairs.
 
-Of the scores that occur, the lowest at which the lower 95 % bound of the precision (``precision``) is at least 0.9. The rule of the leakage paper
-(section 3: "the lowest that yields a 0.9 precision") asks it of the precision itself, which further pairs then keep about half of the time. The bound
-is taken at each score by itself; what it costs that the lowest one is chosen, ``benchmarks/leakage_thresholds.py`` measures: next to nothing.
+It is the lowest occurring score at which the lower 95 % bound of the precision (``precision``) is at least 0.9. The leakage paper's rule
+(section 3: "the lowest that yields a 0.9 precision") uses the precision itself, which further pairs then reach about half of the time. The bound
+is taken at each score separately; choosing the lowest costs next to nothing (``benchmarks/leakage_thresholds.py``).
 
-Labelled pairs were preselected by a score, so nothing here is a recall: what lies below the lowest of them nobody has looked at. The interval of a
-threshold is of percentiles of the same rule over test queries drawn with replacement.
+Labelled pairs were preselected by a score, so nothing here is a recall: no pair below the lowest score is labelled. The interval of a
+threshold is the percentile interval of the same rule over test queries drawn with replacement.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NO_RECALL = (
 
 
 class Rule(StrEnum):
-    """What must reach the wanted precision: its lower bound, or as in the paper its value."""
+    """The figure that must reach the wanted precision: its lower bound, or as in the paper its value."""
 
     BOUND = "bound"
     PAPER = "paper"
@@ -53,7 +53,7 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The lowest threshold, None where none will do, the precision there, the share of leaks among all labelled pairs, and what it rests on."""
+    """The lowest threshold, None without one, the precision there, the share of leaks among all labelled pairs, and the sample."""
 
     threshold: float | None
     interval: Interval | None
@@ -65,7 +65,7 @@ class Calibration:
 def calibrate(
     labelled: Labelled, *, precision: float = PRECISION, rule: Rule = Rule.BOUND, seed: int = 1, resamples: int = RESAMPLES
 ) -> Calibration:
-    """The lowest score at and above which pairs are leaks to a share of ``precision``; memory is resamples × distinct scores.
+    """Find the lowest score at and above which the share of leaks is ``precision``; memory is resamples × distinct scores.
 
     Raises:
         SettingError: a precision that is not above 0 and at most 1.
@@ -133,7 +133,7 @@ def _threshold_interval(tally: Tally, precision: float, rule: Rule, seed: int, r
     if tally.clusters.count < 2:
         return None, 0.0
     sums, present = tally.resampled(seed, resamples)
-    # a score is a threshold of a resample only where one of its pairs was drawn
+    # a resample's threshold is a score of one of its drawn pairs
     places = lowest(enough(sums, rule, precision) & present)
     unreached = float((places < 0).mean())
     tail = (1 - LEVEL) / 2
@@ -146,13 +146,13 @@ def _threshold_interval(tally: Tally, precision: float, rule: Rule, seed: int, r
 
 
 def enough(sums: Sums, rule: Rule, precision: float) -> np.ndarray:
-    """Which scores will do as a threshold, ``(draws, k)``."""
+    """Return the mask of scores sufficient as a threshold, ``(draws, k)``."""
     reached = sums.lower if rule is Rule.BOUND else np.nan_to_num(sums.precision)
     return reached >= precision - ROUNDING
 
 
 def lowest(will_do: np.ndarray) -> np.ndarray:
-    """The place of the last true in each row of ``will_do (draws, k)``, −1 where none is."""
+    """The index of the last true in each row of ``will_do (draws, k)``, −1 without one."""
     return np.where(will_do.any(axis=1), will_do.shape[1] - 1 - np.argmax(will_do[:, ::-1], axis=1), -1)
 
 
@@ -165,7 +165,7 @@ def held_out(
     folds: int = FOLDS,
     repeats: int = REPEATS,
 ) -> HeldOut | None:
-    """Cross-validation over test queries: each fold's pairs are kept by the threshold of the others; None with fewer test queries than folds."""
+    """Cross-validate over test queries: the threshold of the other folds filters each fold's pairs; None with fewer test queries than folds."""
     tally = Tally(labelled)
     if tally.clusters.count < folds:
         return None

@@ -1,8 +1,8 @@
-"""Which training queries near-duplicate which test queries: both detectors over all sources.
+"""Search for training queries that near-duplicate test queries: both detectors over all sources.
 
-Each source is searched by itself, so that its k nearest are its own, as in the paper. A training query and a field of a test query are one
-pair, with the scores of the field's nearest text where it has several (variants) [decision]. A text that one detector found gets the
-scores of the other as well.
+Each source is searched separately, so that its k nearest are its own, as in the paper. A training query and a field of a test query are one
+pair, with the scores of the field's nearest text where it has several (variants) [decision]. A text found by one detector gets the
+other's scores too.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = [
 ]
 
 Detector = Literal["semantic", "lexical", "both"]
-THRESHOLD = 0.91  # the paper's, of the paper's encoder; ``thresholds`` has those of others
+THRESHOLD = 0.91  # the paper's, for its encoder; ``thresholds`` has those of others
 
 
 @dataclass(frozen=True, slots=True)
 class FindSettings:
-    """Which detectors look, and their thresholds; the paper's are 100 neighbours and a cosine of 0.91 (``nearest.floor``).
+    """The detectors and their thresholds; the paper's are 100 neighbours and a cosine of 0.91 (``nearest.floor``).
 
     Raises:
         SettingError: an unknown detector.
@@ -57,13 +57,13 @@ class FindSettings:
 
     @property
     def floor(self) -> float:
-        """The cosine from which a pair is found: the paper's where none is set."""
+        """The cosine from which a pair is found, by default the paper's."""
         return THRESHOLD if self.nearest.floor is None else self.nearest.floor
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPair:
-    """A training query that may leak a test query. ``cosine`` is None where nothing encoded the two; ``type`` is a guess."""
+    """A training query that may leak a test query. ``cosine`` is None without an encoder; ``type`` is a guess."""
 
     source: str
     train_id: str
@@ -79,11 +79,11 @@ class FoundPair:
 
     @property
     def by_meaning(self) -> bool:
-        """Whether the semantic detector found it."""
+        """True if the semantic detector found it."""
         return SEMANTIC in self.found_by
 
     def as_pair(self) -> Pair:
-        """Return it as it is read back from a file."""
+        """Return the pair as read back from a file."""
         scores = {"cosine": self.cosine, "jaccard": self.jaccard, "containment": self.containment}
         there = {name: score for name, score in scores.items() if score is not None}
         texts = {self.field: self.test_text}
@@ -92,7 +92,7 @@ class FoundPair:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The pairs, by source and test query as given, field, and falling scores; the queries read and those empty, by source; what looked."""
+    """The pairs, by source and test query as given, field, and falling scores; the queries read and those empty, by source; the detectors."""
 
     pairs: Sequence[FoundPair]
     queries: Mapping[str, int]
@@ -101,12 +101,12 @@ class Found:
 
     @property
     def by_meaning(self) -> list[FoundPair]:
-        """What the semantic detector found."""
+        """The pairs of the semantic detector."""
         return [pair for pair in self.pairs if pair.by_meaning]
 
     @property
     def by_words_alone(self) -> list[FoundPair]:
-        """The pairs of queries that it found in no field, and the lexical detector did: how many are right, no labelled pair tells."""
+        """The pairs of queries that only the lexical detector found, in any field; no labelled pair shows their precision."""
         known = {(pair.source, pair.train_id, pair.test_id) for pair in self.by_meaning}
         return [pair for pair in self.pairs if (pair.source, pair.train_id, pair.test_id) not in known]
 
@@ -117,14 +117,14 @@ def find_pairs(
     settings: FindSettings | None = None,
     encode: Encode | None = None,
 ) -> Found:
-    """The pairs of each source with the texts of the test queries; ``encode`` is needed where meaning is looked at.
+    """Find the pairs of each source with the texts of the test queries; the semantic detector needs ``encode``.
 
-    Held are the texts of the test queries, their nearest, what is found, and how many queries have each term; the training queries stream past
+    Memory holds the texts of the test queries, their nearest, the pairs found, and term counts. The training queries are streamed
     once to count terms, once for each detector, and once more for the texts of those found.
 
     Raises:
         SettingError: no encoder for the semantic detector, two sources of one name, or too little memory.
-        InputError: what cannot be read, or vectors that are none.
+        InputError: an unreadable source, or invalid vectors.
     """
     settings = settings or FindSettings()
     if len({source.name for source in sources}) != len(sources):
@@ -144,13 +144,13 @@ def find_pairs(
 
 
 def _rarity(sources: Sequence[TrainSource], texts: Sequence[FieldText]) -> Rarity:
-    """How rare terms are in the queries of both sides."""
+    """Count terms in the queries of both sides."""
     training = (text for source in sources for _, text in _Pass(source, "counting the words of"))
     return Rarity(chain(training, (text.text for text in texts)))
 
 
 class _Pass:
-    """One reading of a source: (number, text) of what is not empty, with a bar, counted."""
+    """One pass over a source: (number, text) of non-empty queries, counted, with a progress bar."""
 
     def __init__(self, source: TrainSource, doing: str) -> None:
         self.source, self.doing = source, doing
@@ -167,11 +167,11 @@ class _Pass:
                     yield number, text
 
 
-Key = tuple[int, int]  # a training query's number in its source, a test text's place
+Key = tuple[int, int]  # a training query's number in its source, a test text's index
 
 
 class _Search:
-    """The test side, made once for all sources."""
+    """The test side of the search, made once for all sources."""
 
     def __init__(self, texts: Sequence[FieldText], settings: FindSettings, encode: Encode | None, rarity: Rarity) -> None:
         self.texts, self.settings, self.encode = texts, settings, encode
@@ -199,7 +199,7 @@ class _Search:
         return Found(pairs, {source.name: reading.queries}, {source.name: reading.empty})
 
     def _cosines(self, train: Mapping[int, tuple[str, str]], keys: Sequence[Key]) -> dict[Key, float]:
-        """The cosines of pairs that the words alone have found; none without an encoder."""
+        """The cosines of pairs that only the lexical detector found; none without an encoder."""
         if self.encode is None or self.vectors is None or not keys:
             return {}
         of_number: dict[int, list[int]] = {}
@@ -216,7 +216,7 @@ class _Search:
     def _pairs(
         self, source: str, train: Mapping[int, tuple[str, str]], by: Mapping[Key, list[str]], cosine: Mapping[Key, float]
     ) -> list[FoundPair]:
-        """The pairs in order, one a training query, test query and field."""
+        """The pairs in order, one per training query, test query and field."""
         terms = {number: read_terms(text) for number, (_, text) in train.items()}
         best: dict[tuple[int, str, str], tuple[tuple[float, ...], int, Key]] = {}
         detectors: dict[tuple[int, str, str], set[str]] = {}
@@ -259,6 +259,6 @@ class _Search:
 def _by_parts(
     tests: np.ndarray, places: Sequence[int], vectors: np.ndarray, rows: Sequence[int], size: int = 4_096
 ) -> list[float]:
-    """The cosine of each place with the row beside it, without a copy of all at once."""
+    """The cosine of each place with its row, in blocks to save memory."""
     parts = (slice(start, start + size) for start in range(0, len(rows), size))
     return [value for part in parts for value in cosines(tests[places[part]], vectors[rows[part]]).tolist()]

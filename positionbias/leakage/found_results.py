@@ -1,4 +1,4 @@
-"""What ``find`` found as results and on disk: the leakage paper's Table 1 by meaning, as the paper counts, and by words alone."""
+"""Results and files of ``find``: the leakage paper's Table 1 by meaning, as the paper counts, and by words alone."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from positionbias.results.result import Result, write_results
 __all__ = ["ALL", "PAPER_FIELDS", "UNION", "found_results", "save_found", "table_1"]
 
 ALL, UNION = "all sources", "union"
-PAPER_FIELDS = ("title", "description", "variant")  # whose union is in Table 1
+PAPER_FIELDS = ("title", "description", "variant")  # the fields whose union is in Table 1
 
 
 def table_1(pairs: Iterable[FoundPair], sources: Sequence[str], fields: Sequence[str]) -> CandidateCounts:
-    """The paper's Table 1: by field, and for their union, by source, and for all sources together, the distinct test queries
-    ("topics") with a pair and the distinct training queries ("queries")."""
+    """Count the paper's Table 1: distinct test queries ("topics") with a pair and distinct training queries ("queries"), by field
+    and for their union, by source and for all sources."""
     topics: dict[tuple[str, str], set[str]] = {}
     queries: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for pair in pairs:
@@ -55,8 +55,8 @@ def table_1(pairs: Iterable[FoundPair], sources: Sequence[str], fields: Sequence
 
 
 def found_results(found: Found, tests: FieldTexts, *, test_name: str) -> list[Result]:
-    """What was found as results: Table 1 by meaning, and by words alone, the guessed types, what was read. ``value`` of the first is the share
-    of test queries with a pair."""
+    """Return as results Table 1 by meaning and by words alone, the guessed types, and the counts read. ``value`` of the first is the
+    share of test queries with a pair."""
     sources = list(found.queries)
     searched = {text.query_id for text in tests.texts}
     fields = [name for name in FIELDS if any(text.field == name for text in tests.texts)]

@@ -1,4 +1,4 @@
-"""Vectors of queries that are made once: each block of texts by its content and its model, in files that may be deleted at will."""
+"""A cache of query vectors: each block of texts by its content and its model, in files that may be deleted at any time."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from positionbias.leakage.nearest import Encode
 
 __all__ = ["FOLDER", "KeptVectors"]
 
-FOLDER = ".query-vectors"  # under $POSBIAS_HOME; no name of a user's holds a dot
+FOLDER = ".query-vectors"  # under $POSBIAS_HOME; users' names hold no dot
 
 
 class KeptVectors:
-    """An ``Encode`` that asks ``encode`` only for blocks that no file has.
+    """An ``Encode`` that calls ``encode`` only for blocks that are not in a file.
 
-    ``model`` says all that vectors depend on beside the texts (the model's checksum, the precision). A block is what is encoded at once, so that
+    ``model`` names all else that vectors depend on (the model's checksum, the precision). A block is one call's texts, so
     the same file of queries finds its vectors again whatever the threshold and the test queries. Read and written as float32, 4 · dim bytes a query.
-    ``made`` and ``reused`` count texts; where a file cannot be written nothing is kept.
+    ``made`` and ``reused`` count texts; a block whose file cannot be written is not kept.
     """
 
     def __init__(self, encode: Encode, model: str, folder: Path | None = None) -> None:
@@ -53,7 +53,7 @@ class KeptVectors:
                 with open(partial, "wb") as handle:
                     np.save(handle, vectors)
                 write_manifest(manifest_path(partial), Manifest("query-vectors", place.stem, "leakage find"))
-        except (OutputExistsError, StorageError):  # a full disk, or a folder in the way, costs the next search its time
+        except (OutputExistsError, StorageError):  # a full disk, or a folder in the way, only costs time later
             pass
         return vectors
 
@@ -66,7 +66,7 @@ class KeptVectors:
 
 
 def _read(place: Path, count: int) -> np.ndarray | None:
-    """The vectors of a block; None where there are none, or others than there should be."""
+    """The vectors of a block; None where they are missing or do not fit."""
     try:
         read_manifest(place)
         with damaged_heads():

@@ -1,9 +1,9 @@
-"""What people say of a pair of queries: whether they are on one topic, and how the training query reformulates the test query.
+"""Labels of a pair of queries: whether both are on one topic, and how the training query reformulates the test query.
 
 The five labels are those of the leakage paper's Table 2b (reformulation types of Jansen, Booth, Spink 2009, and a pair of different
 topics). A pair leaks when its label is any but "different topic". The published annotations give several labels a pair, one for the
-topic's title and one for its nearest variant: "different topic" among them decides, and else the title's type is the pair's, the
-variant's where the title has none [decision]; so counted, the published files give the paper's numbers for Robust04 (648 true, 93 false).
+topic's title and one for its nearest variant: "different topic" among them decides, else the title's type, else the
+variant's [decision]. So counted, the published files give the paper's numbers for Robust04 (648 true, 93 false).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import NamedTuple
 __all__ = ["DIFFERENT", "LABELS", "TYPES", "UNTYPED", "Label", "label_names", "parse_label", "parse_labels"]
 
 DIFFERENT = "different topic"
-UNTYPED = "leak"  # it leaks, and nobody said how
+UNTYPED = "leak"  # it leaks, type unknown
 TYPES = ("identical", "generalization", "specialization", "reformulation")
 LABELS = (*TYPES, UNTYPED, DIFFERENT)  # in the order of Table 2b
-_FIELDS = ("", "title", "variant", "description")  # whose label counts, in this order
+_FIELDS = ("", "title", "variant", "description")  # the field whose label counts, in this order
 _ALSO = {
     "generalisation": "generalization",
     "specialisation": "specialization",
@@ -33,29 +33,29 @@ _ALSO = {
 
 
 class Label(NamedTuple):
-    """What a pair was labelled as, one of ``LABELS``."""
+    """The label of a pair, one of ``LABELS``."""
 
     name: str
 
     @property
     def leaks(self) -> bool:
-        """Whether the pair is a leak."""
+        """True if the pair is a leak."""
         return self.name != DIFFERENT
 
 
 def label_names() -> str:
-    """The labels that are read, for messages."""
+    """The known labels, for messages."""
     return f"{', '.join(LABELS)}, or yes and no"
 
 
 def parse_label(text: str) -> Label | None:
-    """A label as it stands in a sheet, in any case; None where nothing stands there.
+    """Parse a sheet's label, in any case; None for an empty cell.
 
     >>> parse_label("Generalisation")
     Label(name='generalization')
 
     Raises:
-        ValueError: no label that is known.
+        ValueError: an unknown label.
     """
     name = " ".join(text.casefold().replace("_", " ").split())
     if not name:
@@ -67,7 +67,7 @@ def parse_label(text: str) -> Label | None:
 
 
 def parse_labels(texts: Sequence[str]) -> Label | None:
-    """The label that several together mean, each perhaps with the field it is of before a hyphen; None where there is none.
+    """Combine several labels, each perhaps after its field and a hyphen; None without any.
 
     >>> parse_labels(["Variant-Identical", "Title-Reformulation"])
     Label(name='reformulation')
@@ -75,7 +75,7 @@ def parse_labels(texts: Sequence[str]) -> Label | None:
     Label(name='different topic')
 
     Raises:
-        ValueError: one that is not known.
+        ValueError: an unknown label.
     """
     found: dict[str, Label] = {}
     for text in texts:

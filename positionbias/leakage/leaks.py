@@ -1,15 +1,15 @@
-"""Which queries leak, from pairs: what a person said counts, and else a score."""
+"""Leaking queries, from pairs: by a person's label, else by a score."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.leakage.pairs import Pair
 from positionbias.results.leakage_pairs import QueriesRemoved
 
@@ -17,7 +17,7 @@ __all__ = ["Cause", "Leaks", "check_threshold", "leaked_tests", "leaks", "remove
 
 
 class Cause(StrEnum):
-    """Why a pair does not count as a leak."""
+    """The reason why a pair does not count as a leak."""
 
     DIFFERENT_TOPIC = "pairs_of_different_topics"
     WORDS_ALONE = "pairs_found_by_words_alone"
@@ -29,17 +29,17 @@ class Cause(StrEnum):
 class Leaks:
     """Training queries that leak, each with its reasons, and the test queries that they leak; the pairs that do not count, by cause."""
 
-    reasons: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    reasons: dict[str, list[JsonObject]] = field(default_factory=dict)
     test_ids: set[str] = field(default_factory=set)
     pairs: int = 0
     set_aside: Counter[Cause] = field(default_factory=Counter)
 
 
 def check_threshold(threshold: float | None) -> None:
-    """Whether a threshold is one.
+    """Check that a threshold is a number.
 
     Raises:
-        SettingError: it is no number, which no score would be below.
+        SettingError: it is NaN, which no score would be below.
     """
     if threshold is not None and math.isnan(threshold):
         raise SettingError(f"--threshold: wanted a number; found {threshold}; give one, or leave it out")
@@ -53,9 +53,9 @@ def leaks(
     source: str | None = None,
     lexical: bool = False,
 ) -> Leaks:
-    """A pair leaks where its label says so; without a label where its score is at or above ``threshold``.
+    """Return the leaking queries: of pairs labelled as leaks, or unlabelled with a score of at least ``threshold``.
 
-    Without a threshold every pair counts but those found by words alone, whose precision nobody knows; ``lexical`` counts them too, whatever
+    Without a threshold every pair counts but those found by words alone, whose precision is unknown; ``lexical`` counts them too, whatever
     their score. ``source`` keeps the training queries of one source.
 
     Raises:
@@ -82,14 +82,14 @@ def leaks(
     return found
 
 
-def removed_figures(left_out: Mapping[str, Any], found: Leaks) -> QueriesRemoved:
+def removed_figures(left_out: JsonObject, found: Leaks) -> QueriesRemoved:
     """Return what was removed from a collection: what its manifest says was left out, and why pairs count or do not."""
     causes = {str(cause): found.set_aside[cause] for cause in Cause}
     return QueriesRemoved.from_rows({**left_out, "test_queries_leaked": len(found.test_ids), "pairs": found.pairs, **causes})
 
 
 def _set_aside(pair: Pair, threshold: float | None, score: str, lexical: bool) -> Cause | None:
-    """Why a pair does not count; None where it does."""
+    """Return why a pair does not count; None where it does."""
     if pair.label is not None:
         return None if pair.label.leaks else Cause.DIFFERENT_TOPIC
     if pair.by_words_alone:
@@ -99,7 +99,7 @@ def _set_aside(pair: Pair, threshold: float | None, score: str, lexical: bool) -
 
 
 def _of_source(pairs: Iterable[Pair], source: str | None, sources: dict[str, int]) -> Iterator[Pair]:
-    """The pairs of a source; ``sources`` counts all."""
+    """Yield the pairs of a source; ``sources`` counts all."""
     for pair in pairs:
         sources[pair.source] = sources.get(pair.source, 0) + 1
         if source is None or pair.source == source:
@@ -117,9 +117,9 @@ def _score(pair: Pair, score: str) -> float:
     return pair.scores[score]
 
 
-def _reason(pair: Pair) -> dict[str, Any]:
+def _reason(pair: Pair) -> JsonObject:
     """What is kept of a pair as the reason why its training query goes."""
-    record: dict[str, Any] = {
+    record: dict[str, Json] = {
         "test_id": pair.test_id,
         "field": pair.field,
         "label": pair.label.name if pair.label else "",
@@ -130,7 +130,7 @@ def _reason(pair: Pair) -> dict[str, Any]:
 
 
 def leaked_tests(pairs: Iterable[Pair]) -> set[str]:
-    """The test queries that a pair names, other than one labelled as of a different topic; the training queries may be of any source.
+    """The test queries of all pairs, except those labelled "different topic"; the training queries may be of any source.
 
     Raises:
         InputError: no such pair.

@@ -1,15 +1,15 @@
-"""Near-duplicates by surface: the same words, or terms that weigh much of both texts.
+"""Lexical near-duplicates: the same words, or shared terms with a large share of the texts' weight.
 
 With A the distinct terms of a training query, B those of a test text, and w the sum of the weights of terms:
 
     Jaccard = w(A ∩ B) / w(A ∪ B)        containment = w(A ∩ B) / w(B)        weight of a term = ln(1 + N / n)
 
-for n of the N queries at hand with the term (inverse document frequency: Spärck Jones 1972); 0 where nothing is shared. Containment looks one
-way only [decision]: a training query that holds the whole test text asks it more closely; two words of a long description are no leak of it.
+for n of the N queries read with the term (inverse document frequency: Spärck Jones 1972); 0 where nothing is shared. Containment works one
+way only [decision]: a training query that contains the whole test text is more specific; two words of a long description are no leak of it.
 
 Terms are words without the stop words of bm25s' longer English list, which has those of questions, and without their plural's ending. No stemmer
-[decision]: Snowball's makes one term of "marinate" and "marine". Two terms side by side in both texts may name one thing ("lyme disease"), which
-two queries may ask about and still be on different topics: where nothing else is shared, that is no pair, unless the texts have all terms in common [decision].
+[decision]: Snowball's makes one term of "marinate" and "marine". Two terms side by side in both texts may name one entity ("lyme disease"), about which
+queries on different topics may ask: where nothing else is shared, that is no pair, unless the texts have all terms in common [decision].
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ __all__ = [
 ]
 
 Weight = Callable[[frozenset[str]], float]
-_HAIR = 1e-9  # as 0.6 · 5 is a little above 3
+_HAIR = 1e-9  # as 0.6 · 5 is slightly above 3
 
 
 class Rarity:
-    """How much terms weigh, by the queries that have them: call it with terms for the sum of their weights."""
+    """Term weights, by the number of queries with the term: call it with terms for the sum of their weights."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self.queries = 0
@@ -56,7 +56,7 @@ class Rarity:
         return math.fsum(map(self.weight, terms))
 
     def weight(self, term: str) -> float:
-        """ln(1 + N / n); a term that no query has weighs as one that a single query has."""
+        """ln(1 + N / n), N and n at least 1."""
         return math.log1p(max(self.queries, 1) / max(self._holding[term], 1))
 
 
@@ -72,7 +72,7 @@ def containment(train: frozenset[str], test: frozenset[str], weight: Weight = le
 
 @dataclass(frozen=True, slots=True)
 class LexicalSettings:
-    """A pair is found where its words are the same, or Jaccard or containment reaches its threshold and more than one entity is shared.
+    """Settings by which a pair is found: its words are the same, or Jaccard or containment reaches its threshold and more than one entity is shared.
 
     Raises:
         SettingError: a number outside its range.
@@ -98,7 +98,7 @@ class LexicalSettings:
 
 
 class TextTerms(NamedTuple):
-    """What is compared of a text: its words in their comparable form, its distinct terms, and which stand side by side."""
+    """A text for comparison: its words in comparable form, its distinct terms, and its pairs of adjacent terms."""
 
     normalised: str
     terms: frozenset[str]
@@ -106,7 +106,7 @@ class TextTerms(NamedTuple):
 
 
 def read_terms(text: str) -> TextTerms:
-    """A text's words and terms."""
+    """Read a text's words and terms."""
     terms = _terms(text)
     beside = frozenset(frozenset(pair) for pair in pairwise(terms) if "" not in pair)
     return TextTerms(comparable(text), frozenset(filter(None, terms)), beside)
@@ -126,7 +126,7 @@ def _stop_words() -> frozenset[str]:
 
 
 def _singular(word: str) -> str:
-    """A word without its plural's ending or possessive (the "S stemmer": Harman 1991, How Effective Is Suffixing?).
+    """Strip a word's plural ending or possessive (the "S stemmer": Harman 1991, How Effective Is Suffixing?).
 
     An e behind ch, sh, ss, x and zz goes too, so that "taxes" and "tax" are one term [decision].
     """
@@ -139,7 +139,7 @@ def _singular(word: str) -> str:
 
 
 def one_entity(train: TextTerms, test: TextTerms) -> bool:
-    """Whether all that two texts share may be the name of one thing: one term, or two that stand side by side in both."""
+    """Return whether all shared terms may name one entity: one term, or two side by side in both texts."""
     shared = train.terms & test.terms
     return len(shared) == 1 or (len(shared) == 2 and shared in train.neighbours and shared in test.neighbours)
 
@@ -155,10 +155,10 @@ class LexicalHit(NamedTuple):
 
 
 class TermIndex:
-    """Test texts by their rarest terms, which a stream of training queries is held against.
+    """Test texts indexed by their rarest terms, for a stream of training queries.
 
-    A pair that reaches a threshold shares terms of at least t·w(B), t the lower of both thresholds; so it shares one of the rarest terms, behind
-    which those left weigh less than that, and these alone are looked up (prefix filtering: Chaudhuri, Ganti, Kaushik 2006).
+    A pair that reaches a threshold shares terms of weight t·w(B) or more, t the lower threshold. The terms behind the rarest ones
+    weigh less together, so one of the rarest is shared, and only these are looked up (prefix filtering: Chaudhuri, Ganti, Kaushik 2006).
     """
 
     def __init__(self, texts: Sequence[str], settings: LexicalSettings | None = None, rarity: Rarity | None = None) -> None:
@@ -180,7 +180,7 @@ class TermIndex:
                 left -= self.rarity.weight(term)
 
     def search(self, queries: Iterable[tuple[int, str]]) -> Iterator[LexicalHit]:
-        """The pairs of each training query (number, text), streamed; what is held does not grow with the queries."""
+        """Yield the pairs of each training query (number, text); memory does not grow with the queries."""
         for number, text in queries:
             yield from self._hits(number, read_terms(text))
 

@@ -1,8 +1,8 @@
-"""What training sets with leakage are drawn from: the queries of the source splits that leak and those that do not, the test topics.
+"""The material of training sets with leakage: leaking and other queries of the source splits, and the test topics.
 
-A source query can be used where it has a relevant passage and, among its first candidates, one that is not judged relevant. Two things are
-kept apart, as in the leakage paper: a query *leaks* where a pair with a query of the target says so (``leaks.leaks``: a label counts, and
-else the score); a query is a *candidate* of leakage where any such pair reaches the threshold, whatever its label. Candidates never fill up.
+A source query is usable if it has a relevant passage and, among its first candidates, one that is not judged relevant. Two things are
+distinguished, as in the leakage paper: a query *leaks* if a pair with a target query says so (``leaks.leaks``: by label, else
+by score); it is a *candidate* of leakage if any such pair reaches the threshold, whatever its label. Candidates are never filling.
 """
 
 from __future__ import annotations
@@ -10,31 +10,43 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.groups import group_queries
+from positionbias.core.places import Place, input_place
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.settings import check_settings, required_setting, setting
 from positionbias.leakage.leaks import check_threshold, leaks
 from positionbias.leakage.pairs import SCORES, Pair
 from positionbias.leakage.queries import is_empty
 
-__all__ = ["Leaking", "Material", "MaterialSettings", "Source", "Topic", "leaking_queries", "read_material", "read_topics"]
+__all__ = [
+    "Leaking",
+    "LeakingPairs",
+    "Material",
+    "MaterialSettings",
+    "Source",
+    "Topic",
+    "leaking_queries",
+    "read_material",
+    "read_topics",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class MaterialSettings:
-    """What counts: as a leak, as relevant, as a candidate.
+    """Criteria for leaks, relevance and candidates.
 
-    ``threshold`` of ``score`` as in ``leaks.leaks`` (None: every pair). ``labelled_only``: only pairs that people labelled leak; the others are
-    candidates alone, as in the paper. A passage is relevant from ``relevant_from`` on, in the target from ``target_relevant_from``; what is
-    judged between 1 and that is neither relevant nor a negative [decision]. Negatives stand in the first ``train_depth`` candidates (the paper: 100).
+    ``threshold`` of ``score`` as in ``leaks.leaks`` (None: every pair). ``labelled_only``: only labelled pairs leak; the others are
+    only candidates, as in the paper. A passage is relevant from grade ``relevant_from``, in the target from ``target_relevant_from``; lower
+    grades from 1 are neither relevant nor negative [decision]. Negatives are among the first ``train_depth`` candidates (the paper: 100).
 
     Raises:
-        SettingError: a grade or depth below 1, a threshold that is no number.
+        SettingError: a grade or depth below 1, a threshold that is not a number.
     """
 
     threshold: float | None = setting(
@@ -54,8 +66,43 @@ class MaterialSettings:
         check_settings(self)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakingPairs:
+    """Which training queries leak: files of pairs, and what of them counts."""
+
+    pairs: Sequence[Place] = required_setting(
+        "Which training queries leak which test queries: what posbias leakage find wrote, or labelled ones; may be given again.",
+        metavar="DIR|FILE",
+        place="read",
+    )
+    prefixes: tuple[str, str] | None = setting(
+        None,
+        "Of a merged collection: the names behind which the pairs' training and test queries stand there.",
+        metavar="NAME NAME",
+    )
+    counted: MaterialSettings = field(default_factory=MaterialSettings)
+    leaked_queries: int | None = setting(
+        None,
+        "Queries that leak, the same for all sizes.",
+        metavar="N",
+        absent="twice the number of judged test queries",
+    )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Return where the pairs are."""
+        return tuple(map(input_place, self.pairs))
+
+    @property
+    def id_prefixes(self) -> tuple[str, str]:
+        """Return what stands before the ids of training and test queries in the collection."""
+        from positionbias.corpora.merge import under
+
+        return (under(self.prefixes[0], ""), under(self.prefixes[1], "")) if self.prefixes else ("", "")
+
+
 class Topic(NamedTuple):
-    """A judged test query with its passages judged relevant and judged not relevant that are in the collection, in order of ids."""
+    """A judged test query with its relevant and non-relevant passages in the collection, in order of ids."""
 
     query_id: str
     relevant: tuple[str, ...]
@@ -64,7 +111,7 @@ class Topic(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Leaking:
-    """Training queries that leak, and all that are candidates of it; ``counts`` of the pairs by what became of them; ``tests`` has the test
+    """Training queries that leak, and all candidates of leakage; ``counts`` of the pairs by outcome; ``tests`` has the test
     queries that each leaks."""
 
     leaking: frozenset[str]
@@ -74,7 +121,7 @@ class Leaking:
 
 
 class Source:
-    """A split that is trained on: its queries that can be used, those that leak apart, and what was left out, by cause."""
+    """A split for training: its usable queries, the leaking ones, and those left out, by cause."""
 
     def __init__(
         self,
@@ -110,13 +157,13 @@ class Source:
                 self.clean.append(query_id)
 
     def leave_out(self, count: int, cause: str) -> None:
-        """Count queries that never came this far."""
+        """Count queries that were left out before."""
         if count:
             self.queries += count
             self.left_out[cause] += count
 
     def _cause(self, query_id: str) -> str:
-        """Why a query cannot be used; empty where it can."""
+        """Return why a query is not usable; empty if it is."""
         if query_id not in self._relevant:
             return "without a relevant passage"
         if not self.relevant(query_id):
@@ -130,26 +177,26 @@ class Source:
         return sorted(item for item in set(self._relevant[query_id]) if item not in self._absent)
 
     def negatives(self, query_id: str) -> list[str]:
-        """The passages among a query's first candidates that no judgement of grade 1 or more names, in order of rank."""
+        """The passages among a query's first candidates without a judgement of grade 1 or more, in order of rank."""
         judged = self._judged[query_id]
         first = self.candidates[query_id].passage_ids[: self._depth]
         return [item for item in first if item not in judged and item not in self._absent]
 
     def counts(self) -> dict[str, int]:
-        """Return the numbers of queries: all, those that leak, those that can fill up, those left out by cause."""
+        """Return the numbers of queries: all, leaking, filling, and left out by cause."""
         held = {"queries": self.queries, "that can be used and leak": len(self.leaking), "that can fill": len(self.clean)}
         return {**held, **self.left_out}
 
     def told(self) -> str:
-        """What there is and what was left out, for a message."""
+        """The counts as text, for a message."""
         parts = [f"{len(self.leaking):,} leak"] + [f"{count:,} {cause}" for cause, count in sorted(self.left_out.items())]
         return f"{self.queries:,} queries in {self.split!r}, of which {', '.join(parts)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """All that a set is drawn from; ``name`` is the collection's, for messages. ``missing`` counts passages that judgements or candidates
-    name and the collection lacks. ``tests`` has the test queries that each leaking query leaks: a test query that is trained on leaks itself."""
+    """The material of a set; ``name`` is the collection's, for messages. ``missing`` counts passages of judgements or candidates
+    that the collection lacks. ``tests`` has the test queries that each leaking query leaks: a test query in training leaks itself."""
 
     name: str
     sources: Sequence[Source]
@@ -161,12 +208,12 @@ class Material:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The splits that sets of any kind name: source and target, so that a model of words counts the same words for all [decision]."""
+        """The splits named by sets of every kind: source and target, so that all vocabularies are equal [decision]."""
         return (*(source.split for source in self.sources), *self.targets)
 
 
 def leaking_queries(pairs: Iterable[Pair], tests: Container[str], settings: MaterialSettings) -> Leaking:
-    """The training queries that pairs with ``tests`` name. A pair that stands with a label and without counts by its label [decision].
+    """Return the training queries of pairs with ``tests``. A pair that occurs with and without a label counts by its label [decision].
 
     Raises:
         InputError: pairs, and none of a query in ``tests``; a pair that cannot be judged (``leaks.leaks``).
@@ -197,7 +244,7 @@ def leaking_queries(pairs: Iterable[Pair], tests: Container[str], settings: Mate
 
 
 def _trained_on(pairs: Sequence[Pair], settings: MaterialSettings, *, lexical: bool = False) -> dict[str, frozenset[str]]:
-    """The training queries of the pairs that leak (``lexical`` as in ``leaks``), of all their sources, with the test queries of each."""
+    """Return the training queries of leaking pairs (``lexical`` as in ``leaks``), of all sources, with the test queries of each."""
     found: dict[str, frozenset[str]] = {}
     for source in {pair.source for pair in pairs}:
         of_source = leaks(pairs, threshold=settings.threshold, score=settings.score, source=source, lexical=lexical)
@@ -214,19 +261,19 @@ def read_material(
     pairs: Iterable[Pair],
     settings: MaterialSettings | None = None,
 ) -> Material:
-    """The material of a collection: ``candidates`` gives each source split its run, ``targets`` are the splits with the test queries.
+    """Read the material of a collection: ``candidates`` is the run of each source split, ``targets`` the splits with the test queries.
 
-    Source and target of different corpora: ``posbias merge`` makes them one collection.
+    If source and target are of different corpora, ``posbias merge`` makes them one collection.
 
     Raises:
         SettingError: no source or target, or a split that is both.
-        InputError: a split that is not there, a query id with two texts, pairs that name no query of a target.
+        InputError: a missing split, a query id with two texts, pairs without a query of a target.
     """
     settings = settings or MaterialSettings()
     _check_splits(collection, targets, list(candidates))
     tests = {query_id for split in targets for query_id, _ in collection.query_texts(split)}
     found = leaking_queries(pairs, tests, settings)
-    # a source query that is a test query itself leaks, whoever looked for pairs
+    # a source query that is itself a test query always leaks
     tests_of = {**found.tests, **{item: found.tests.get(item, frozenset()) | {item} for item in tests}}
     found = replace(found, leaking=found.leaking | tests, candidates=found.candidates | tests, tests=tests_of)
     empty = {query_id for query_id, text in group_queries(collection, (*candidates, *targets)).items() if is_empty(text)}
@@ -253,7 +300,7 @@ def read_material(
 
 
 def read_topics(qrels: Iterable[Qrel], settings: MaterialSettings, absent: Container[str] = ()) -> list[Topic]:
-    """The test queries that are judged, in order of ids."""
+    """Read the judged test queries, in order of ids."""
     relevant: dict[str, set[str]] = {}
     not_relevant: dict[str, set[str]] = {}
     for qrel in qrels:

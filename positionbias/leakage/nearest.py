@@ -1,4 +1,4 @@
-"""The nearest training texts of test texts by the cosine of their vectors, exactly, as texts are encoded in a stream."""
+"""The nearest training texts of test texts by cosine, exactly, over a stream of encoded texts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Encode", "NearestSettings", "encoded", "encoded_blocks", "nearest"]
 
 Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
 
-ENCODE_TEXTS = 8_192  # handed to an encoder at once
+ENCODE_TEXTS = 8_192  # texts a call of the encoder
 _GIB = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class NearestSettings:
-    """``neighbours`` of each test vector (k), of a cosine of at least ``floor`` (None: of any); ``memory`` in GiB bounds what the search holds.
+    """``neighbours`` of each test vector (k), of a cosine of at least ``floor`` (None: of any); ``memory`` bounds the search, in GiB.
 
     Raises:
         SettingError: a number outside its range.
@@ -47,10 +47,10 @@ class NearestSettings:
         check_settings(self)
 
     def tile_rows(self, tests: int, dimension: int) -> int:
-        """Training vectors a tile under ``memory``.
+        """The number of training vectors a tile under ``memory``.
 
         Raises:
-            SettingError: the memory holds no tile; the message says what would.
+            SettingError: the memory holds no tile; the message says how much would.
         """
         rows = tile_rows(self.memory * _GIB, tests, self.neighbours, dimension)
         if rows < FEWEST_ROWS:
@@ -64,7 +64,7 @@ class NearestSettings:
 
 
 def nearest(tests: np.ndarray, blocks: Iterable[Block], settings: NearestSettings | None = None) -> Neighbours:
-    """The k nearest training vectors of each test vector by cosine, as ``core.nearest``.
+    """Find the k nearest training vectors of each test vector by cosine, as ``core.nearest``.
 
     Raises:
         InputError: a vector that is not finite, or of another width.
@@ -77,10 +77,10 @@ def nearest(tests: np.ndarray, blocks: Iterable[Block], settings: NearestSetting
 
 
 def encoded(texts: Sequence[str], encode: Encode) -> np.ndarray:
-    """The vectors of texts in their comparable form, ``(n, dim)`` float32, so that a question mark hides no copy.
+    """Encode texts in their comparable form, ``(n, dim)`` float32, so that a question mark hides no copy.
 
     Raises:
-        InputError: the encoder gives another number of vectors than it got texts.
+        InputError: the encoder returns another number of vectors.
     """
     vectors = np.asarray(encode([comparable(text) for text in texts]), np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts):
@@ -89,7 +89,7 @@ def encoded(texts: Sequence[str], encode: Encode) -> np.ndarray:
 
 
 def encoded_blocks(texts: Iterable[tuple[int, str]], encode: Encode) -> Iterator[Block]:
-    """Blocks of texts, encoded as they stream: ``texts`` are (number, text).
+    """Yield blocks of encoded texts from a stream of (number, text).
 
     Raises:
         InputError: as ``encoded``.

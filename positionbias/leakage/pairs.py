@@ -1,8 +1,8 @@
-"""Pairs of a training query and a test query: from what ``find`` wrote, from hand-filled sheets, from the published labels.
+"""Pairs of a training query and a test query: from ``find``, from hand-filled sheets, from the published labels.
 
-Two forms, told apart by the first character. JSON lines: an object a line with ``train_id``, ``test_id`` and what is known of ``field``,
+Two forms, distinguished by the first character. JSON lines: an object a line with ``train_id``, ``test_id`` and optionally ``field``,
 ``source``, ``train_text``, ``test_text``, ``label`` (or ``labels``, a list), ``found_by``, ``weight`` and the scores; the keys of the published annotations
-(``msmarco_query_id``, ``topic_id``, ``sbert_cosine`` …) are read as these. TSV: a head line with the same names.
+(``msmarco_query_id``, ``topic_id``, ``sbert_cosine`` …) are synonyms. TSV: a header with the same names.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 from positionbias.core.blocks import file_lines
 from positionbias.core.csv_cells import read_cell
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.json_text import parse_json
+from positionbias.core.json_text import JsonObject, parse_json
 from positionbias.leakage.labels import Label, label_names, parse_labels
 
 __all__ = ["LEXICAL", "PAIRS", "SCORES", "SEMANTIC", "TOPIC_TEXTS", "Ids", "Pair", "best_by_pair", "pairs_file", "read_pairs"]
 
 PAIRS = "pairs.jsonl"  # in a folder that ``find`` wrote
-SEMANTIC, LEXICAL = "semantic", "lexical"  # what found a pair
+SEMANTIC, LEXICAL = "semantic", "lexical"  # the detectors of a pair
 SCORES = ("cosine", "jaccard", "containment")
 _NARRATIVE = "narrative"
 TOPIC_TEXTS = ("title", "variant", "description", _NARRATIVE)
@@ -36,11 +36,11 @@ _SAME = {
 }
 _WANTED = "pairs of a training and a test query (JSON lines, or TSV with a head line)"
 
-Record = Mapping[str, Any]
+Record = JsonObject
 
 
 class Ids(NamedTuple):
-    """What tells a pair from another: ids are those of a source."""
+    """The identity of a pair: ids are those of a source."""
 
     source: str
     train_id: str
@@ -51,9 +51,9 @@ class Ids(NamedTuple):
 class Pair:
     """A training query and a test query, with what is known of them.
 
-    ``test_texts`` by the field that they are of; ``field`` is the one that was found alike. ``weight`` is how many pairs of those that it
-    was drawn from it stands for. ``place`` and ``line`` are where it stands, ``source`` what the training query is of, where there are several.
-    ``found_by`` names the detectors that found it, none where nobody said.
+    ``test_texts`` by field; ``field`` is the matching one. ``weight`` is the number of pairs that a drawn pair
+    represents. ``place`` and ``line`` are its file and line, ``source`` the training query's source, where there are several.
+    ``found_by`` names the detectors that found it, empty where unknown.
     """
 
     train_id: str
@@ -71,21 +71,21 @@ class Pair:
 
     @property
     def by_words_alone(self) -> bool:
-        """Whether only the lexical detector found it, whose precision no labelled pair tells."""
+        """True if only the lexical detector found it, whose precision is unknown."""
         return self.found_by == (LEXICAL,)
 
     @property
     def ids(self) -> Ids:
-        """Which pair it is, whatever field it was found in."""
+        """The identity of the pair, whatever its field."""
         return Ids(self.source, self.train_id, self.test_id)
 
     def searched(self) -> list[str]:
-        """The test query's texts that a training query is held against: all but a narrative that stands beside others."""
+        """The test query's texts to compare with a training query: all but a narrative beside other fields."""
         return [text for name, text in self.test_texts.items() if name != _NARRATIVE] or list(self.test_texts.values())
 
 
 def pairs_file(place: Path | str) -> Path:
-    """The file of pairs that a path means: itself, or the one in a folder that ``find`` wrote.
+    """Return the file of pairs at a path: itself, or the one in a folder of ``find``.
 
     Raises:
         InputError: a folder without one.
@@ -100,10 +100,10 @@ def pairs_file(place: Path | str) -> Path:
 
 
 def read_pairs(place: Path | str) -> Iterator[Pair]:
-    """The pairs of a file, or of a folder that ``find`` wrote; streamed, plain or compressed. One without any pair gives none.
+    """Stream the pairs of a file, plain or compressed, or of a folder of ``find``.
 
     Raises:
-        InputError: a line that is no pair, a score that is no number, or a label that is not known (with the line).
+        InputError: a line that is not a pair, a score that is not a number, or an unknown label (with the line).
     """
     path = pairs_file(place)
     lines = file_lines(path)
@@ -129,14 +129,14 @@ def _json_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tupl
 
 
 def _tsv_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Record]]:
-    """Rows under their head; quoted as spreadsheets quote, so that one row may be several lines."""
+    """Yield rows under their header; quoted as by spreadsheets, so one row may span several lines."""
     at = 0
 
     def texts() -> Iterator[str]:
         nonlocal at
         for number, line in lines:
             at = number
-            yield f"{line}\n"  # which stays in a quoted cell of several lines
+            yield f"{line}\n"  # kept in a quoted cell of several lines
 
     rows = csv.reader(texts(), delimiter="\t", strict=True)
     try:
@@ -208,7 +208,7 @@ def _number(path: Path, line: int, value: Any, name: str) -> float:
 
 
 def _found_by(path: Path, line: int, record: Record) -> tuple[str, ...]:
-    """The detectors, a list, or in a sheet words."""
+    """The detectors: a list, or words in a sheet."""
     value = record.get("found_by") or []
     names = tuple(value.split() if isinstance(value, str) else value if isinstance(value, list) else [value])
     if wrong := [name for name in names if name not in (SEMANTIC, LEXICAL)]:
@@ -219,17 +219,17 @@ def _found_by(path: Path, line: int, record: Record) -> tuple[str, ...]:
 def _label(path: Path, line: int, record: Record) -> Label | None:
     value = record.get("labels", record.get("label"))
     given = value if isinstance(value, list) else [] if value is None else [value]
-    wrong = next((item for item in given if not isinstance(item, str)), None)
+    named = [item for item in given if isinstance(item, str)]
     try:
-        if wrong is not None:
-            raise ValueError(wrong)
-        return parse_labels(given)
+        if len(named) < len(given):
+            raise ValueError(next(item for item in given if not isinstance(item, str)))
+        return parse_labels(named)
     except ValueError as error:
         raise _bad(path, line, f"a label: {label_names()}", repr(error.args[0])) from None
 
 
 def best_by_pair(pairs: Iterable[Pair], score: str) -> list[Pair]:
-    """Each pair once, as it stands where its score is highest (the first of equal ones): a training query may be near several fields.
+    """Keep each pair once, with its highest score (the first of equal ones): a training query may be near several fields.
 
     Raises:
         InputError: a pair without that score (with its line).

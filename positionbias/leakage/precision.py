@@ -1,14 +1,14 @@
-"""The precision of labelled pairs at or above a score, with its interval and its lower bound, over test queries whose pairs are alike.
+"""The precision of labelled pairs at or above a score, with its interval and its lower bound, clustered by test query.
 
     precision(t) = Σ_{s_i ≥ t} w_i·y_i / Σ_{s_i ≥ t} w_i
 
-with y_i whether pair i is a leak and w_i the pairs that it stands for (1 where nothing was drawn). Intervals and bounds [decision] are Wilson's, the
-bound one-sided, at the number of independent pairs that the sample is worth,
+with y_i = 1 if pair i is a leak, else 0, and w_i the pairs that it represents (1 without sampling). Intervals and bounds [decision] are Wilson's, the
+bound one-sided, at the effective number of independent pairs,
 
     n* = min(n, p(1 − p) / v),   v = G/(G−1) · (n−1)/n · Σ_g (Σ_{i in g} w_i (y_i − p))² / (Σ w_i)²
 
 over the G test queries g (Dean, Pagano 2015, with Kish's (Σ w)²/Σ w² for n); where v is 0, as when all pairs leak, n* is at most G. With one pair a
-test query and no weights it is Wilson's own.
+test query and no weights it is plain Wilson.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Labelled:
     """Labelled pairs as arrays: ``scores (n,)``, ``leaks (n,)`` bool, ``weights (n,)`` above 0, and the test query of each.
 
     Raises:
-        ValueError: arrays of different lengths, a score that is no number, or a weight that is not above 0.
+        ValueError: arrays of different lengths, a score that is not a number, or a weight that is not above 0.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share of pairs that are leaks, with its interval; None where there is no pair, or one test query alone."""
+    """A share of leaks among pairs, with its interval; None without a pair, or with only one test query."""
 
     value: float | None
     interval: Interval | None
@@ -70,7 +70,7 @@ class Share:
 
 
 class Sums(NamedTuple):
-    """Sums over clusters at each distinct score, falling, ``(draws, k)`` each: weights, those of leaks, their squares, pairs, and over test
+    """Sums at each distinct score, falling, ``(draws, k)`` each: weights, those of leaks, their squares, pairs; over test
     queries the products of a query's own sums (for v), and the queries."""
 
     weights: np.ndarray
@@ -84,18 +84,18 @@ class Sums(NamedTuple):
 
     @property
     def precision(self) -> np.ndarray:
-        """Of the pairs at or above each score; NaN without any."""
+        """The precision of the pairs at or above each score; NaN without any."""
         with np.errstate(invalid="ignore"):
             return self.leaks / self.weights
 
     @property
     def worth(self) -> np.ndarray:
-        """n*: how many independent pairs those at or above each score are worth; NaN with one test query."""
+        """n*: the effective number of independent pairs at or above each score; NaN with one test query."""
         share = self.precision
         with np.errstate(invalid="ignore", divide="ignore"):
             kish = self.weights**2 / self.squares
-            apart = self.leaks_leaks - 2 * share * self.leaks_weights + share**2 * self.weights_weights
-            variance = apart / self.weights**2 * self.queries / (self.queries - 1) * (self.pairs - 1) / self.pairs
+            squared = self.leaks_leaks - 2 * share * self.leaks_weights + share**2 * self.weights_weights
+            variance = squared / self.weights**2 * self.queries / (self.queries - 1) * (self.pairs - 1) / self.pairs
             spread = np.where(variance > ROUNDING, share * (1 - share) / variance, self.queries)
         return np.where(self.queries > 1, np.minimum(kish, spread), np.nan)
 
@@ -118,7 +118,7 @@ class Tally:
         return self._cumulated(np.asarray(self._steps.sum(axis=0)).reshape(1, -1))
 
     def of(self, times: np.ndarray) -> Sums:
-        """The sums where each test query counts ``times (draws, clusters)``."""
+        """The sums with each test query weighted by ``times (draws, clusters)``."""
         return self._cumulated(np.asarray((self._steps.T @ times.T).T))
 
     def resampled(self, seed: int, resamples: int) -> tuple[Sums, np.ndarray]:
@@ -131,7 +131,7 @@ class Tally:
 
 
 def _steps(labelled: Labelled, clusters: Clusters, score: np.ndarray, scores: int) -> Any:
-    """By how much a test query's share of each of ``Sums`` grows at each score: sparse, ``(clusters, 8 · scores)``."""
+    """The increase of a test query's part of each of ``Sums`` at each score: sparse, ``(clusters, 8 · scores)``."""
     from scipy import sparse
 
     order = np.lexsort((score, clusters.codes))
@@ -147,13 +147,13 @@ def _steps(labelled: Labelled, clusters: Clusters, score: np.ndarray, scores: in
 
 
 def _within(values: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Cumulative sums that start anew at each ``first``."""
+    """Cumulative sums that restart at each ``first``."""
     total = np.cumsum(values)
     return total - (total - values)[np.flatnonzero(first)][np.cumsum(first) - 1]
 
 
 def precision_curve(labelled: Labelled) -> ThresholdCurve:
-    """Precision at every score that occurs; pairs of one score stand or fall together."""
+    """Precision at every occurring score; pairs of equal score are kept together."""
     tally = Tally(labelled)
     sums = tally.all()
     leaks = sums.leaks[0]
@@ -177,7 +177,7 @@ def at_threshold(labelled: Labelled, threshold: float) -> Share:
 
 
 def drawn(count: int) -> str:
-    """What is drawn together, in words."""
+    """The unit of resampling, in words."""
     return f"{count:,} test queries"
 
 

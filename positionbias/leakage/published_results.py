@@ -1,4 +1,4 @@
-"""What the leakage paper prints of its own targets, beside what ``find`` and ``review`` count in the same way; of any other target nothing."""
+"""The leakage paper's figures for its own targets, comparable with ``find`` and ``review``; none for other targets."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["published_find", "published_review", "target_of_folder"]
 
 
 def published_find(target: str | None, found: Found, fields: Iterable[str], test_name: str) -> list[Result]:
-    """Return Table 1 of a target, and before it ours in the same fields by meaning alone, as the paper counts; nothing without a target, or
-    where only words were looked at."""
+    """Return our Table 1, in the paper's fields by meaning alone, and the paper's; nothing without a target, or with the lexical
+    detector alone."""
     if target is None or found.detector == "lexical":
         return []
     there = set(fields)
@@ -33,7 +33,7 @@ def published_find(target: str | None, found: Found, fields: Iterable[str], test
 
 
 def published_review(target: str | None, name: str) -> list[Result]:
-    """Return Table 2a of a target, and Table 2b, which is of all three together; nothing without one."""
+    """Return Table 2a of a target, and Table 2b, of all three together; nothing without a target."""
     if target is None:
         return []
     candidates, labels = tables(target)
@@ -48,7 +48,7 @@ def _result(measure: str, name: str, target: str, figures: Figures) -> Result:
 
 
 def target_of_folder(place: Path) -> str | None:
-    """Return the paper's target that ``find`` searched, by the manifest of what it wrote; None of another target, or a file of pairs."""
+    """Return the paper's target that ``find`` searched, by its manifest; None for another target, or a file of pairs."""
     if not place.is_dir() or not manifest_path(place).is_file():
         return None
-    return read_manifest(place).content.get("target")
+    return read_manifest(place).content_as(str, "target", "") or None

@@ -1,6 +1,6 @@
 """The queries of both sides: training queries streamed from any number of sources, test queries with their fields.
 
-A training source is read again for each pass over it, so that nothing grows with its queries. A query without a letter or digit is
+A training source is read again for each pass, so memory does not grow with its queries. A query without a letter or digit is
 empty: it is counted and left out.
 """
 
@@ -43,11 +43,11 @@ class TrainSource:
     read: Callable[[], Iterator[tuple[str, str]]]
 
     def numbered(self) -> Iterator[tuple[int, str]]:
-        """(number, text) of those that are not empty; numbers count all."""
+        """Yield (number, text) of non-empty queries; numbers count all."""
         return ((number, text) for number, (_, text) in enumerate(self.read()) if not is_empty(text))
 
     def take(self, numbers: Iterable[int]) -> dict[int, tuple[str, str]]:
-        """(id, text) of those of some numbers, by their numbers."""
+        """Return (id, text) of the queries with these numbers, by number."""
         wanted = set(numbers)
         return {number: query for number, query in enumerate(self.read()) if number in wanted}
 
@@ -61,19 +61,19 @@ class FieldText(NamedTuple):
 
 
 class FieldTexts(NamedTuple):
-    """The texts of test queries that are searched, and how many were empty, by field."""
+    """The searched texts of test queries, and the number of empty ones, by field."""
 
     texts: list[FieldText]
     empty: Mapping[str, int]
 
 
 def is_empty(text: str) -> bool:
-    """Whether nothing in a text is a letter or a digit."""
+    """Return whether a text has no letter or digit."""
     return _WORD.search(text) is None
 
 
 def read_query_lines(path: Path | str) -> Iterator[tuple[str, str]]:
-    """(id, text) of each line ``id TAB text``, streamed, plain or compressed; the text may be empty, and blank lines are none.
+    """Stream (id, text) of each line ``id TAB text``, plain or compressed; the text may be empty, and blank lines are skipped.
 
     Raises:
         InputError: a line without a tab or id, or with more than two columns (numbered); not UTF-8; no line at all.
@@ -95,17 +95,17 @@ def read_query_lines(path: Path | str) -> Iterator[tuple[str, str]]:
 
 
 def tsv_source(name: str, path: Path | str) -> TrainSource:
-    """A training source in a TSV file."""
+    """Return a training source in a TSV file."""
     return TrainSource(name, lambda: read_query_lines(path))
 
 
 def collection_source(name: str, collection: Collection, split: str) -> TrainSource:
-    """A training source in a collection's split."""
+    """Return a training source in a collection's split."""
     return TrainSource(name, lambda: collection.query_texts(split))
 
 
 def tsv_queries(path: Path | str) -> list[Query]:
-    """Test queries of a TSV file; further lines of an id are its variants.
+    """Read the test queries of a TSV file; further lines of an id are its variants.
 
     Raises:
         InputError: as ``read_query_lines``.
@@ -123,10 +123,10 @@ def _with_variant(query: Query, text: str) -> Query:
 
 
 def add_variants(queries: Sequence[Query], path: Path | str) -> tuple[list[Query], int]:
-    """The queries with the variants of a file (query id, tab, text; several lines an id), and how many lines name other queries.
+    """Add a file's variants (query id, tab, text; several lines an id) to the queries; also return the number of lines for other queries.
 
     Raises:
-        InputError: as ``read_query_lines``; no line names any of the queries.
+        InputError: as ``read_query_lines``; no line is of these queries.
     """
     found = {query.query_id: query for query in queries}
     added = others = 0
@@ -143,10 +143,10 @@ def add_variants(queries: Sequence[Query], path: Path | str) -> tuple[list[Query
 
 
 def field_texts(queries: Sequence[Query], fields: Sequence[str] = ()) -> FieldTexts:
-    """The texts of test queries by field, those of ``fields`` alone (none given: all of ``FIELDS``).
+    """Return the texts of test queries by field, only those of ``fields`` (none given: all of ``FIELDS``).
 
-    A query's own text is its title where any of the queries has a description or narrative, and else of the field "query". Fields that are no texts to search
-    by (a type, a domain) are left aside.
+    A query's own text is its title where any of the queries has a description or narrative, else of the field "query". Other fields
+    (a type, a domain) are ignored.
 
     Raises:
         SettingError: an unknown field, or none of the queries has a text in those asked for.

@@ -1,9 +1,9 @@
-"""How a training query reformulates a test query, guessed from its terms.
+"""The type by which a training query reformulates a test query, guessed from its terms.
 
 The leakage paper's types (section 3, after Jansen, Booth, Spink 2009): *identical*, "differences only in inflection or word order";
 *generalization*, a "subset of words"; *specialization*, a "superset of words"; *reformulation*, "some synonymous terms"; or a *different
-topic*. The terms of ``lexical`` stand for the words [decision]. Terms know no synonyms: a pair that shares some terms and not
-all counts as a reformulation, and one that shares none as a different topic, unless a detector that reads meaning found it.
+topic*. Words are the terms of ``lexical`` [decision]. Terms know no synonyms: a pair that shares some terms but not
+all counts as a reformulation, and one that shares none as a different topic, unless the semantic detector found it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["guess_type"]
 
 
 def guess_type(train: TextTerms, test: TextTerms, *, same_meaning: bool = False) -> str:
-    """One of ``labels.TYPES`` or ``labels.DIFFERENT``; ``same_meaning``: the cosine of the pair reached the threshold.
+    """Return one of ``labels.TYPES`` or ``labels.DIFFERENT``; ``same_meaning``: the cosine of the pair reached the threshold.
 
     >>> from positionbias.leakage.lexical import read_terms as of
     >>> guess_type(of("the disease of Lyme"), of("Lyme diseases")), guess_type(of("lyme disease in dogs"), of("lyme disease"))

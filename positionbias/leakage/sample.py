@@ -1,8 +1,8 @@
-"""Pairs to label so that a threshold can be set: the leakage paper's stratified sample, 100 pairs from 0.8 up.
+"""Pairs to label for calibrating a threshold: the leakage paper's stratified sample, 100 pairs from 0.8 up.
 
-[decision] The paper names no strata; ours are ten of equal width between 0.8 and 1 (what scores above 1 by rounding is in the highest). Each gives
-the same number of pairs; what one lacks, the others give, the highest first. In a stratum those pairs are drawn whose keys by (seed, both
-ids) are smallest, and each stands for the stratum's pairs over its drawn ones: that is its weight.
+[decision] The paper names no strata; ours are ten of equal width between 0.8 and 1 (scores above 1 by rounding are in the highest). Each gives
+the same number of pairs; others make up for a smaller one, the highest first. In a stratum the pairs with the smallest keys by (seed, both
+ids) are drawn. A pair's weight is the number of its stratum's pairs over that of its drawn ones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PURPOSE = "leakage sample"
 
 @dataclass(frozen=True, slots=True)
 class SampleSettings:
-    """How many pairs, from which score up, in how many strata; checked when made.
+    """The number of pairs, the lowest score and the number of strata; checked when made.
 
     Raises:
         SettingError: a setting outside its range.
@@ -46,7 +46,7 @@ class SampleSettings:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Scores from ``low`` up to, and without, ``high``: the pairs there, and those drawn of them."""
+    """Scores in [``low``, ``high``): the number of pairs, and of drawn ones."""
 
     low: float
     high: float
@@ -55,7 +55,7 @@ class Stratum:
 
 
 def stratified_sample(pairs: Iterable[Pair], settings: SampleSettings) -> tuple[list[Pair], list[Stratum]]:
-    """The drawn pairs with their weights, in the order of their keys, so that no score is guessed from the place; and the strata, rising.
+    """Draw pairs, with their weights, in the order of their keys, so that the order reveals no score; also return the strata, rising.
 
     Raises:
         InputError: a pair without the score, or none at or above ``above``.
@@ -87,7 +87,7 @@ def stratified_sample(pairs: Iterable[Pair], settings: SampleSettings) -> tuple[
 
 
 def sample_result(name: str, strata: Sequence[Stratum], settings: SampleSettings) -> Result:
-    """Return how many pairs there are, and how many were drawn, in each stratum."""
+    """Return the numbers of pairs and of drawn pairs in each stratum."""
     rows: dict[str, str] = {}
     for part in strata:
         where = f"{part.low:.3f} to {part.high:.3f}"
@@ -98,7 +98,7 @@ def sample_result(name: str, strata: Sequence[Stratum], settings: SampleSettings
 
 
 def _shared_out(there: list[int], wanted: int) -> list[int]:
-    """How many each part gives, one a round from the last part on, until enough are given or none has more."""
+    """Allot ``wanted`` to the parts, one a round from the last part on, until all are allotted or exhausted."""
     counts = [0] * len(there)
     while sum(counts) < min(wanted, sum(there)):
         for part in reversed(range(len(there))):

@@ -1,4 +1,4 @@
-"""Scores of given pairs, made anew: the highest over the test query's texts, as each of them is searched for near-duplicates [decision]."""
+"""New scores of given pairs: the highest over the test query's texts, each of which is searched for near-duplicates [decision]."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Score = Callable[[Sequence[Pair]], Iterator[float]]
 
 
 def scored(pairs: Sequence[Pair], score: str, *, encode: Encode | None = None) -> list[Pair]:
-    """The pairs with a score by this name: the recorded one where every pair has it and no encoder is given, else one made from the texts.
+    """Return the pairs with this score: the recorded one where every pair has it and no encoder is given, else one computed from the texts.
 
-    ``cosine`` of the vectors that ``encode`` gives; ``jaccard`` and ``containment`` of terms, weighed by their rarity in the pairs' own texts;
-    ``both`` the mean of cosine and Jaccard, so that neither alone makes a pair [decision].
+    ``cosine`` of the vectors by ``encode``; ``jaccard`` and ``containment`` of terms, weighted by their rarity in the pairs' own texts;
+    ``both`` the mean of cosine and Jaccard, so that neither alone decides [decision].
 
     Raises:
-        SettingError: an unknown score, or a cosine that is not recorded and no encoder.
-        InputError: a pair whose texts are needed and not there (with its line).
+        SettingError: an unknown score, or an unrecorded cosine without an encoder.
+        InputError: a pair whose needed texts are missing (with its line).
     """
     if score == BOTH:
         return [

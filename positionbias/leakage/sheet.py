@@ -1,4 +1,4 @@
-"""The sheet that people label: TSV, one pair a row, an empty last column for the label. ``pairs.read_pairs`` reads it back."""
+"""The sheet for labelling: TSV, one pair a row, an empty last column for the label. ``pairs.read_pairs`` reads it back."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _ALWAYS = ("test_id", "train_id", "label")
 
 
 def write_sheet(out: Path | str, pairs: Sequence[Pair], *, overwrite: bool = False) -> None:
-    """Write pairs as they come; columns that no pair fills are left out. White space within a text becomes one space.
+    """Write pairs in the given order, without empty columns. White space within a text becomes one space.
 
     Raises:
-        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     rows = [{name: " ".join(cell(pair).split()) for name, cell in _CELLS.items()} for pair in pairs]
     columns = [name for name in _CELLS if name in _ALWAYS or any(row[name] for row in rows)]

@@ -1,7 +1,7 @@
-"""The cosine from which a pair counts where nobody gave one: of the encoders whose cosines people have labelled, and of no other.
+"""Default cosine thresholds, only for encoders with labelled cosines.
 
 Calibrated by ``calibrate`` (the lower 95 % bound of the precision at least 0.9) on the 741 pairs of an MS MARCO query and a Robust04 topic that the
-leakage paper's authors labelled. ``benchmarks/leakage_thresholds.py`` makes these figures.
+leakage paper's authors labelled. ``benchmarks/leakage_thresholds.py`` computes them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ LABELLED_ON = "741 labelled pairs of an MS MARCO query and a Robust04 topic"
 
 @dataclass(frozen=True, slots=True)
 class KnownThreshold:
-    """An encoder's threshold: ``checksum`` of the model ("" where only its name is known), precision and its lower bound on all labelled pairs,
-    and, by cross-validation over topics, the precision and the share of labelled leaks kept."""
+    """An encoder's threshold: ``checksum`` of the model ("" where only its name is known), precision and its lower bound on all labelled pairs;
+    by cross-validation over topics, the precision and the share of labelled leaks kept."""
 
     encoder: str
     checksum: str
@@ -29,7 +29,7 @@ class KnownThreshold:
     found: float
 
     def told(self) -> str:
-        """What it rests on, in a sentence."""
+        """The basis of the threshold, in a sentence."""
         return (
             f"cosine from {self.cosine:g} ({self.encoder}): precision {self.precision:.3f} (at least {self.lower:.3f} with 95 % confidence; "
             f"{self.held_out:.3f} on held-out topics) on {LABELLED_ON}, drawn by a cosine of 0.90 or more"
@@ -45,15 +45,15 @@ KNOWN = (
 
 
 def known_threshold(encoder: str, checksum: str) -> KnownThreshold | None:
-    """The threshold of the encoder with this name and checksum; None of one whose cosines nobody has labelled."""
+    """The threshold of the encoder with this name and checksum; None for one without labelled cosines."""
     return next((item for item in KNOWN if (item.checksum == checksum if item.checksum else item.encoder == encoder)), None)
 
 
 def threshold_for(encoder: str, checksum: str, given: float | None) -> float:
-    """The cosine that was given, or else the encoder's own.
+    """Return the given cosine, else the encoder's own threshold.
 
     Raises:
-        SettingError: none was given, and nobody has labelled this encoder's cosines.
+        SettingError: none was given, and the encoder has no labelled cosines.
     """
     known = known_threshold(encoder, checksum)
     if given is None and known is None:

@@ -1,18 +1,18 @@
 """Training sets with a known number of leaked queries: No, MSM and Test leakage of the leakage paper ("Training Datasets").
 
-A set of n instances has n / 2 queries, each with one relevant and one other passage: a group of two. L of them leak, the others fill up:
+A set of n instances has n / 2 queries, each with one relevant and one other passage: a group of two. L of them leak, the others are filling:
 
 * ``no``: none leaks (L = 0).
 * ``msm``: L training queries of the source that leak, with passages of the source.
-* ``test``: the test queries themselves, with passages that were judged for them; one taken again has other passages.
+* ``test``: the test queries themselves, with passages judged for them; a repeated one has other passages.
 
-The paper takes each topic twice and as many queries for ``msm`` (500 for the 250 of Robust04, 100 for the 50 of Common Core); so L is 2 × the
-number of judged test queries where nothing else is asked for. It is constant over the sizes, or a share of each where a share is asked for.
+The paper takes each topic twice and as many queries for ``msm`` (500 for the 250 of Robust04, 100 for the 50 of Common Core); so L is by default 2 × the
+number of judged test queries. It is constant over the sizes, or a given share of each.
 
-The filling is drawn from the queries that are no candidates of leakage, in turn from each source split, so that these are balanced to one
-query. Every draw is keyed by (seed, query id). Leaked queries come first and the filling after them, each in its keyed order: with L constant
-a smaller set is the beginning of a larger one, and with a share its leaked and its filling queries are those that a larger one begins with;
-sets of one size and seed differ by kind only in that leaked queries stand in the place of the last of the filling [decision].
+The filling is drawn from queries that are no candidates of leakage, in turn from each source split, so these are balanced to one
+query. Every draw is keyed by (seed, query id). Leaked queries come first and the filling after them, each in its keyed order. With L constant
+a smaller set is the beginning of a larger one; with a share, its leaked and its filling queries each begin those of a larger one.
+Kinds of one size and seed differ only in that leaked queries replace the last of the filling [decision].
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ __all__ = ["KINDS", "SIZES", "Kind", "LeakedGrid", "LeakedSet", "LeakedSettings"
 Kind = Literal["no", "msm", "test"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SIZES = tuple(1_000 << doubling for doubling in range(8))  # 1,000 … 128,000, the paper's
-TIMES = 2  # how often a topic stands in a set of kind test, as in the paper
+TIMES = 2  # uses of a topic in a set of kind test, as in the paper
 
 
 @dataclass(frozen=True, slots=True)
 class LeakedSettings:
-    """One set: its kind, size in instances (two a query), seed, and how much of it leaks: a number of queries, or a share.
+    """Settings of one set: kind, size in instances (two a query), seed, and leakage as a number of queries, or a share.
 
     Raises:
         SettingError: an unknown kind, a size that is odd or below 2, both a number and a share, or one out of its range.
@@ -67,18 +67,18 @@ class LeakedSettings:
 
     @property
     def queries(self) -> int:
-        """How many groups the set has."""
+        """The number of groups of the set."""
         return self.instances // 2
 
     @property
     def name(self) -> str:
-        """What tells a set from the others of its material."""
+        """The name of the set among those of its material."""
         return f"{self.kind}-{self.instances}-{self.seed}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakedGrid:
-    """Which sets are drawn: each kind in each size with each seed."""
+    """The sets to draw: each kind in each size with each seed."""
 
     kinds: Sequence[Kind] = setting(
         (),
@@ -110,14 +110,14 @@ class LeakedGrid:
 
 @dataclass(frozen=True, slots=True)
 class LeakedSet:
-    """The groups, the leaked ones first, and what was taken from where."""
+    """The groups, the leaked ones first, and the counts by source."""
 
     groups: Sequence[TrainingGroup]
     figures: DrawnSet
 
 
 def leaked_number(material: Material, settings: LeakedSettings) -> int:
-    """L: how many groups of a set leak."""
+    """L: the number of leaking groups of a set."""
     if settings.kind == "no":
         return 0
     if settings.leaked_share is not None:
@@ -126,11 +126,11 @@ def leaked_number(material: Material, settings: LeakedSettings) -> int:
 
 
 def check_set(material: Material, settings: LeakedSettings) -> int:
-    """Whether a set can be built, without drawing it; gives how many of its groups leak.
+    """Check that a set can be built, without drawing it; return the number of its leaking groups.
 
     Raises:
-        SettingError: more leaked queries than the set has room for.
-        InputError: fewer queries that leak or that can fill up than are needed, or too few judged passages; with what there is, by cause.
+        SettingError: more leaked queries than groups in the set.
+        InputError: too few leaking or filling queries, or too few judged passages; with the counts by cause.
     """
     number = leaked_number(material, settings)
     _check_some(material, settings, number)
@@ -165,7 +165,7 @@ def _check_some(material: Material, settings: LeakedSettings, number: int) -> No
         found, do = share, "give --leaked-queries"
     else:
         return
-    raise InputError(f"{material.name}: wanted a leaked query at least in a set of kind {settings.kind}; found {found}; {do}")
+    raise InputError(f"{material.name}: wanted at least one leaked query in a set of kind {settings.kind}; found {found}; {do}")
 
 
 def _check_leaking(material: Material, number: int) -> None:
@@ -197,13 +197,13 @@ def _check_topics(material: Material, number: int) -> None:
 
 
 def _by_turns(material: Material, number: int) -> dict[str, int]:
-    """How many of ``number`` queries each source gives where they give one in turn."""
+    """The number of queries from each source, one in turn, ``number`` in all."""
     count = len(material.sources)
     return {source.split: (number - place + count - 1) // count for place, source in enumerate(material.sources)}
 
 
 def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
-    """One set, drawn.
+    """Draw one set.
 
     Raises:
         SettingError: as ``check_set``.
@@ -250,7 +250,7 @@ def _group(source: Source, query_id: str, seed: int) -> TrainingGroup:
 
 
 def _leaking(material: Material, number: int, seed: int) -> tuple[list[TrainingGroup], dict[str, int]]:
-    """Kind msm: ``number`` of the source queries that leak, of all splits together."""
+    """Draw kind msm: ``number`` leaking source queries, of all splits together."""
     source_of = {query_id: source for source in material.sources for query_id in source.leaking}
     chosen = _in_order(list(source_of), seed, "leaked")[:number]
     taken = Counter(source_of[query_id].split for query_id in chosen)
@@ -262,9 +262,9 @@ def _by_source(material: Material, taken: Mapping[str, int]) -> dict[str, int]:
 
 
 def _topics(material: Material, number: int, seed: int) -> list[TrainingGroup]:
-    """Kind test: the test queries in turn, each time with other passages, until there are ``number`` groups.
+    """Draw kind test: the test queries in turn, each time with other passages, until there are ``number`` groups.
 
-    Each is taken twice at most, or as often as an even share asks for, where that is more.
+    Each is used at most twice, or as often as an even share needs, if that is more.
     """
     topics = {topic.query_id: topic for topic in material.topics}
     order = _in_order(list(topics), seed, "topics")
@@ -288,18 +288,18 @@ def _times(material: Material, number: int) -> int:
 
 
 def _room(material: Material, number: int) -> int:
-    """How many groups the topics give where ``number`` are asked for."""
+    """The number of groups available from the topics, of ``number`` wanted."""
     times = _times(material, number)
     return sum(min(times, _most(topic)) for topic in material.topics)
 
 
 def _most(topic: Topic) -> int:
-    """How often a topic can be taken with other passages each time."""
+    """The number of times that a topic can be used with new passages."""
     return min(len(topic.relevant), len(topic.not_relevant))
 
 
 def _filling(material: Material, number: int, seed: int) -> tuple[list[TrainingGroup], dict[str, int]]:
-    """``number`` queries that are no candidates of leakage, in turn from each source."""
+    """Draw ``number`` queries that are no candidates of leakage, in turn from each source."""
     wanted = _by_turns(material, number)
     chosen = [_in_order(source.clean, seed, "filling")[: wanted[source.split]] for source in material.sources]
     by_source = list(zip(material.sources, chosen, strict=True))

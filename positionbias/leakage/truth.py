@@ -1,9 +1,9 @@
-"""Found pairs against a known truth: which of the true pairs were found, and which of the found ones are true.
+"""Precision and recall of found pairs against a known truth.
 
     precision = |found ∩ true| / |found|        recall = |found ∩ true| / |true|
 
-over pairs of a training and a test query, each once whatever its field and source. Where the truth has types, the recall of each. Only a
-collection whose leakage was planted knows all its true pairs; labelled samples know no recall (``calibrate``).
+over pairs of a training and a test query, each once whatever its field and source. If the truth has types, recall is also by type. Only a
+collection with planted leakage knows all its true pairs; labelled samples give no recall (``calibrate``).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ ALL_TYPES = "all"
 
 
 def against_truth(found: Iterable[tuple[str, str]], truth: Iterable[Pair]) -> TruthFigures:
-    """Return how many true pairs were found, for all types and by type.
+    """Count the true pairs that were found, for all types and by type.
 
-    ``found`` are pairs of a training and a test query's ids; true pairs labelled as of different topics are none.
+    ``found`` are pairs of a training and a test query's ids; true pairs labelled "different topic" do not count.
 
     Raises:
         InputError: no true pair.

@@ -1,16 +1,16 @@
-"""Training sets with leakage on disk: what they are made from by path, one set as a folder, and a folder of many."""
+"""Training sets with leakage on disk: their inputs by path, one set as a folder, and a folder of many."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
@@ -34,9 +34,9 @@ _NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakedInputs:
-    """What sets are made from: a collection, its target splits, a run for each source split, files of pairs.
+    """The inputs of sets: a collection, its target splits, a run for each source split, files of pairs.
 
-    ``prefixes`` are put before the training and test ids of the pairs: those under which a merged collection holds them, as ("msm:", "robust:").
+    ``prefixes`` are put before the training and test ids of the pairs, as in a merged collection: ("msm:", "robust:").
     """
 
     collection: Collection
@@ -47,10 +47,10 @@ class LeakedInputs:
     settings: MaterialSettings = field(default_factory=MaterialSettings)
 
     def material(self) -> Material:
-        """All of it, read.
+        """Read all inputs.
 
         Raises:
-            InputError: a file that cannot be read, and as ``read_material``.
+            InputError: an unreadable file, and as ``read_material``.
             SettingError: as ``read_material``.
         """
         runs = {split: read_run(path) for split, path in self.candidates.items()}
@@ -71,7 +71,7 @@ class LeakedInputs:
         collection = input_ref("collection", self.collection.path, self.collection.checksum, artefact=artefact)
         return [collection, *(input_ref(role, path, sha256_file(path), artefact=artefact) for role, path in files)]
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The settings as a manifest holds them."""
         return {
             "targets": list(self.targets),
@@ -80,7 +80,7 @@ class LeakedInputs:
             **asdict(self.settings),
         }
 
-    def job(self, refs: Sequence[InputRef]) -> dict[str, Any]:
+    def job(self, refs: Sequence[InputRef]) -> JsonObject:
         """What decides the content, inputs by their checksums."""
         return {"command": COMMAND, **self.record(), "inputs": [[item.role, item.checksum] for item in refs]}
 
@@ -88,9 +88,9 @@ class LeakedInputs:
 def write_leaked_set(
     out: Path, inputs: LeakedInputs, settings: LeakedSettings, *, material: Material | None = None, overwrite: bool = False
 ) -> Groups:
-    """Write one set to ``out``, whole or not at all, and open it; ``material`` is that of ``inputs``, where it has been read.
+    """Write one set to ``out``, whole or not at all, and open it; ``material`` is that of ``inputs``, if read before.
 
-    ``manifest.content["leaked"]`` of its groups, the first ones, leak; ``content["leaks"]`` says which test queries.
+    The first ``manifest.content["leaked"]`` groups leak; ``content["leaks"]`` names the test queries.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
@@ -108,9 +108,9 @@ def write_leaked_set(
 def write_leaked_sets(
     out: Path, inputs: LeakedInputs, wanted: Sequence[LeakedSettings], *, overwrite: bool = False
 ) -> list[Result]:
-    """Write a folder of sets, each under its ``name``, with their results beside; an interrupted run goes on where it was.
+    """Write a folder of sets, each under its ``name``, with their results; an interrupted run is resumed.
 
-    Whether all of them can be built is seen before the first one is written.
+    All sets are checked before the first one is written.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
@@ -181,7 +181,7 @@ def _blocks(groups: Sequence[TrainingGroup]) -> Iterator[Sequence[TrainingGroup]
 
 
 def _result(inputs: LeakedInputs, material: Material, settings: LeakedSettings, drawn: LeakedSet) -> Result:
-    """What a set holds; its value is the share that leaks."""
+    """The result of a set; its value is the share that leaks."""
     splits = " + ".join(source.split for source in material.sources)
     share, count = drawn.figures.leaked_share, len(drawn.groups)
     name = inputs.collection.name

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from positionbias.core.json_text import JsonObject
 from positionbias.models.encoder import Encoder, load_encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.protocols import Role, Tokens
@@ -41,41 +42,41 @@ class BertCat(nn.Module):
 
     @classmethod
     def over(cls, config: BertCatConfig, name: str) -> Self:
-        """A new model over an encoder: a folder, a hub id, or ``minilm``."""
+        """Make a new model over an encoder: a folder, a hub id, or ``minilm``."""
         return cls(config, load_encoder(name))
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self.encoder.device
 
     @property
     def room(self) -> int:
-        """The most word pieces it reads of query and passage together."""
+        """The maximum of word pieces read of query and passage together."""
         return self.config.pair_length - self.encoder.template.pair.added
 
     # -- reading ------------------------------------------------------------------------------------
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
-        """Word pieces of queries, as many as a pair has room for."""
+        """Return the word pieces of queries, as many as a pair has room for."""
         return self.encoder.read(texts, self.room)
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Word pieces of passages, as many as a pair has room for; a pair's own cut is made when it is put together.
+        """Return the word pieces of passages, as many as a pair has room for; pairs are cut when they are assembled.
 
-        Where both texts alone are longer than that, they count as equal, so the odd piece goes to the passage [decision].
+        If each text alone is longer, they count as equal, so the odd piece goes to the passage [decision].
         """
         return self.encoder.read(texts, self.room)
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
-        """As ``Ranker.inputs``: ``input_ids``, and where needed ``token_type_ids`` and ``attention_mask``, each ``(n, length)``."""
+        """Implement ``Ranker.inputs``: ``input_ids``, and where needed ``token_type_ids`` and ``attention_mask``, each ``(n, length)``."""
         first = [queries[index % len(queries)] for index in range(len(passages))]
         return self.encoder.assemble(first, passages, limit=self.config.pair_length)
 
     # -- scoring ------------------------------------------------------------------------------------
 
     def forward(self, **inputs: Tensor) -> Tensor:
-        """Scores ``(n,)``, the head in full precision; a ``transformers`` head gives its raw logits."""
+        """Return scores ``(n,)``, the head in full precision; a ``transformers`` head gives its raw logits."""
         if self.head is None:
             return self.encoder.logits(**inputs)[:, 0].float()
         states = self.encoder.cls(**inputs)  # (n, dim)
@@ -86,14 +87,14 @@ class BertCat(nn.Module):
     # -- training and keeping -------------------------------------------------------------------------
 
     def parameter_roles(self) -> dict[Role, list[Tensor]]:
-        """All weights learn alike."""
+        """Give all weights one role."""
         return {"embedding": [], "kernels": [], "body": list(self.parameters())}
 
     def save(self, folder: Path) -> None:
-        """Encoder and tokenizer as transformers keeps them, the head beside them as sentence-transformers' ``CrossEncoder`` does.
+        """Save encoder and tokenizer in transformers' format, and the head in that of sentence-transformers' ``CrossEncoder``.
 
-        With the head ``relevance`` that library gives the two logits of a pair, from which the score follows: the second of their log
-        softmax. Ranking by one of the two alone would be another order.
+        With the head ``relevance`` that library returns a pair's two logits. The score is the second of their log softmax; either logit
+        alone would give another order.
         """
         self.encoder.save(folder, length=self.config.pair_length)
         write_cross_encoder(folder, dimension=self.encoder.dimension, outputs=_OUTPUTS.get(self.config.head))
@@ -101,7 +102,7 @@ class BertCat(nn.Module):
             save_tensors(folder / DENSE / WEIGHTS, nn.ModuleDict({"linear": self.head}).state_dict())
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """As ``Ranker.load``."""
         config = read_shape(BertCatConfig, shape, folder)
         model = cls(config, open_encoder(check_encoder_folder(folder), classifier=config.head == "transformers"))

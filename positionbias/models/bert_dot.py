@@ -1,15 +1,16 @@
-"""BERT_DOT: query and passage read apart by one encoder, scored by the dot product of their vectors (position-bias paper, Eq. 3)."""
+"""BERT_DOT: query and passage read separately by one encoder, scored by the dot product of their vectors (position-bias paper, Eq. 3)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from positionbias.core.json_text import JsonObject
 from positionbias.models.dual_encoder import DualEncoder
 from positionbias.models.encoder import open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
@@ -28,19 +29,19 @@ class BertDot(DualEncoder):
     """The model: s = BERT([CLS] q [SEP])_CLS · BERT([CLS] p [SEP])_CLS, one encoder for both sides."""
 
     kind: ClassVar[str] = "bert_dot"
-    vector_similarity: ClassVar[str] = "dot"  # of vectors of length 1 where they are normalised
+    vector_similarity: ClassVar[str] = "dot"  # of unit vectors if they are normalised
     config: BertDotConfig
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
-        """Word pieces of queries behind their prompt, cut at ``query_length``."""
+        """Return the word pieces of queries with their prompt, cut at ``query_length``."""
         return super().read_queries(_prompted(texts, self.config.query_prompt))
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Word pieces of passages behind their prompt, cut at ``passage_length``."""
+        """Return the word pieces of passages with their prompt, cut at ``passage_length``."""
         return super().read_passages(_prompted(texts, self.config.passage_prompt))
 
     def vectors(self, **inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """As ``DualEncoder.vectors``: one a text, ``(n, 1, dim)``."""
+        """Return one vector a text, ``(n, 1, dim)``, as ``DualEncoder.vectors``."""
         if self.config.pooling == "cls":
             pooled = self.encoder.cls(**inputs).float()
         else:
@@ -53,12 +54,12 @@ class BertDot(DualEncoder):
         return pooled.unsqueeze(1), torch.ones(len(pooled), 1, dtype=torch.bool, device=pooled.device)
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """Dot products ``(n,)`` of ``(n or 1, 1, dim)`` and ``(n, 1, dim)``, in full precision."""
+        """Return dot products ``(n,)`` of ``(n or 1, 1, dim)`` and ``(n, 1, dim)``, in full precision."""
         with torch.autocast(query.device.type, enabled=False):
             return (query.float() * passage.float()).sum(dim=(1, 2))
 
     def save(self, folder: Path) -> None:
-        """Encoder and tokenizer as transformers keeps them, and what sentence-transformers' ``SentenceTransformer`` reads."""
+        """Save encoder and tokenizer in transformers' format, and the files of sentence-transformers' ``SentenceTransformer``."""
         config = self.config
         self.encoder.save(folder, length=config.passage_length)
         write_bi_encoder(
@@ -72,6 +73,6 @@ class BertDot(DualEncoder):
         )
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """As ``Ranker.load``."""
         return cls(read_shape(BertDotConfig, shape, folder), open_encoder(check_encoder_folder(folder)))

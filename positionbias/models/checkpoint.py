@@ -1,13 +1,13 @@
-"""A trained model on disk: safetensors and JSON, and a manifest of all that made it. Nothing in it can run.
+"""A trained model on disk: safetensors, JSON and a manifest, with nothing that can run.
 
 manifest.json      command, settings, seed, inputs, versions
 posbias.json       the kind of model, its shape, the re-ranking depth tuned on validation
-training.json      what was logged at each validation, and how the training ended
-log.jsonl          the same with the time that it took, a line a validation
-*.safetensors …    the model's own: weights, and its words or its tokenizer
+training.json      the log of each validation, and how the training ended
+log.jsonl          the same with times, a line a validation
+*.safetensors …    the model's own files: weights, and its words or its tokenizer
 
-``load_checkpoint`` is the way in for any other model as well, with a manifest made on the spot and no depth: what transformers or
-sentence-transformers saved, and a user's own scorer.
+``load_checkpoint`` also loads other models, with a new manifest and no depth: models saved by transformers or
+sentence-transformers, and a user's own scorer.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from positionbias.core.convergence import Ending, ended_name
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json, sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import read_as
@@ -30,13 +30,23 @@ from positionbias.models.identity import model_checksum, weights_checksum
 from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
 from positionbias.models.protocols import AnyRanker, Ranker
-from positionbias.models.tensors import FACTS, MEND
+from positionbias.models.tensors import FACTS, FIX
 from positionbias.models.user_code import is_code_name, load_user_code
 
-__all__ = ["Checkpoint", "ending_of", "load_checkpoint", "save_checkpoint", "shape_of"]
+__all__ = ["Checkpoint", "TrainingLog", "ending_of", "load_checkpoint", "read_log", "save_checkpoint", "shape_of"]
 
 KIND = "checkpoint"
 LOG = "training.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingLog:
+    """What was logged at each validation, the step whose weights were kept, what ended the training, and how; empty of other models."""
+
+    log: Sequence[Mapping[str, float | None]] = ()
+    best_step: int = 0
+    stopped: str = ""
+    ending: Ending | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ class Checkpoint:
     model: AnyRanker
     manifest: Manifest
     depth: int | None
-    training: Mapping[str, Any]
+    training: TrainingLog
 
     @property
     def name(self) -> str:
@@ -55,17 +65,23 @@ class Checkpoint:
         return self.manifest.name
 
     @property
+    def validation_ndcg(self) -> float | None:
+        """nDCG@10 on validation of the weights kept; None without validation."""
+        found = self.manifest.content.get("validation_ndcg@10")
+        return found if isinstance(found, float) else None
+
+    @property
     def ending(self) -> Ending:
-        """How its training ended; of one from before that was recorded, what its log says.
+        """The end of its training, for older models derived from the log.
 
         Raises:
-            InputError: the log holds something else.
+            InputError: the log is malformed.
         """
         return ending_of(self.path, self.training, self.depth)
 
     @property
     def ended_name(self) -> str:
-        """The system's name where figures of it stand: it says where the training is not finished.
+        """The system's name beside figures, which marks a training that is not finished.
 
         Raises:
             InputError: as ``ending``.
@@ -74,7 +90,7 @@ class Checkpoint:
 
     @property
     def ranker(self) -> Ranker:
-        """The model, if it is one that can be trained on.
+        """The model, if it can be trained further.
 
         Raises:
             SettingError: it only scores.
@@ -87,19 +103,18 @@ class Checkpoint:
         return self.model
 
 
-def ending_of(path: Path, training: Mapping[str, Any], depth: int | None) -> Ending:
+def ending_of(path: Path, training: TrainingLog, depth: int | None) -> Ending:
     """How the training ended whose log ``training`` is, of the checkpoint at ``path`` with the tuned ``depth``.
 
     Raises:
-        InputError: the log holds something else.
+        InputError: the log is malformed.
     """
+    if training.ending is not None:
+        return training.ending
     try:
-        if "ending" in training:
-            return Ending.from_json(training["ending"])
-        log = training.get("log", ())
-        return Ending.of_log([row["step"] for row in log], [row.get("ndcg") for row in log], depth)
-    except (KeyError, TypeError, ValueError) as error:
-        raise bad_input(path / LOG, wanted="a training log", found=str(error), do=MEND) from error
+        return Ending.of_log([int(row["step"] or 0) for row in training.log], [row.get("ndcg") for row in training.log], depth)
+    except KeyError as error:
+        raise bad_input(path / LOG, wanted="a training log", found=f"a row without {error}", do=FIX) from error
 
 
 def save_checkpoint(
@@ -107,9 +122,9 @@ def save_checkpoint(
     model: Ranker,
     *,
     depth: int | None,
-    training: Mapping[str, Any],
+    training: JsonObject,
     manifest: Manifest,
-    timed_log: Sequence[Mapping[str, Any]] = (),
+    timed_log: Sequence[JsonObject] = (),
     overwrite: bool = False,
 ) -> None:
     """Write a checkpoint folder, whole or not at all. ``timed_log``: the log's rows with the times they took, as JSON lines."""
@@ -124,17 +139,17 @@ def save_checkpoint(
 
 
 def load_checkpoint(path: Path | str, kind: str | None = None) -> Checkpoint:
-    """Any model by its name: a checkpoint of ours; a cross-encoder, bi-encoder, multi-vector or sparse encoder of transformers or
+    """Load any model by name: our checkpoint; a cross-encoder, bi-encoder, multi-vector or sparse encoder of transformers or
     sentence-transformers (a folder, a hub id, ``minilm``); or ``module:object``, a user's function or PyTerrier transformer.
 
-    What a model is follows from its files; ``kind`` says it where they do not ("bi-encoder" for a plain encoder), or asks for ours
-    alone ("bert_cat", "bert_dot"), or that a T5 is a "mono_t5".
+    The files determine what a model is; ``kind`` is for those that do not ("bi-encoder" for a plain encoder, "mono_t5" for a T5), or
+    accepts ours alone ("bert_cat", "bert_dot").
 
     Raises:
-        InputError: not a model, a missing or mis-shaped tensor, a file that is gone, content that is not what the manifest names, parts that
-            nothing here runs, or a user's module that fails.
+        InputError: not a model, a missing or mis-shaped tensor, a missing file, content that differs from the manifest, unsupported
+        parts, or a user's module that fails.
         SettingError: the model is of another kind than ``kind``.
-        DependencyError: what would run it is not installed.
+        DependencyError: the library that runs it is not installed.
     """
     if is_code_name(path):
         return _load_user_code(str(path), kind)
@@ -151,11 +166,11 @@ def load_checkpoint(path: Path | str, kind: str | None = None) -> Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What a checkpoint says of its model beside the weights; ``shape`` are the fields of the kind's own settings."""
+    """A checkpoint's facts beside the weights; ``shape`` has the fields of the kind's own settings."""
 
     kind: str
     depth: int | None
-    shape: Mapping[str, Any]
+    shape: JsonObject
 
     def __post_init__(self) -> None:
         if self.depth is not None and self.depth < 1:
@@ -165,31 +180,39 @@ class _Facts:
 def _load_ours(folder: Path) -> Checkpoint:
     manifest = read_manifest(folder, kind=KIND)
     place = folder / FACTS
-    facts = read_as(_Facts, read_json(place, what="a checkpoint's facts"), place, do=MEND, more=True)
+    facts = read_as(_Facts, read_json(place, what="a checkpoint's facts"), place, do=FIX, more=True)
     try:
-        with torch.random.fork_rng(devices=[]):  # random weights, to be filled: the caller's generator stays as it was
+        with torch.random.fork_rng(devices=[]):  # random weights, filled later; leaves the caller's generator alone
             model = model_class(facts.kind).load(folder, facts.shape)
     except (KeyError, TypeError, ValueError, OverflowError, RuntimeError, MemoryError, SettingError) as error:
         found = f"none of {error}" if isinstance(error, KeyError) else str(error)
-        raise bad_input(place, wanted="a checkpoint's facts", found=found, do=MEND) from error
+        raise bad_input(place, wanted="a checkpoint's facts", found=found, do=FIX) from error
     named, checksum = manifest.content.get("checksum"), model_checksum(folder)
-    # a checkpoint of before names its weights alone
+    # an older checkpoint names only its weights
     if named != checksum and named != weights_checksum(folder):
         wanted = "the weights, settings and words that manifest.json names"
-        raise bad_input(folder, wanted=wanted, found="other content", do=MEND)
+        raise bad_input(folder, wanted=wanted, found="other content", do=FIX)
     manifest = replace(manifest, content={**manifest.content, "checksum": checksum})
     model.eval()
-    log = read_as(dict[str, Any], read_json(folder / LOG, what="a training log"), folder / LOG, do=MEND)
-    return Checkpoint(folder, model, manifest, facts.depth, log)
+    return Checkpoint(folder, model, manifest, facts.depth, read_log(folder))
+
+
+def read_log(folder: Path) -> TrainingLog:
+    """Read the training log of a checkpoint.
+
+    Raises:
+        InputError: it holds something else.
+    """
+    return read_as(TrainingLog, read_json(folder / LOG, what="a training log"), folder / LOG, do=FIX, more=True)
 
 
 def _is_checkpoint(folder: Path) -> bool:
-    """Whether a manifest says that this is a checkpoint of ours; an encoder that ``posbias encoder`` made has one, too."""
+    """Return True if the manifest is that of a checkpoint; an encoder made by ``posbias encoder`` has one, too."""
     return (folder / MANIFEST).is_file() and read_manifest(folder).kind == KIND
 
 
 def _may_be_foreign(folder: Path) -> bool:
-    """Whether this is a folder of transformers' kind, or a name that stands for one."""
+    """Return True for a folder of transformers' kind, or a name of one."""
     return (folder / "config.json").is_file() or has_modules(folder) or not folder.exists()
 
 
@@ -202,13 +225,13 @@ def _load_foreign(name: Path | str, kind: str | None) -> Checkpoint:
         model, notes, packages = load_foreign(folder, kind)
     manifest = Manifest(
         kind=KIND,
-        name=(folder.resolve() if Path(name).is_dir() else Path(name)).name,  # of a hub id what stands behind the slash
+        name=(folder.resolve() if Path(name).is_dir() else Path(name)).name,  # of a hub id the part after the slash
         command="",
         content={"checksum": model_checksum(folder)},
         notes=notes,
         versions=package_versions("torch", "transformers", *packages),
     )
-    return Checkpoint(folder, model, manifest, None, {})
+    return Checkpoint(folder, model, manifest, None, TrainingLog())
 
 
 def _load_user_code(name: str, kind: str | None) -> Checkpoint:
@@ -223,10 +246,10 @@ def _load_user_code(name: str, kind: str | None) -> Checkpoint:
         notes=("a user's own code: its checksum is of the file that it is named in, not of what that uses",),
         versions=package_versions(),
     )
-    return Checkpoint(file or Path(name), model, manifest, None, {})
+    return Checkpoint(file or Path(name), model, manifest, None, TrainingLog())
 
 
-def shape_of(model: AnyRanker) -> dict[str, Any]:
+def shape_of(model: AnyRanker) -> JsonObject:
     """What a model's scores and vectors depend on beside its files, as JSON holds it: its kind, and its shape or the most it reads of a
     passage, where it has one."""
     config, room = getattr(model, "config", None), getattr(model, "room", None)

@@ -1,4 +1,4 @@
-"""The last layer for [CLS] alone: nothing else of it is read, so its other rows need not be computed.
+"""Compute the last layer for [CLS] alone, as its other rows are never read.
 
 Keys and values still come from all tokens; queries, the output projection and the feed-forward are computed for one row instead of
 all. It is exact, in training too, for post-norm encoders (BERT's family). Others run as they are.
@@ -18,14 +18,14 @@ __all__ = ["ARRANGEMENTS", "HEADS", "Arrangement", "cls_logits", "cls_states"]
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Where an architecture keeps its layers, and what its last layer makes of [CLS]."""
+    """The location of an architecture's layers, and the function of its last layer for [CLS]."""
 
     stack: str
     cls_layer: Callable[[Any, Tensor, Tensor | None], Tensor]
 
 
 def _attend(cls: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, heads: int, dropout: float) -> Tensor:
-    """Attention of one query a text: ``cls (n, 1, dim)``, ``key`` and ``value (n, length, dim)`` → ``(n, 1, dim)``."""
+    """Attend with one query a text: ``cls (n, 1, dim)``, ``key`` and ``value (n, length, dim)`` → ``(n, 1, dim)``."""
     query, key, value = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in (cls, key, value))
     mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
     return mixed.transpose(1, 2).flatten(2)
@@ -59,7 +59,7 @@ def _own_head(model: Any, states: Tensor) -> Tensor:
 
 
 _BERT = Arrangement("encoder", _bert_layer)
-# by the model's class: a configuration may be shared by classes that differ
+# by the model's class, as different classes may share a configuration
 ARRANGEMENTS: dict[str, Arrangement] = {
     "BertModel": _BERT,
     "RobertaModel": _BERT,
@@ -69,7 +69,7 @@ ARRANGEMENTS: dict[str, Arrangement] = {
     "DistilBertModel": Arrangement("transformer", _distilbert_layer),
 }
 
-# what a sequence classifier makes of the states (n, 1, dim) of [CLS]
+# a sequence classifier's function of the states (n, 1, dim) of [CLS]
 HEADS: dict[str, Callable[[Any, Tensor], Tensor]] = {
     "BertForSequenceClassification": _pooled_head,
     "RobertaForSequenceClassification": _own_head,
@@ -81,13 +81,13 @@ HEADS: dict[str, Callable[[Any, Tensor], Tensor]] = {
 
 
 def _applies(model: Any) -> bool:
-    # the mask is made here as PyTorch's own attention takes it
+    # the mask is made here in the form of PyTorch's own attention
     own_attention = getattr(model.config, "_attn_implementation", None) == "sdpa"
     return type(model).__name__ in ARRANGEMENTS and own_attention and not getattr(model.config, "is_decoder", False)
 
 
 def cls_states(model: Any, inputs: dict[str, Tensor]) -> Tensor:
-    """The last layer's [CLS] ``(n, dim)``, equal to ``model(**inputs).last_hidden_state[:, 0]``."""
+    """Return the last layer's [CLS] ``(n, dim)``, equal to ``model(**inputs).last_hidden_state[:, 0]``."""
     if not _applies(model):
         return model(**inputs).last_hidden_state[:, 0]
     numbers = {name: tensor for name, tensor in inputs.items() if name != "attention_mask"}
@@ -104,7 +104,7 @@ def cls_states(model: Any, inputs: dict[str, Tensor]) -> Tensor:
 
 
 def cls_logits(model: Any, inputs: dict[str, Tensor]) -> Tensor:
-    """A sequence classifier's logits ``(n, labels)``, equal to ``model(**inputs).logits``."""
+    """Return a sequence classifier's logits ``(n, labels)``, equal to ``model(**inputs).logits``."""
     head = HEADS.get(type(model).__name__)
     if head is None:
         return model(**inputs).logits

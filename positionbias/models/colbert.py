@@ -1,15 +1,15 @@
-"""ColBERT: a vector a term, the best match of each query term in the passage, summed (Khattab and Zaharia 2020)."""
+"""ColBERT: one vector a term, and the sum of each query term's best match in the passage (Khattab and Zaharia 2020)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from positionbias.core.json_text import JsonObject
 from positionbias.models.dual_encoder import DualEncoder
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
@@ -26,8 +26,8 @@ WEIGHTS = "model.safetensors"
 class ColBERT(DualEncoder):
     """The model: s = Σ_i max_j E_q,i · E_p,j, E = W · BERT([CLS] text [SEP]) + b, one encoder for both sides.
 
-    i runs over the query's terms and j over the passage's, special tokens among them. Padding is no term of either side: the reference
-    gives it −1000, here it is out of the maximum altogether, so that it cannot win where all terms score less [decision].
+    i runs over the query's terms and j over the passage's, including special tokens. Padding is not a term: the reference gives
+    it −1000, but here the maximum excludes it, so that it cannot win where all terms score less [decision].
     """
 
     kind: ClassVar[str] = "colbert"
@@ -44,18 +44,18 @@ class ColBERT(DualEncoder):
         return self.config.dimension
 
     def project(self, states: Tensor) -> Tensor:
-        """The encoder's states ``(…, hidden)`` as the vectors that are compared ``(…, dim)``, in full precision."""
+        """Project the encoder's states ``(…, hidden)`` to the compared vectors ``(…, dim)``, in full precision."""
         vectors = self.projection(states).float()
         return F.normalize(vectors, dim=-1) if self.config.similarity == "cosine" else vectors
 
     def vectors(self, **inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """As ``DualEncoder.vectors``: one a token."""
+        """Return one vector a token, as ``DualEncoder.vectors``."""
         vectors = self.project(self.encoder.last_hidden(**inputs))
         mask = inputs.get("attention_mask")
         return vectors, torch.ones_like(vectors[..., 0], dtype=torch.bool) if mask is None else mask.bool()
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """Scores ``(n,)`` of ``(n or 1, query_len, dim)`` and ``(n, passage_len, dim)``, in full precision."""
+        """Return scores ``(n,)`` of ``(n or 1, query_len, dim)`` and ``(n, passage_len, dim)``, in full precision."""
         with torch.autocast(query.device.type, enabled=False):
             matches = query.float() @ passage.float().transpose(1, 2)  # (n, query_len, passage_len)
             best = matches.masked_fill(~passage_mask.unsqueeze(1), -torch.inf).amax(dim=2)  # (n, query_len)
@@ -64,7 +64,7 @@ class ColBERT(DualEncoder):
     # -- keeping --------------------------------------------------------------------------------------
 
     def save(self, folder: Path) -> None:
-        """Encoder and tokenizer as transformers keeps them, and what sentence-transformers' ``MultiVectorEncoder`` reads."""
+        """Save encoder and tokenizer in transformers' format, and the files of sentence-transformers' ``MultiVectorEncoder``."""
         config = self.config
         self.encoder.save(folder, length=config.passage_length)
         write_multi_vector(
@@ -79,7 +79,7 @@ class ColBERT(DualEncoder):
         save_tensors(folder / PROJECTION / WEIGHTS, nn.ModuleDict({"linear": self.projection}).state_dict())
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """As ``Ranker.load``."""
         model = cls(read_shape(ColBERTConfig, shape, folder), open_encoder(check_encoder_folder(folder)))
         load_weights(nn.ModuleDict({"linear": model.projection}), folder / PROJECTION / WEIGHTS)

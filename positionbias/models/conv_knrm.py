@@ -28,9 +28,9 @@ class ConvKNRM(WordModel):
     2. for each h of the query and each l of the passage φ^(h,l) as KNRM's, of the cosines of all g^h with all g^l
     3. s = tanh(Σ_(h,l) w^(h,l) · φ^(h,l) + b)
 
-    An n-gram begins at each word and at no padding; where it reaches beyond the text's last word, zeros stand for what is not there
-    [reference], so that a text shorter than h has n-grams of h words as well, and a score does not depend on the batch. The word
-    vectors are learned; w starts by Glorot's rule, b at 0. A score lies between −1 and 1.
+    An n-gram begins at each word, and none at padding. Beyond the text's last word it is filled with zeros [reference], so that a
+    text shorter than h has n-grams of h words too, and a score does not depend on the batch. The word vectors are learned; w starts
+    by Glorot's rule, b at 0. A score lies between −1 and 1.
     """
 
     kind: ClassVar[str] = "conv_knrm"
@@ -50,23 +50,23 @@ class ConvKNRM(WordModel):
 
     @property
     def dimension(self) -> int:
-        """The width of what stands for a word: the n-grams of all lengths that begin with it."""
+        """The width of a word's representation: the n-grams of all lengths that begin with it."""
         return self.config.filters * self.config.longest_ngram
 
     def query_vectors(self, numbers: Tensor) -> Tensor:
-        """The n-grams that begin with each word, one length behind the other: ``(batch, len) → (batch, len, H · filters)``."""
+        """Concatenate the n-grams of each length that begin with each word: ``(batch, len) → (batch, len, H · filters)``."""
         return self._ngrams(self.embedding(numbers))
 
     passage_vectors = query_vectors
 
     def _ngrams(self, words: Tensor) -> Tensor:
-        columns = words.transpose(1, 2)  # (batch, dim, len); padding's vector is zero, as what stands behind the last column
+        columns = words.transpose(1, 2)  # (batch, dim, len); padding's vector is zero, like the columns after the last
         made = [F.relu(layer(F.pad(columns, (0, beyond)))) for beyond, layer in enumerate(self.convolutions)]
         return torch.cat(made, dim=1).transpose(1, 2)
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """Scores ``(batch,)`` from what ``query_vectors`` and ``passage_vectors`` give, and masks; a query batch of 1 serves all."""
-        with torch.autocast(query.device.type, enabled=False):  # a cosine of half precision is not 1 to a thousandth
+        """Return scores ``(batch,)`` from ``query_vectors``, ``passage_vectors`` and masks; a query batch of 1 serves all."""
+        with torch.autocast(query.device.type, enabled=False):  # a half-precision cosine of 1 is off by a thousandth
             asked = query.float().split(self.config.filters, dim=-1)
             found = passage.float().split(self.config.filters, dim=-1)
             pairs = ((one, other) for one in asked for other in found)

@@ -1,20 +1,19 @@
-"""Word vectors from a pre-trained encoder: each word of a collection read as a text of its own.
+"""Word vectors from a pre-trained encoder that reads each word of a collection as a separate text.
 
 The recipe is that of static embeddings (model2vec: Tulkens & van Dongen 2024): the mean of the last hidden states over the word's
 pieces, with the special tokens around them; principal components; a weight that falls with the word's frequency (SIF: Arora et
-al. 2017). model2vec itself takes the frequency from the rank by Zipf's law, having no text; we have the counts [decision].
+al. 2017). model2vec itself, without text, infers the frequency from the rank by Zipf's law; we have the counts [decision].
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -22,6 +21,7 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.progress import step
 from positionbias.core.publish import atomic_file, refuse_existing
@@ -33,8 +33,8 @@ from positionbias.text.vocabulary import Vocabulary, known_words
 
 __all__ = ["DistilSettings", "distil", "frequency_weights", "principal_components", "word_states"]
 
-DEVIATION = 0.4  # root mean square of what is written: that of GloVe's values, and of the words that TK draws at random
-PIECES = 64  # of a word that are read: longer ones are addresses and accidents
+DEVIATION = 0.4  # root mean square of the written values: as GloVe's, and as TK's random word vectors
+PIECES = 64  # read of a word: longer ones are addresses and accidents
 _BLOCK = 1 << 14  # rows in double precision at a time
 
 
@@ -59,9 +59,9 @@ class DistilSettings:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Arithmetic on one thread, whatever the caller has: how many work on a product decides its last bits."""
+    """Compute on one thread, as the number of threads affects a product's last bits."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1)  # threads that start later have it too
+    torch.set_num_threads(1)  # also for threads that start later
     try:
         yield
     finally:
@@ -69,9 +69,9 @@ def _one_thread() -> Iterator[None]:
 
 
 def word_states(encoder: Encoder, rows: Sequence[Sequence[int]], batch_size: int, threads: int = 1) -> np.ndarray:
-    """The mean last hidden state of each row of pieces, special tokens with it: ``(len(rows), encoder.dimension)`` float32.
+    """Return the mean last hidden state of each row of pieces with special tokens: ``(len(rows), encoder.dimension)`` float32.
 
-    A batch holds rows of one length, so that nothing is padded. Each is read by one thread: any number of them gives the same.
+    A batch holds rows of one length, so that nothing is padded. One thread reads each, so their number does not change the result.
     """
     out = np.empty((len(rows), encoder.dimension), np.float32)
 
@@ -88,12 +88,12 @@ def word_states(encoder: Encoder, rows: Sequence[Sequence[int]], batch_size: int
             for count in pool.map(read, _batches(rows, batch_size)):
                 bar.advance(count)
     finally:
-        pool.shutdown(cancel_futures=True)  # Ctrl-C waits for the batches in hand, not for all
+        pool.shutdown(cancel_futures=True)  # Ctrl-C waits for the running batches only
     return out
 
 
 def _batches(rows: Sequence[Sequence[int]], size: int) -> Iterator[list[int]]:
-    """Places of rows of one length, at most ``size`` together."""
+    """Yield indices of rows of one length, at most ``size`` at a time."""
     by_length: dict[int, list[int]] = {}
     for place, row in enumerate(rows):
         by_length.setdefault(len(row), []).append(place)
@@ -103,9 +103,9 @@ def _batches(rows: Sequence[Sequence[int]], size: int) -> Iterator[list[int]]:
 
 
 def principal_components(vectors: np.ndarray, dimension: int) -> tuple[np.ndarray, float]:
-    """Centred ``vectors (n, width)`` on their first ``dimension`` components, float32, and the share of variance that these hold.
+    """Project centred ``vectors (n, width)`` on their first ``dimension`` components, float32; also return their share of variance.
 
-    Each component's largest loading is positive: its sign would be arbitrary. Computed in double precision, by blocks.
+    Each component's largest loading is positive, as its sign would be arbitrary. Computed in double precision, by blocks.
     """
     rows, width = torch.from_numpy(vectors), vectors.shape[1]
     with _one_thread():
@@ -124,7 +124,7 @@ def principal_components(vectors: np.ndarray, dimension: int) -> tuple[np.ndarra
 
 
 def frequency_weights(counts: np.ndarray, total: int, coefficient: float) -> np.ndarray:
-    """SIF: a / (a + count / total) of each word, ``(n,)`` float64; a = 0 gives ones.
+    """Return the SIF weights a / (a + count / total) of each word, ``(n,)`` float64; a = 0 gives ones.
 
     Source: Arora, Liang & Ma (2017), Eq. 3.
     """
@@ -145,12 +145,12 @@ def distil(
 ) -> Manifest:
     """Write the vectors of the collections' words, most frequent first, to ``out``, and a manifest beside it; return the manifest.
 
-    Words of which the encoder knows no piece are left out, and counted: they would all get one vector, and match each other [decision]. The
-    whole is scaled to a root mean square of 0.4 [decision].
+    Words without a piece known to the encoder are left out and counted, as they would all share one vector [decision]. The
+    result is scaled to a root mean square of 0.4 [decision].
 
     Raises:
         SettingError: an encoder narrower than ``dimension``, or too few words for as many components.
-        InputError: the encoder cannot be loaded, or there is no such split.
+        InputError: the encoder cannot be loaded, or no such split.
     """
     settings = settings or DistilSettings()
     refuse_existing(out, overwrite=overwrite, folder=False)
@@ -188,7 +188,7 @@ def distil(
 
 
 def _readable(encoder: Encoder, words: Sequence[str]) -> tuple[list[str], list[list[int]], int]:
-    """The words of which the encoder knows a piece, their pieces, and how many others there are."""
+    """Return the words with a piece known to the encoder, their pieces, and the number of others."""
     unknown = encoder.tokenizer.unk_token_id
     kept: list[tuple[str, list[int]]] = []
     for start in range(0, len(words), _BLOCK):
@@ -203,8 +203,8 @@ def _manifest(
     written: Path,
     folder: Path,
     collections: Sequence[Collection],
-    settings: Mapping[str, Any],
-    figures: Mapping[str, Any],
+    settings: JsonObject,
+    figures: JsonObject,
     threads: int,
 ) -> Manifest:
     collected = [input_ref("collection", item.path, item.checksum, artefact=out) for item in collections]
@@ -230,7 +230,7 @@ def _manifest(
 
 
 def _licence(folder: Path) -> str:
-    """What the model card says, in the header that the hub reads."""
+    """Return the licence in the model card's header."""
     card = folder / "README.md"
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     found = re.match(r"---\n(?:.*\n)*?license:[ ]*(\S+)", text.partition("\n---\n")[0])

@@ -1,19 +1,19 @@
-"""The one door for the folders of others: every setting that a library reads is checked before the library reads it.
+"""Check every setting in a foreign model's folder before a library reads it.
 
-transformers and sentence-transformers take classes, kernels, files and other models by the names that a folder's JSON gives. Here
-numbers, plain words and lists of them pass; so do objects under keys that are known, and text under keys that nothing takes for a
-name. All else is refused: what a checkpoint names is never run.
+transformers and sentence-transformers load classes, kernels, files and other models by names in a folder's JSON. This check
+accepts numbers, plain words and lists of them, objects under known keys, and text under keys that no library takes for a name.
+All else is refused: nothing that a checkpoint names is run.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_json
+from positionbias.core.json_text import JsonObject
 from positionbias.models import door_rules as rules
 from positionbias.models.sentence_transformers import MODEL, MODULES, TRANSFORMER
 
@@ -30,7 +30,7 @@ _MODULES = frozenset({
 })  # fmt: skip
 _ROUTERS = frozenset({"Asym", "Router"})
 _ENCODERS = frozenset({"CLIPModel", "MLMTransformer", "Transformer"})
-_PYLATE = "pylate.models.Dense.Dense"  # which sentence-transformers reads as its own
+_PYLATE = "pylate.models.Dense.Dense"  # sentence-transformers reads it as its own
 _BY_NAME = {
     "tokenizer_config.json": rules.TOKENIZER,
     "special_tokens_map.json": rules.TOKENIZER,
@@ -52,10 +52,10 @@ _OF_PARTS = (
 
 
 def check_door(folder: Path) -> None:
-    """Whether all that a library would read of a model's folder is settings, and names nothing to run or to fetch.
+    """Check that everything a library would read from a model's folder is settings, and names nothing to run or fetch.
 
     Raises:
-        InputError: a key whose value may name code, a file or another model; the line says which file and key.
+        InputError: a key whose value may name code, a file or another model; the message names file and key.
     """
     try:
         _check_encoder(folder)
@@ -69,10 +69,10 @@ def check_door(folder: Path) -> None:
 
 
 def module_records(folder: Path) -> list[tuple[str, str]]:
-    """The type and the place of each module that a folder lists: all are sentence-transformers' own, and inside the folder.
+    """Return the type and path of each module in a folder's list, after checking that all are sentence-transformers' own and inside.
 
     Raises:
-        InputError: one is not, or the file holds something else.
+        InputError: one is not, or the list is malformed.
     """
     listed = folder / MODULES
     records = read_json(listed, what="a model's modules")
@@ -88,7 +88,7 @@ def module_records(folder: Path) -> list[tuple[str, str]]:
 
 
 def _module_name(listed: Path, kind: Any, path: Any) -> str:
-    """The class of a module that the file ``listed`` names, if it is sentence-transformers' own and in its place."""
+    """Return the class of a module in the file ``listed``, if it is sentence-transformers' own and in its place."""
     found = _MODULE.fullmatch(str(kind))
     name = "Dense" if kind == _PYLATE else found[2] if found else ""
     if name not in _MODULES | _ROUTERS:
@@ -114,7 +114,7 @@ def _check_module(listed: Path, folder: Path, kind: Any, path: Any) -> None:
 
 
 def _check_encoder(folder: Path) -> None:
-    """Check a folder of transformers."""
+    """Check a transformers folder."""
     adapter = folder / "adapter_config.json"
     if adapter.exists():
         wanted, do = "a whole model", "merge it into its model (merge_and_unload of peft), and give that"
@@ -132,7 +132,7 @@ def _check_encoder(folder: Path) -> None:
         raise _refused(path, *found)
 
 
-def _check(path: Path, rule: rules.Rule) -> Mapping[str, Any]:
+def _check(path: Path, rule: rules.Rule) -> JsonObject:
     """The record of a file that follows a rule; an empty one where there is no such file."""
     record = _record(path)
     if found := rules.offence(record, rule):
@@ -140,7 +140,7 @@ def _check(path: Path, rule: rules.Rule) -> Mapping[str, Any]:
     return record
 
 
-def _record(path: Path) -> Mapping[str, Any]:
+def _record(path: Path) -> JsonObject:
     if not path.is_file():
         return {}
     record = read_json(path, what="a model's settings")

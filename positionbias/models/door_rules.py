@@ -1,6 +1,6 @@
-"""What the settings of a model may say: numbers, plain words, lists of them, and what is known of each kind of record.
+"""Rules for a model's settings: numbers, plain words, lists of them, and the known objects of each kind of record.
 
-Pure functions of records; ``door`` reads the files. What may name code, a file or another model is an offence.
+Pure functions of records; ``door`` reads the files. Values that may name code, a file or another model are offences.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from positionbias.core.json_text import Json, JsonObject
+
 __all__ = [
     "GENERATION", "MODEL", "PART", "PLAIN", "PROCESSOR", "ROUTER", "TOKENIZER", "TRANSFORMER", "Rule", "config_offence", "offence",
 ]  # fmt: skip
 
-# a word, or several: no path, no repository, no dotted name (a dot stands before a digit alone, as in 4.1 or apache-2.0)
+# one or more words: no path, repository or dotted name (dots only before a digit, as in 4.1 or apache-2.0)
 _WORDS = re.compile(r"(?:[\w +|,-]|\.(?=\d))*")
-# what names code or other files in any record; and what may, where the model's class has no field of the name
+# keys that name code or other files in any record; and those that may, unless the model's class has a field of the name
 _NAMES_CODE = re.compile(
     r"auto_map(ping)?|code_revision|trust_remote_code|configuration_files|fast_tokenizer_files|transformers_weights"
     r"|.*quantization_config|compression_config|parent_library|base_model_(class|name_or_path)|device_map|(tp|pp|ep)_plan"
@@ -29,7 +31,7 @@ _TOKENIZERS = re.compile(r"sentence_transformers(\.\w+)*\.(Phrase|Whitespace)Tok
 
 
 def _activation(value: Any) -> bool:
-    """Whether this names an activation of torch, or none of Python's things."""
+    """Return True if this names an activation of torch, or nothing in Python."""
     from torch import nn
 
     found = re.fullmatch(r"torch\.nn\.(?:modules\.(?:activation|linear)\.)?(\w+)", str(value))
@@ -37,7 +39,7 @@ def _activation(value: Any) -> bool:
 
 
 def _tokenizer(value: Any) -> bool:
-    """Whether this is the name of a tokenizer of transformers."""
+    """Return True if this names a tokenizer of transformers."""
     import transformers
     from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
@@ -50,7 +52,7 @@ def _tokenizer(value: Any) -> bool:
 
 
 def _one_of(*words: str) -> Callable[[Any], bool]:
-    """Whether a value is one of some words, or an object of such values, one a part of the model."""
+    """Return a check that a value is one of these words, or an object of such values, one a part of the model."""
 
     def check(value: Any) -> bool:
         return all(map(check, value.values())) if isinstance(value, dict) else value is None or value in words
@@ -68,7 +70,7 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "activation_function": _activation,
     "sbert_ce_default_activation_function": _activation,
     "tokenizer_class": _tokenizer,
-    # not "retrieval", whose class is whatever the config calls its architecture
+    # not "retrieval", whose class is whatever architecture the config names
     "transformer_task": _one_of("any-to-any", "feature-extraction", "fill-mask", "sequence-classification", "text-generation"),
     "method": lambda value: isinstance(value, str) and _METHOD.fullmatch(value) is not None,
 }
@@ -76,8 +78,8 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``text``: keys whose text nothing takes for a name. ``objects``: keys that may hold objects; None: any may. ``fields``: keys that
-    the class of the record has, which may hold objects too. ``keys``: all that may be there; None: any other may, with plain words.
+    """``text``: keys whose text no library takes for a name. ``objects``: keys that may hold objects; None: all. ``fields``: keys of
+    the record's class, which may hold objects too. ``keys``: the only keys allowed; None: others too, with plain words.
     """
 
     text: frozenset[str] = frozenset()
@@ -108,7 +110,7 @@ MODEL = Rule(
     text=frozenset({"__version__", "document_prefix", "prompts", "query_prefix", "requirements", "skiplist_words"}),
     objects=frozenset({"query_expansion"}),
 )
-# what these objects hold goes to from_pretrained as it stands
+# the content of these objects goes to from_pretrained unchanged
 _LOADING = frozenset({"config_args", "config_kwargs", "model_args", "model_kwargs", "processor_kwargs", "tokenizer_args"})
 _LOADED = Rule(
     keys=frozenset({
@@ -131,7 +133,7 @@ PART = Rule(
 ROUTER = Rule(text=frozenset({"structure", "types"}), objects=None)  # types are checked on their own
 
 
-def config_offence(record: Mapping[str, Any]) -> tuple[str, Any] | None:
+def config_offence(record: JsonObject) -> tuple[str, Json] | None:
     """The first key of a model's config that is refused, and its value: by the fields of its class, and of its parts' classes."""
     from transformers import CONFIG_MAPPING
 
@@ -140,18 +142,18 @@ def config_offence(record: Mapping[str, Any]) -> tuple[str, Any] | None:
     own = frozenset(item.name for item in fields(known)) if known else frozenset()
     parts = set(getattr(known, "sub_configs", ()))
     for key in parts & record.keys():
-        if isinstance(record[key], dict) and (found := config_offence(_typed(record[key], known, key))):
+        if isinstance(part := record[key], dict) and (found := config_offence(_typed(part, known, key))):
             return f"{key}.{found[0]}", found[1]
     rule = Rule(text=_ORIGIN | _LABELS, objects=_CONFIG_OBJECTS, fields=own)
     return offence({key: value for key, value in record.items() if key not in parts or not isinstance(value, dict)}, rule)
 
 
-def _typed(part: Mapping[str, Any], known: Any, key: str) -> Mapping[str, Any]:
+def _typed(part: JsonObject, known: Any, key: str) -> JsonObject:
     """A part of a config with its type, which its model's class knows where it does not say it."""
     return {"model_type": getattr(known.sub_configs[key], "model_type", None), **part}
 
 
-def offence(record: Mapping[str, Any], rule: Rule) -> tuple[str, Any] | None:
+def offence(record: JsonObject, rule: Rule) -> tuple[str, Json] | None:
     """The first key that the rule refuses, and its value."""
     for key, value in record.items():
         if rule.keys is not None and key not in rule.keys:
@@ -173,7 +175,7 @@ def offence(record: Mapping[str, Any], rule: Rule) -> tuple[str, Any] | None:
     return None
 
 
-def _object_offence(key: str, value: Mapping[str, Any], rule: Rule) -> tuple[str, Any] | None:
+def _object_offence(key: str, value: JsonObject, rule: Rule) -> tuple[str, Json] | None:
     """The first offence within an object: one of numbers alone is none, whatever its keys."""
     numbers = all(isinstance(item, int | float) for item in value.values())
     if not (numbers or rule.objects is None or key in rule.objects | rule.fields):
@@ -184,14 +186,14 @@ def _object_offence(key: str, value: Mapping[str, Any], rule: Rule) -> tuple[str
 
 
 def _numbers(value: Any) -> bool:
-    """A number, or a list of such or of nothing: sizes of a convolution's kernels, and no switch."""
+    """Return True for a number or a list of numbers or nothing, as the kernel sizes of a convolution, but not for a switch."""
     return all(map(_numbers, value)) if isinstance(value, list) else isinstance(value, int | float) and value is not True
 
 
 def _plain(value: Any) -> bool:
-    """A number, words, or a list of such."""
+    """Return True for a number, words, or a list of them."""
     if isinstance(value, str):
         return _WORDS.fullmatch(value) is not None
     if isinstance(value, dict):
-        return value.keys() == {"__float__"} and _plain(value["__float__"])  # how transformers writes infinity
+        return value.keys() == {"__float__"} and _plain(value["__float__"])  # transformers' form of infinity
     return all(map(_plain, value)) if isinstance(value, list) else isinstance(value, int | float | None)

@@ -1,4 +1,4 @@
-"""What the models share that read query and passage apart by one encoder (BERT_DOT, ColBERT): reading, inputs, and both ways to a score."""
+"""The common part of models that read query and passage separately with one encoder (BERT_DOT, ColBERT)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SIDES = ("query", "passage")
 
 
 class DualEncoder(nn.Module):
-    """One encoder for both sides. A text becomes rows of vectors (``vectors``), and two texts meet in ``interact``."""
+    """One encoder for both sides. ``vectors`` turns a text into rows of vectors, and ``interact`` scores two texts."""
 
     kind: ClassVar[str]
 
@@ -30,12 +30,12 @@ class DualEncoder(nn.Module):
 
     @classmethod
     def over(cls, config: Any, name: str) -> Self:
-        """A new model over an encoder: a folder, a hub id, or ``minilm``."""
+        """Make a new model over an encoder: a folder, a hub id, or ``minilm``."""
         return cls(config, load_encoder(name))
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self.encoder.device
 
     @property
@@ -47,19 +47,19 @@ class DualEncoder(nn.Module):
 
     @property
     def room(self) -> int:
-        """The most word pieces it reads of a passage."""
+        """The maximum of word pieces read of a passage."""
         return int(self.config.passage_length) - self.encoder.template.single.added
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
-        """Word pieces of queries, cut at ``query_length``."""
+        """Return the word pieces of queries, cut at ``query_length``."""
         return self.encoder.read(texts, self.config.query_length - self.encoder.template.single.added)
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Word pieces of passages, cut at ``passage_length``."""
+        """Return the word pieces of passages, cut at ``passage_length``."""
         return self.encoder.read(texts, self.room)
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
-        """As ``Ranker.inputs``: the encoder's tensors of both sides, named ``query_…`` and ``passage_…``."""
+        """Implement ``Ranker.inputs``: the encoder's tensors of both sides, named ``query_…`` and ``passage_…``."""
         sides = (self._assemble(queries, self.config.query_length), self._assemble(passages, self.config.passage_length))
         return {f"{side}_{name}": tensor for side, inputs in zip(_SIDES, sides, strict=True) for name, tensor in inputs.items()}
 
@@ -69,26 +69,26 @@ class DualEncoder(nn.Module):
     # -- encoding and scoring -------------------------------------------------------------------------
 
     def vectors(self, **inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors ``(n, rows, dim)`` in full precision of the encoder's inputs, and their mask ``(n, rows)``."""
+        """Return vectors ``(n, rows, dim)`` in full precision of the encoder's inputs, and their mask ``(n, rows)``."""
         raise NotImplementedError
 
     def encode_queries(self, queries: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
-        """As ``PassageEncoder.encode_queries``."""
+        """Implement ``PassageEncoder.encode_queries``."""
         return self._encode(queries, self.config.query_length)
 
     def encode_passages(self, passages: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
-        """As ``PassageEncoder.encode_passages``."""
+        """Implement ``PassageEncoder.encode_passages``."""
         return self._encode(passages, self.config.passage_length)
 
     def _encode(self, rows: Sequence[Tokens], limit: int) -> tuple[Tensor, Tensor]:
         return self.vectors(**{name: tensor.to(self.device) for name, tensor in self._assemble(rows, limit).items()})
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """As ``PassageEncoder.interact``."""
+        """Implement ``PassageEncoder.interact``."""
         raise NotImplementedError
 
     def forward(self, **inputs: Tensor) -> Tensor:
-        """Scores ``(k·n,)`` of ``query_…`` tensors ``(n, …)`` and ``passage_…`` tensors ``(k·n, …)``."""
+        """Return scores ``(k·n,)`` of ``query_…`` tensors ``(n, …)`` and ``passage_…`` tensors ``(k·n, …)``."""
         (query, query_mask), (passage, passage_mask) = (
             self.vectors(
                 **{name.removeprefix(f"{side}_"): part for name, part in inputs.items() if name.startswith(f"{side}_")}
@@ -101,5 +101,5 @@ class DualEncoder(nn.Module):
     # -- training -------------------------------------------------------------------------------------
 
     def parameter_roles(self) -> dict[Role, list[Tensor]]:
-        """All weights learn alike."""
+        """Give all weights one role."""
         return {"embedding": [], "kernels": [], "body": list(self.parameters())}

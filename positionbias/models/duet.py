@@ -1,12 +1,12 @@
-"""Duet: where words match exactly, beside what their letters say, summed (Mitra, Diaz and Craswell 2017)."""
+"""Duet: the sum of an exact-match model and one of words' character n-graphs (Mitra, Diaz and Craswell 2017)."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,31 +15,32 @@ from torch import Tensor, nn
 
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
+from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import write_json
 from positionbias.core.schema import read_as
 from positionbias.models.linear import FastLinear
 from positionbias.models.ngraphs import NGraphs
 from positionbias.models.protocols import Role, Tokens, pad_rows
 from positionbias.models.shapes import DuetConfig
-from positionbias.models.tensors import MEND, load_weights, read_shape, save_tensors
+from positionbias.models.tensors import FIX, load_weights, read_shape, save_tensors
 from positionbias.text.vocabulary import PADDING, words_of
 
 __all__ = ["Duet"]
 
 GRAPHS = "ngraphs.json"
-KEY = 1 << 24  # a word's key in two parts below it, which float32 holds exactly
-KNOWN_WORDS = 1 << 16  # whose n-graphs are kept at hand
+KEY = 1 << 24  # bound of the two parts of a word's key, which float32 holds exactly
+KNOWN_WORDS = 1 << 16  # whose n-graphs are cached
 
 
 class Duet(nn.Module):
-    """The model: s = s_local + s_distributed, each the end of layers of tanh, so that s lies between −2 and 2.
+    """The model: s = s_local + s_distributed, each the output of tanh layers, so that s lies between −2 and 2.
 
     Local: X_ij = 1 where the words of query and passage are the same; filters as long as the passage, then dense layers.
-    Distributed: each word by the counts of its n-graphs; filters over ``window`` words; pooled, a query's over all of its places, a
-    passage's over each ``pooling_window`` of them; one more layer each; their products in each window through dense layers.
+    Distributed: each word by its n-graph counts; filters over ``window`` words; pooling, for a query over all places, for a passage
+    over each ``pooling_window`` of them; one more layer each; their products in each window through dense layers.
 
-    A text is filled up to its length with nothing, as in the paper, so that a score does not depend on padding. Words need no
-    vocabulary: any two that are the same match. Of a query without words the distributed model sees nothing [decision].
+    A text is padded to its length with zeros, as in the paper, so that a score does not depend on the batch. Words need no
+    vocabulary: equal words match. The distributed model sees nothing of a query without words [decision].
     """
 
     kind: ClassVar[str] = "duet"
@@ -48,7 +49,7 @@ class Duet(nn.Module):
         super().__init__()
         self.config, self.graphs = config, graphs
         size, filters = config.filters, (len(graphs), config.window * config.filters)
-        # row by row an n-graph's part in each filter at each place of its window: a convolution over counts, as a sum of rows
+        # each row is an n-graph's weights in all filters at each place of the window: a convolution over counts as a sum of rows
         self.query_filters = nn.Parameter(nn.init.xavier_uniform_(torch.empty(filters)))
         self.passage_filters = nn.Parameter(nn.init.xavier_uniform_(torch.empty(filters)))
         self.query_bias, self.passage_bias = nn.Parameter(torch.zeros(size)), nn.Parameter(torch.zeros(size))
@@ -62,22 +63,22 @@ class Duet(nn.Module):
 
     @property
     def room(self) -> int:
-        """The most words it reads of a passage."""
+        """The maximum of words read of a passage."""
         return self.config.passage_length
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
-        """Queries' words, cut at ``query_length``, each a number that spells it (its bytes)."""
+        """Return queries' words, cut at ``query_length``, each as the number of its bytes."""
         return [_spelled(text, self.config.query_length) for text in texts]
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Passages' words, cut at ``passage_length``, each a number that spells it (its bytes)."""
+        """Return passages' words, cut at ``passage_length``, each as the number of its bytes."""
         return [_spelled(text, self.config.passage_length) for text in texts]
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
-        """As ``Ranker.inputs``: the distinct words of a batch are numbered from 1, 0 is padding.
+        """Implement ``Ranker.inputs``: a batch's distinct words are numbered from 1, 0 is padding.
 
-        ``queries (n, query_len)``, ``passages (m, passage_len)``: word numbers; ``keys (words + 1, 2)``: what tells words apart;
-        ``graphs (all,)``, ``starts (words + 1,)``: their n-graphs, one word after another, and where each word's begin.
+        ``queries (n, query_len)``, ``passages (m, passage_len)``: word numbers; ``keys (words + 1, 2)``: each word's key;
+        ``graphs (all,)``, ``starts (words + 1,)``: the concatenated n-graphs of all words, and each word's start.
         """
         numbers: dict[int, int] = {}
         rows = [[[numbers.setdefault(word, len(numbers) + 1) for word in row] for row in side] for side in (queries, passages)]
@@ -100,7 +101,7 @@ class Duet(nn.Module):
     # -- scoring ------------------------------------------------------------------------------------
 
     def forward(self, queries: Tensor, passages: Tensor, keys: Tensor, graphs: Tensor, starts: Tensor) -> Tensor:
-        """Scores ``(k·n,)`` of what ``inputs`` makes: n queries, each against k passages."""
+        """Return scores ``(k·n,)`` of the tensors of ``inputs``: n queries, each against k passages."""
         query = self._query_vectors(queries, keys, graphs, starts)
         passage = self._passage_vectors(passages, keys, graphs, starts)
         asked = torch.arange(len(passages), device=passages.device) % max(1, len(queries))
@@ -108,14 +109,14 @@ class Duet(nn.Module):
         return self.interact(query.index_select(0, asked), query_mask, passage, _mask(passages, passage.shape[1]))
 
     def _query_vectors(self, numbers: Tensor, keys: Tensor, graphs: Tensor, starts: Tensor) -> Tensor:
-        """``(n, query_len, 2 + filters)``: each word's key; behind it, in all rows alike, what the query is to the distributed model."""
+        """Return ``(n, query_len, 2 + filters)``: each word's key, and in every row the query's distributed representation."""
         places = _filtered(numbers, self.config.query_length, graphs, starts, self.query_filters, self.query_bias)
         pooled = torch.tanh(self.query_dense(places.amax(dim=1)))  # (n, filters)
         every = pooled.float().unsqueeze(1).expand(-1, numbers.shape[1], -1)
         return torch.cat([_looked_up(keys, numbers), every], dim=-1)
 
     def _passage_vectors(self, numbers: Tensor, keys: Tensor, graphs: Tensor, starts: Tensor) -> Tensor:
-        """``(n, passage_length, 2 + filters)``: in row j the key of word j; behind it window j, as many as there are."""
+        """Return ``(n, passage_length, 2 + filters)``: in row j the key of word j, and window j while there are windows."""
         length = self.config.passage_length
         places = _filtered(numbers, length, graphs, starts, self.passage_filters, self.passage_bias)
         pooled = F.max_pool1d(places.transpose(1, 2), self.config.pooling_window, stride=1).transpose(1, 2)
@@ -124,7 +125,7 @@ class Duet(nn.Module):
         return torch.cat([_looked_up(keys, _filled(numbers, length)), filled], dim=-1)
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """Scores ``(n,)`` of what ``encode_queries`` and ``encode_passages`` give; a query batch of 1 serves all passages."""
+        """Return scores ``(n,)`` of encoded queries and passages; a query batch of 1 serves all passages."""
         config, n = self.config, len(passage)
         query, query_mask = query.expand(n, -1, -1), query_mask.expand(n, -1)
         same = (query[:, :, None, :2] == passage[:, None, :, :2]).all(dim=-1)
@@ -139,7 +140,7 @@ class Duet(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self.query_bias.device
 
     @property
@@ -148,13 +149,13 @@ class Duet(nn.Module):
         return 2 + self.config.filters
 
     def encode_queries(self, queries: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
-        """As ``PassageEncoder.encode_queries``."""
+        """Implement ``PassageEncoder.encode_queries``."""
         read = {name: part.to(self.device) for name, part in self.inputs(queries, []).items()}
         numbers = read["queries"]
         return self._query_vectors(numbers, read["keys"], read["graphs"], read["starts"]), numbers != PADDING
 
     def encode_passages(self, passages: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
-        """As ``PassageEncoder.encode_passages``; as many rows as a passage may have, whatever these have."""
+        """Implement ``PassageEncoder.encode_passages``, always with the maximum number of rows."""
         read = {name: part.to(self.device) for name, part in self.inputs([], passages).items()}
         numbers = read["passages"]
         vectors = self._passage_vectors(numbers, read["keys"], read["graphs"], read["starts"])
@@ -163,29 +164,29 @@ class Duet(nn.Module):
     # -- training and keeping -------------------------------------------------------------------------
 
     def parameter_roles(self) -> dict[Role, list[Tensor]]:
-        """All weights learn alike."""
+        """Give all weights one role."""
         return {"embedding": [], "kernels": [], "body": list(self.parameters())}
 
     def save(self, folder: Path) -> None:
-        """Weights, and the n-graphs in order."""
+        """Save the weights, and the n-graphs in order."""
         save_tensors(folder / "model.safetensors", self.state_dict())
         write_json(folder / GRAPHS, self.graphs.graphs)
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """As ``Ranker.load``."""
         try:
             place = folder / GRAPHS
-            graphs = NGraphs(read_as(list[str], read_json(place, what="a checkpoint's n-graphs"), place, do=MEND))
+            graphs = NGraphs(read_as(list[str], read_json(place, what="a checkpoint's n-graphs"), place, do=FIX))
         except (TypeError, ValueError) as error:
-            raise bad_input(folder / GRAPHS, wanted="a checkpoint's n-graphs", found=str(error), do=MEND) from error
+            raise bad_input(folder / GRAPHS, wanted="a checkpoint's n-graphs", found=str(error), do=FIX) from error
         model = cls(read_shape(DuetConfig, shape, folder), graphs)
         load_weights(model, folder / "model.safetensors")
         return model
 
 
 class _Score(nn.Module):
-    """What either half ends with, ``(n, width) → (n,)``: two layers of tanh, dropout, and one to the score, that in full precision."""
+    """The end of both halves, ``(n, width) → (n,)``: two tanh layers, dropout, and one to the score in full precision."""
 
     def __init__(self, width: int, size: int, dropout_rate: float) -> None:
         super().__init__()
@@ -201,7 +202,7 @@ class _Score(nn.Module):
 
 
 def _spelled(text: str, limit: int) -> list[int]:
-    # a byte of 1 before the others: none is lost that is 0
+    # a leading byte of 1, so that no byte of 0 is lost
     return [int.from_bytes(b"\1" + word.encode("utf-8", "surrogatepass"), "big") for word in words_of(text)[:limit]]
 
 
@@ -214,12 +215,12 @@ def _mask(numbers: Tensor, length: int) -> Tensor:
 
 
 def _looked_up(rows: Tensor, numbers: Tensor) -> Tensor:
-    # index_select: its gradient is added up in a fixed order
+    # index_select, as its gradient is summed in a fixed order
     return rows.index_select(0, numbers.flatten()).view(*numbers.shape, -1)
 
 
 def _filtered(numbers: Tensor, length: int, graphs: Tensor, starts: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """tanh of a convolution over words' counts of n-graphs: ``(n, up to length) → (n, length − window + 1, filters)``.
+    """Return tanh of a convolution over words' n-graph counts: ``(n, up to length) → (n, length − window + 1, filters)``.
 
     Each distinct word's part at each place of a window is computed once.
     """

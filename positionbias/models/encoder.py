@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Encoder(nn.Module):
-    """A pre-trained encoder. ``model`` is the bare model, or one with a head of its own (``classifier`` is then true)."""
+    """A pre-trained encoder. ``model`` is the bare model, or one with its own head (``classifier`` is then true)."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Encoder(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self.model.device
 
     @property
@@ -68,19 +68,19 @@ class Encoder(nn.Module):
 
     @property
     def positions(self) -> int | None:
-        """How many tokens the encoder has positions for, special ones counted; None where nothing says."""
+        """The number of tokens the encoder has positions for, including special ones; None if unknown."""
         limit = getattr(self.backbone.config, "max_position_embeddings", None)
         table = getattr(getattr(self.backbone, "embeddings", None), "position_embeddings", None)
-        start = getattr(table, "padding_idx", None)  # RoBERTa counts from behind its padding's number
+        start = getattr(table, "padding_idx", None)  # RoBERTa counts from after its padding's number
         if limit is None or limit < 1:
             return None
         return limit if start is None else limit - start - 1
 
     def check_length(self, length: int, flag: str, *, texts: int) -> None:
-        """Whether inputs of ``length`` tokens, special ones counted, can be made and read.
+        """Check that inputs of ``length`` tokens, including special ones, can be made and read.
 
         Raises:
-            SettingError: no room for text beside the special tokens, or more tokens than the encoder has positions for.
+            SettingError: no room for text beside the special tokens, or more tokens than positions.
         """
         added = (self.template.single if texts == 1 else self.template.pair).added
         if length < added + texts:
@@ -93,13 +93,13 @@ class Encoder(nn.Module):
     # -- reading ------------------------------------------------------------------------------------
 
     def read(self, texts: Sequence[str], limit: int) -> list[list[int]]:
-        """Token numbers of texts, the first ``limit`` of each, without special tokens."""
+        """Return the token numbers of texts, the first ``limit`` of each, without special tokens."""
         return plain_read(self.tokenizer, texts, limit)
 
     def assemble(self, first: Sequence[Tokens], second: Sequence[Tokens] | None = None, *, limit: int) -> dict[str, Tensor]:
-        """Input tensors ``(n, longest)`` on the CPU of texts, or of pairs, cut to ``limit`` tokens with special ones counted.
+        """Return input tensors ``(n, longest)`` on the CPU of texts or pairs, cut to ``limit`` tokens including special ones.
 
-        Pairs are cut longest first. There is no ``attention_mask`` where nothing is padded.
+        Pairs are cut longest first. Without padding there is no ``attention_mask``.
         """
         if second is None:
             room = limit - self.template.single.added
@@ -114,15 +114,15 @@ class Encoder(nn.Module):
     # -- computing ----------------------------------------------------------------------------------
 
     def cls(self, **inputs: Tensor) -> Tensor:
-        """The last layer's state of the first token, ``(n, dim)``; the last layer is computed for it alone where that is exact."""
+        """Return the last layer's state of the first token, ``(n, dim)``, computed for it alone where that is exact."""
         return cls_states(self.backbone, inputs)
 
     def logits(self, **inputs: Tensor) -> Tensor:
-        """What the model's own head makes of a text, ``(n, labels)``."""
+        """Return the logits of the model's own head, ``(n, labels)``."""
         return cls_logits(self.model, inputs)
 
     def last_hidden(self, **inputs: Tensor) -> Tensor:
-        """The last layer's states of all tokens, ``(n, length, dim)``."""
+        """Return the last layer's states of all tokens, ``(n, length, dim)``."""
         return self.backbone(**inputs).last_hidden_state
 
     # -- keeping ------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class Encoder(nn.Module):
 
 
 def plain_read(tokenizer: Any, texts: Sequence[str], limit: int | None) -> list[list[int]]:
-    """Token numbers of texts, the first ``limit`` of each, without special tokens."""
+    """Return the token numbers of texts, the first ``limit`` of each, without special tokens."""
     if not texts:
         return []
     fast = _whole_texts(tokenizer)
@@ -143,7 +143,7 @@ def plain_read(tokenizer: Any, texts: Sequence[str], limit: int | None) -> list[
 
 
 def _whole_texts(tokenizer: Any) -> Any:
-    """The fast tokenizer, if it is one, without the cut and the padding that its file or another call may have brought."""
+    """Return the fast tokenizer, if any, without the truncation and padding that its file or another call may have set."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is not None and (fast.truncation or fast.padding):  # set only where needed: another thread may be reading
         fast.no_truncation()
@@ -157,13 +157,13 @@ def save_pretrained(folder: Path, model: Any, tokenizer: Any, *, length: int) ->
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     settings = read_json(folder / "tokenizer_config.json", what="a tokenizer's settings")
-    for place in ("is_local", "local_files_only", "name_or_path"):  # where it was loaded from is nobody's business
+    for place in ("is_local", "local_files_only", "name_or_path"):  # do not disclose where it was loaded from
         settings.pop(place, None)
     write_json(folder / "tokenizer_config.json", {**settings, "model_max_length": length})
 
 
 def load_encoder(name: str | Path) -> Encoder:
-    """A pre-trained encoder: ``minilm`` (extra ``minilm``), a folder, or a Hugging Face id.
+    """Load a pre-trained encoder: ``minilm`` (extra ``minilm``), a folder, or a Hugging Face id.
 
     Raises:
         InputError: a folder without config, weights or tokenizer; a hub id out of reach; a model of another kind.
@@ -173,10 +173,10 @@ def load_encoder(name: str | Path) -> Encoder:
 
 
 def open_encoder(folder: Path, *, classifier: bool = False) -> Encoder:
-    """An encoder from a checked folder; with ``classifier``, as a sequence classifier of one label, head included.
+    """Load an encoder from a checked folder; with ``classifier``, as a sequence classifier of one label with its head.
 
     Raises:
-        InputError: damaged files, tensors that are missing, or no text encoder.
+        InputError: damaged files, missing tensors, or no text encoder.
     """
     from transformers import AutoModel, AutoModelForSequenceClassification
 
@@ -198,9 +198,9 @@ def open_encoder(folder: Path, *, classifier: bool = False) -> Encoder:
 
 
 def read_pretrained(folder: Path, kind: Any) -> tuple[Any, Any, Collection[str]]:
-    """What one of transformers' auto classes makes of a folder, in float32: the model, its tokenizer, and the tensors that its files lack.
+    """Load a folder in float32 with one of transformers' auto classes: the model, its tokenizer, and the names of missing tensors.
 
-    Nothing is fetched, no kernel either, no code of the folder runs, and torch's generator stays as it was, though unused parts are drawn anew.
+    Nothing is fetched, not even a kernel, no code of the folder runs, and torch's generator is left alone, although unused parts are random.
 
     Raises:
         InputError: settings that name code, a file or another model.
@@ -222,7 +222,7 @@ def read_pretrained(folder: Path, kind: Any) -> tuple[Any, Any, Collection[str]]
 
 
 def unreadable(folder: Path, error: Exception, *, wanted: str, do: str) -> InputError:
-    """The one line for a folder that could not be read, whatever the library said."""
+    """Return a one-line error for a folder that a library could not read."""
     found = (str(error).strip() or type(error).__name__).splitlines()[0]
     if type(error).__name__ == "UnpicklingError":
         found = "a .bin file with more in it than weights, which is never run"
@@ -230,7 +230,7 @@ def unreadable(folder: Path, error: Exception, *, wanted: str, do: str) -> Input
 
 
 def _check_reads(encoder: Encoder) -> None:
-    """Whether the first token's state knows of the tokens behind it, and every token has an embedding."""
+    """Check that the first token's state depends on later tokens, and that every token has an embedding."""
     known, tokens = encoder.backbone.get_input_embeddings().num_embeddings, len(encoder.tokenizer)
     if tokens > known:
         raise ValueError(f"a tokenizer of {tokens:,} tokens with embeddings for {known:,}")
@@ -242,7 +242,7 @@ def _check_reads(encoder: Encoder) -> None:
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Without transformers' bars and reports, which tell of parts we do not use; as they were before, after."""
+    """Silence transformers' bars and reports, which concern parts we do not use, within the block."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

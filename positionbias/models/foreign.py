@@ -1,4 +1,4 @@
-"""Models that transformers or sentence-transformers saved: as ours where ours have the same parts, else run by the library itself."""
+"""Load models saved by transformers or sentence-transformers: as ours if the parts are the same, else through the library."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from positionbias.models.tensors import load_weights
 
 __all__ = ["Foreign", "check_model_folder", "load_foreign"]
 
-_UNBOUNDED = 512  # tokens, where neither model nor tokenizer names a limit [decision]
+_UNBOUNDED = 512  # tokens, if neither model nor tokenizer has a limit [decision]
 _RAW = "not trained here; its scores are raw: logits before any activation, or the similarity of its vectors that it names"
 _BARE = (
     "an encoder that no one trained to rank: {} of its last layer, compared by cosine, as sentence-transformers does by default"
@@ -43,7 +43,7 @@ _SAYS = "not trained here; its score is the log-probability of true against fals
 
 
 class Foreign(NamedTuple):
-    """A model with what its manifest notes of it, and the packages that run it."""
+    """A model with its notes for a manifest, and the packages that run it."""
 
     model: AnyRanker
     notes: tuple[str, ...]
@@ -51,30 +51,30 @@ class Foreign(NamedTuple):
 
 
 def check_model_folder(folder: Path) -> Path:
-    """The same folder, if it may hold a model: sentence-transformers' list of modules, or all that an encoder needs.
+    """Return the folder if it may hold a model: with sentence-transformers' list of modules, or all that an encoder needs.
 
     Raises:
-        InputError: neither is there.
+        InputError: it has neither.
     """
     if has_modules(folder) and not (folder / "config.json").is_file():
-        return folder  # an encoder in a folder of its own, or none at all
+        return folder  # an encoder in a subfolder, or none at all
     return check_encoder_folder(folder)
 
 
 def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
-    """The model in a checked folder. Scores are raw: logits before any activation, its own similarity of the vectors.
+    """Load the model of a checked folder. Scores are raw: logits before any activation, its own similarity of the vectors.
 
-    ``kind`` is what the files do not say (a family of ``layout.FAMILIES``, or ``mono_t5``: a T5 does not say what it was trained for),
-    or ``bert_cat`` or ``bert_dot`` for ours alone.
+    ``kind`` adds what the files do not tell (a family of ``layout.FAMILIES``, or ``mono_t5``, as a T5's purpose is not recorded);
+    ``bert_cat`` or ``bert_dot`` accepts ours alone.
 
     Raises:
-        InputError: not a ranker, or with parts that nothing here runs.
-        SettingError: ``kind`` is another than the files say.
+        InputError: not a ranker, or with unsupported parts.
+        SettingError: ``kind`` contradicts the files.
         DependencyError: only sentence-transformers runs it, and it is not installed.
     """
     if kind == MonoT5.kind:
         return Foreign(MonoT5(MonoT5Config(), load_t5(folder)).eval(), (_SAYS,), ())
-    if kind == ColBERT.kind:  # others' are multi-vector models of parts that ours has not, or run as if they were
+    if kind == ColBERT.kind:  # others' run as multi-vector models, with or without parts that ours lacks
         raise SettingError(
             f"--kind: wanted multi-vector for {folder}: a {kind} is one that was trained here; found {kind}; leave --kind out"
         )
@@ -95,7 +95,7 @@ def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
 
 
 def _family(folder: Path, kind: str | None) -> Family:
-    """What the files say, checked against what is asked for."""
+    """Return the family in the files, checked against the requested kind."""
     asked = cast(Family | None, OURS.get(kind, kind) if kind else None)
     said = read_family(folder)
     if asked is None:
@@ -123,8 +123,8 @@ def _family(folder: Path, kind: str | None) -> Family:
 
 
 def _can_be(folder: Path, asked: Family, said: Family | None) -> bool:
-    """Whether a folder has all that another family than it says scores with: nothing of a model is drawn at random."""
-    if asked == "multi-vector":  # a ColBERT of before its kind had a name
+    """Return True if a folder has all the weights of the requested family, so that no part of the model is random."""
+    if asked == "multi-vector":  # an older ColBERT, from before its kind had a name
         return said == "bi-encoder" and any(kind.endswith(".Dense") for kind, _ in module_records(folder))
     if has_modules(folder):
         return False
@@ -158,7 +158,7 @@ def _dot(layout: Layout, encoder: Encoder) -> BertDot:
 
 
 def _length(named: int | None, encoder: Encoder) -> int:
-    """The smallest of what the folder names, what the tokenizer allows, and the encoder's positions."""
+    """Return the smallest of the folder's length, the tokenizer's limit and the encoder's positions."""
     limits = [limit for limit in (named or encoder.tokenizer.model_max_length, encoder.positions) if limit is not None]
     smallest = min(limits)
-    return int(smallest) if smallest < 1_000_000 else _UNBOUNDED  # a tokenizer without a limit names an astronomical one
+    return int(smallest) if smallest < 1_000_000 else _UNBOUNDED  # a tokenizer without a limit has an astronomical one

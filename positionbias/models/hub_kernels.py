@@ -1,7 +1,7 @@
-"""Kernels of a hub, which some architectures of transformers load by themselves, whatever a folder's settings say: refused while we load a model.
+"""Block hub kernels, which some transformers architectures load regardless of settings, while we load a model.
 
-YOSO, MRA and RWKV ask for one when they are made (where there are CUDA and ninja), GPT-Neo, GPT-J, Falcon and Bark when they are imported; each
-does without where it gets none. transformers' own switch, ``USE_HUB_KERNELS=0``, is not asked on these ways. All of them lead through two functions.
+YOSO, MRA and RWKV load one when constructed (with CUDA and ninja), GPT-Neo, GPT-J, Falcon and Bark when imported; all work without one.
+They ignore transformers' own switch, ``USE_HUB_KERNELS=0``, but all go through two functions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WAYS = (("kernels", "get_kernel"), ("transformers.integrations.hub_kernels", "g
 
 @contextmanager
 def no_kernels() -> Iterator[None]:
-    """Let transformers load no kernel; as it was before, after."""
+    """Keep transformers from loading kernels within the block."""
     from transformers.utils.import_utils import is_kernels_available
 
     ways = [(import_module(module), name) for module, name in _WAYS] if is_kernels_available() else []

@@ -1,4 +1,4 @@
-"""What a model is known by: a checksum over all that it computes with, the same wherever its folder lies."""
+"""A model's identity: a checksum over everything that it computes with, independent of its path."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from positionbias.models.sentence_transformers import MODULES
 
 __all__ = ["MODULE_FOLDER", "model_checksum", "weights_checksum"]
 
-MODULE_FOLDER = re.compile(r"\d|(query|document)_\d")  # as sentence-transformers names the folders of a model's modules
+MODULE_FOLDER = re.compile(r"\d|(query|document)_\d")  # sentence-transformers' names for module folders
 _SUFFIXES = (".json", ".model", ".jinja")
 _NAMES = ("vocab.txt", "merges.txt", "dict.txt", "artifact.metadata")
 _NOT_THE_MODEL = re.compile(r"manifest\.json|training\.json|trainer_state\.json|.*results\.json")
-# what changes with where and by what a model was saved, and not with the model; the tokenizer's two are set anew by every call
+# fields that depend on the place and the software of saving, not on the model; every call sets the tokenizer's two anew
 _VOLATILE = {
     "_name_or_path",
     "name_or_path",
@@ -32,10 +32,10 @@ _SET_BY_CALLS = {"tokenizer.json": {"truncation", "padding"}, "posbias.json": {"
 
 
 def model_checksum(folder: Path) -> str:
-    """SHA-256 over a model's folder: weights, settings, and tokenizer or words; its modules' folders with it.
+    """Return the SHA-256 over a model's folder: weights, settings, tokenizer or words, and its modules' folders.
 
-    Settings count by what they say: neither their form nor the fields that tell who saved them change it, nor do a manifest, a training
-    log, a tuned re-ranking depth, or what else lies there (a model card, other libraries' copies of the weights).
+    Settings count by content, without format and the fields about who saved them. A manifest, a training log, a tuned re-ranking
+    depth, and other files (a model card, other libraries' copies of the weights) do not count.
     """
     digest = hashlib.sha256()
     for path in sorted(_files(folder)):
@@ -45,7 +45,7 @@ def model_checksum(folder: Path) -> str:
 
 
 def weights_checksum(folder: Path) -> str:
-    """SHA-256 over the weights alone: what manifests of checkpoints named before they named the whole model."""
+    """Return the SHA-256 over the weights alone, as in manifests of older checkpoints."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin")):
         digest.update(f"{path.relative_to(folder).as_posix()} {sha256_file(path)}\n".encode())
@@ -53,7 +53,7 @@ def weights_checksum(folder: Path) -> str:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files that a model is loaded from, in its own folder and in those of its modules."""
+    """Yield the files that a model is loaded from, in its own folder and those of its modules."""
     own = _module_folders(folder)
     for path in folder.rglob("*"):
         parts = path.relative_to(folder).parts
@@ -63,7 +63,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _counts(path: Path) -> bool:
-    if path.suffix == ".bin":  # where there is nothing safer beside it
+    if path.suffix == ".bin":  # only without a safer file beside it
         return path.name.startswith("pytorch_model") and not any(path.parent.glob("*.safetensors"))
     if path.suffix == ".safetensors" or path.name in _NAMES:
         return True
@@ -71,7 +71,7 @@ def _counts(path: Path) -> bool:
 
 
 def _module_folders(folder: Path) -> set[str]:
-    """The folders that sentence-transformers' list of modules names. What is wrong with a list is said where it is loaded."""
+    """Return the folders in sentence-transformers' list of modules; faults of a list are reported on loading."""
     try:
         records = json.loads((folder / MODULES).read_text("utf-8"))
         return {Path(record["path"]).parts[0] for record in records if record["path"]}
@@ -80,7 +80,7 @@ def _module_folders(folder: Path) -> set[str]:
 
 
 def _settings_sha256(path: Path) -> str:
-    """The SHA-256 of what a JSON file says; of its bytes, where it is none."""
+    """Return the SHA-256 of a JSON file's content; of its bytes, if it is not JSON."""
     try:
         record = json.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError):
@@ -93,7 +93,7 @@ def _settings_sha256(path: Path) -> str:
 
 
 def _lasting(record: Any) -> Any:
-    """Settings without the volatile fields, at any depth."""
+    """Remove the volatile fields from settings, at any depth."""
     if isinstance(record, dict):
         return {name: _lasting(value) for name, value in record.items() if name not in _VOLATILE}
     return [_lasting(item) for item in record] if isinstance(record, list) else record

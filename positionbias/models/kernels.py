@@ -13,7 +13,7 @@ __all__ = ["KernelPooling", "cosine_matrix", "kernel_means"]
 
 
 def kernel_means(layout: KernelLayout = "reference", count: int = 11) -> list[float]:
-    """The kernels' centres µ, from high to low.
+    """Return the kernels' centres µ, from high to low.
 
     ``reference`` (the authors' published code): 1, .9, .7 … −.9. ``even`` (the paper's words, "−1 to +1"): evenly
     spaced from 1 to −1.
@@ -24,7 +24,7 @@ def kernel_means(layout: KernelLayout = "reference", count: int = 11) -> list[fl
 
 
 def cosine_matrix(query: Tensor, passage: Tensor) -> Tensor:
-    """Cosines of all term pairs: ``(batch, query_len, dim) × (batch, passage_len, dim) → (batch, query_len, passage_len)``."""
+    """Compute the cosines of all term pairs: ``(batch, query_len, dim) × (batch, passage_len, dim) → (batch, query_len, passage_len)``."""
     query = query / (query.norm(dim=-1, keepdim=True) + 1e-13)
     passage = passage / (passage.norm(dim=-1, keepdim=True) + 1e-13)
     return query @ passage.transpose(-1, -2)
@@ -48,7 +48,7 @@ class KernelPooling(nn.Module):
         scaled: bool = True,
         spread: float = 0.014,
     ) -> None:
-        """``sigma``: of all kernels, or of each in the order of ``kernel_means``. ``scaled`` false: without c_k."""
+        """``sigma``: for all kernels, or for each in the order of ``kernel_means``. ``scaled`` false: without c_k."""
         super().__init__()
         self.register_buffer("means", torch.tensor(kernel_means(layout, count)), persistent=False)
         self.sigmas = (sigma,) * count if isinstance(sigma, int | float) else tuple(sigma)
@@ -58,7 +58,7 @@ class KernelPooling(nn.Module):
         self.weight = nn.Parameter(torch.empty(count).uniform_(-spread, spread))
 
     def forward(self, cosines: Tensor, query_mask: Tensor, passage_mask: Tensor) -> Tensor:
-        """``cosines (batch, query_len, passage_len)``, boolean masks, True where a term stands → ``(batch,)``."""
+        """``cosines (batch, query_len, passage_len)``, boolean masks, True for terms → ``(batch,)``."""
         per_kernel = []
         # one kernel at a time: an eleventh of the memory of all at once, and no slower
         for mean, sigma in zip(self.means, self.sigmas, strict=True):

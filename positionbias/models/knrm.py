@@ -16,14 +16,14 @@ from positionbias.text.vocabulary import Vocabulary
 
 __all__ = ["KNRM", "LOG_SHARE"]
 
-LOG_SHARE = 0.01  # what the authors' code makes of a logarithm, so that tanh does not saturate
+LOG_SHARE = 0.01  # the authors' factor of the logarithm, so that tanh does not saturate
 
 
 class KNRM(WordModel):
     """The model: s = tanh(w · φ + b), φ_k = 0.01 · Σ_i log max(Σ_j exp(−(M_ij − µ_k)² / 2σ_k²), 1e-10) (Eqs. 2–6; the 0.01 is of
     the authors' code). The word vectors are learned; w starts by Glorot's rule, b at 0.
 
-    A score lies between −1 and 1. It has no vectors for the probe of position: a word's is the same wherever it stands.
+    A score lies between −1 and 1. It has no vectors for the position probe, as a word's vector is the same at any position.
     """
 
     kind: ClassVar[str] = "knrm"
@@ -38,7 +38,7 @@ class KNRM(WordModel):
         self.bias = nn.Parameter(torch.zeros(()))
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """Scores ``(batch,)`` from word vectors ``(batch, len, dim)`` and masks; a query batch of 1 serves all passages."""
-        with torch.autocast(query.device.type, enabled=False):  # a cosine of half precision is not 1 to a thousandth
+        """Return scores ``(batch,)`` from word vectors ``(batch, len, dim)`` and masks; a query batch of 1 serves all passages."""
+        with torch.autocast(query.device.type, enabled=False):  # a half-precision cosine of 1 is off by a thousandth
             cosines = cosine_matrix(query.float(), passage.float())  # (batch, query_len, passage_len)
             return torch.tanh(LOG_SHARE * self.pooling(cosines, query_mask, passage_mask) + self.bias)

@@ -1,9 +1,9 @@
-"""What a folder of transformers or sentence-transformers says of its model, read from its JSON alone.
+"""Derive a model's layout from a transformers or sentence-transformers folder's JSON alone.
 
 CrossEncoder         Transformer, Pooling (cls), Dense (dim → 1)      or Transformer with a sequence classifier's head
 SentenceTransformer  Transformer, Pooling (cls or mean)[, Normalize], scored by dot product or cosine
 
-These two are read as ours (``read_layout``); of any other only its family is (``read_family``).
+``read_layout`` reads these two as ours; of all others only ``read_family`` reads the family.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 Family = Literal["cross-encoder", "bi-encoder", "multi-vector", "sparse"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
-# what our kinds are
+# the families of our kinds
 OURS: Mapping[str, Family] = {
     "bert_cat": "cross-encoder",
     "bert_dot": "bi-encoder",
@@ -41,7 +41,7 @@ OURS: Mapping[str, Family] = {
 }
 
 _POOLINGS: dict[str, Literal["cls", "mean"]] = {"cls": "cls", "mean": "mean"}
-# how older releases wrote it
+# the names in older releases
 _OLD_POOLING = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_mean_tokens": "mean",
@@ -61,7 +61,7 @@ _DO = "give another model, or train one from its encoder (posbias train bert_cat
 
 
 class UnsupportedLayout(InputError):
-    """A model of parts that ours have not; sentence-transformers itself may run it. ``found`` names them."""
+    """A model with parts that ours lack, which sentence-transformers itself may run. ``found`` names them."""
 
     def __init__(self, message: str, found: str) -> None:
         super().__init__(message)
@@ -70,7 +70,7 @@ class UnsupportedLayout(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a folder says of a model. Lengths are None where the tokenizer's own holds."""
+    """A model's parts according to its folder. Lengths are None where the tokenizer's applies."""
 
     kind: Literal["bert_cat", "bert_dot"]
     classifier: bool = False
@@ -84,15 +84,15 @@ class Layout:
 
 
 def has_modules(folder: Path) -> bool:
-    """Whether a folder has sentence-transformers' list of modules."""
+    """Return True if a folder has sentence-transformers' list of modules."""
     return (folder / MODULES).is_file()
 
 
 def read_family(folder: Path) -> Family | None:
-    """What a folder of transformers or sentence-transformers says that its model is; None: an encoder with nothing on it.
+    """Return the family of the model in a transformers or sentence-transformers folder; None for an encoder without a head.
 
     Raises:
-        InputError: a damaged file, a type of model that is not known, or a module that is not sentence-transformers' own.
+        InputError: a damaged file, an unknown type of model, or a module that is not sentence-transformers' own.
     """
     facts = _facts(folder)
     if not has_modules(folder):
@@ -108,12 +108,12 @@ def read_family(folder: Path) -> Family | None:
 
 
 def read_layout(folder: Path, family: Family) -> Layout:
-    """The parts of a cross-encoder or bi-encoder, as ours have them; an encoder with nothing on it is a bi-encoder of mean pooling
-    and cosine, as sentence-transformers makes it.
+    """Return the parts of a cross-encoder or bi-encoder in our terms; an encoder without a head becomes, as in sentence-transformers,
+    a bi-encoder with mean pooling and cosine.
 
     Raises:
-        UnsupportedLayout: other parts than ours have.
-        InputError: a damaged file, or a cross-encoder of more labels than one.
+        UnsupportedLayout: parts that ours lack.
+        InputError: a damaged file, or a cross-encoder with several labels.
     """
     facts = _facts(folder)
     if family not in ("cross-encoder", "bi-encoder"):
@@ -138,7 +138,7 @@ def _facts(folder: Path) -> dict[str, Any]:
 
 
 def architecture(folder: Path) -> str:
-    """The class that ``config.json`` names, or nothing."""
+    """Return the class named in ``config.json``, or ""."""
     config = _json(folder / "config.json")
     architectures = config.get("architectures") or [""]
     return str(architectures[0])
@@ -179,7 +179,7 @@ def _bi_encoder(folder: Path, facts: dict, transformer: dict, modules: list[tupl
     prompts, default = facts.get("prompts") or {}, facts.get("default_prompt_name")
     fallback = prompts.get(default, "") if default else ""
     query = prompts.get("query", fallback) or ""
-    # the names under which sentence-transformers looks for a passage's prompt
+    # sentence-transformers' names for a passage's prompt
     passage = next((prompts[name] for name in ("document", "passage", "corpus") if name in prompts), fallback) or ""
     if (query or passage) and _json(modules[1][1] / "config.json").get("include_prompt") is False:
         raise _unsupported(modules[1][1] / "config.json", "pooling without the prompt's tokens")
@@ -219,7 +219,7 @@ def _pooling(place: Path) -> str:
 
 
 def _check_labels(folder: Path) -> None:
-    """Whether a sequence classifier has one label.
+    """Check that a sequence classifier has one label.
 
     Raises:
         InputError: it has more.

@@ -1,9 +1,9 @@
-"""Linear layers by oneDNN on a CPU, in full precision, forward and backward.
+"""Linear layers with oneDNN on a CPU, in full precision, forward and backward.
 
-PyTorch multiplies float32 matrices by MKL, which takes its slower paths on processors that are not Intel's; oneDNN, which stands
-in the same build, writes its kernels for the processor it finds. On an AMD EPYC with AVX-512 it is more than twice as fast, with
-errors of the same order (a few units in the last place). Which of the two multiplies follows from the build alone, never from a
-measurement, so the same machine gives the same bits. Elsewhere (a GPU, half precision, autocast, other processors) nothing changes.
+PyTorch multiplies float32 matrices with MKL, which takes slower paths on processors that are not Intel's. oneDNN, in the same
+build, generates kernels for the actual processor. On an AMD EPYC with AVX-512 it is more than twice as fast, with errors of the
+same order (a few units in the last place). The choice depends on the build alone, never on a measurement, so the same machine
+gives the same bits. Elsewhere (a GPU, half precision, autocast, other processors) nothing changes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _available() -> bool:
 
 
 def _multiply(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``rows (n, i) · weight (o, i)ᵀ + bias``."""
+    """Compute ``rows (n, i) · weight (o, i)ᵀ + bias``."""
     return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
 
 
@@ -51,7 +51,7 @@ class _Linear(torch.autograd.Function):
 
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """As ``torch.nn.functional.linear``: ``(…, i)``, ``(o, i)``, ``(o,)`` → ``(…, o)``."""
+    """Replace ``torch.nn.functional.linear``: ``(…, i)``, ``(o, i)``, ``(o,)`` → ``(…, o)``."""
     full = rows.dtype == weight.dtype == torch.float32 and rows.device.type == weight.device.type == "cpu"
     if not full or not _available() or torch.is_autocast_enabled("cpu") or rows.numel() == 0:
         return F.linear(rows, weight, bias)
@@ -64,14 +64,14 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 class FastLinear(nn.Linear):
-    """``torch.nn.Linear``, its product by ``linear``."""
+    """``torch.nn.Linear`` with ``linear`` for the product."""
 
     def forward(self, input: Tensor) -> Tensor:
         return linear(input, self.weight, self.bias)
 
 
 def use_fast_linears(module: nn.Module) -> None:
-    """Let every plain linear layer of a module be a ``FastLinear``; weights, names and what is saved stay as they are."""
+    """Turn every plain linear layer of a module into a ``FastLinear``; weights, names and saved files stay the same."""
     for part in module.modules():
         if type(part) is nn.Linear:
             part.__class__ = FastLinear

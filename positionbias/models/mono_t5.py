@@ -1,8 +1,8 @@
-"""monoT5: a T5 reads query and passage together and says "true" or "false" (Nogueira et al. 2020)."""
+"""monoT5: a T5 reads query and passage together and answers "true" or "false" (Nogueira et al. 2020)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.models.encoder import plain_read, read_pretrained, save_pretrained, unreadable
 from positionbias.models.encoder_source import check_encoder_folder, encoder_folder
 from positionbias.models.encoder_template import Frame, Template
@@ -29,7 +30,7 @@ _DO = "give another T5, as t5-base"
 
 
 class T5(nn.Module):
-    """A T5 and its tokenizer: the numbers of the words around both texts, and of what it answers."""
+    """A T5 and its tokenizer, with the token numbers of the words around both texts and of the answers."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()
@@ -40,7 +41,7 @@ class T5(nn.Module):
         before, between, after = self.read(_WORDS)
         frame = Frame((tuple(before), tuple(between), (*after, tokenizer.eos_token_id)), ((), (), ()), ())
         self.template = Template(frame, frame, tokenizer.pad_token_id, 0, typed=False)
-        # of a word of several pieces the first, as in the original
+        # the first of several pieces, as in the original
         self.answers = [row[0] for row in self.read(_ANSWERS) if row]
         if len(set(self.answers)) < 2:
             raise ValueError(f'a tokenizer that begins "{_ANSWERS[1]}" and "{_ANSWERS[0]}" alike')
@@ -49,11 +50,11 @@ class T5(nn.Module):
             self.start = tokenizer.pad_token_id
 
     def read(self, texts: Sequence[str], limit: int | None = None) -> list[list[int]]:
-        """Token numbers of texts, without white space at their ends [decision]; the first ``limit`` of each."""
+        """Return the token numbers of texts stripped of white space [decision], the first ``limit`` of each."""
         return plain_read(self.tokenizer, [text.strip() for text in texts], limit)
 
     def logits(self, **inputs: Tensor) -> Tensor:
-        """Logits ``(n, 2)`` of false and true at the first step of the decoder, the last product in full precision."""
+        """Return the logits ``(n, 2)`` of false and true at the decoder's first step, the last product in full precision."""
         model, numbers = self.model, inputs["input_ids"]
         mask = inputs.get("attention_mask")
         mask = torch.ones_like(numbers) if mask is None else mask
@@ -68,7 +69,7 @@ class T5(nn.Module):
 
 
 def _scales(config: Any) -> bool:
-    """Whether transformers scales what the decoder says before the last product (T5 of before version 1.1)."""
+    """Return True if transformers scales the decoder's output before the last product (T5 before version 1.1)."""
     if config.model_type == "umt5":
         return bool(config.tie_word_embeddings)
     return bool(getattr(config, "scale_decoder_outputs", False))
@@ -77,7 +78,7 @@ def _scales(config: Any) -> bool:
 class MonoT5(nn.Module):
     """The model: s = log softmax(false, true) of the first token after "Query: q Document: p Relevant:", of true.
 
-    The dropout of T5 acts in training.
+    T5's dropout acts in training.
     """
 
     kind: ClassVar[str] = "mono_t5"
@@ -92,31 +93,31 @@ class MonoT5(nn.Module):
 
     @classmethod
     def over(cls, config: MonoT5Config, name: str) -> Self:
-        """A new model over a T5: a folder, or a hub id."""
+        """Make a new model over a T5: a folder, or a hub id."""
         return cls(config, load_t5(name))
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self.t5.model.device
 
     @property
     def room(self) -> int:
-        """The most word pieces it reads of query and passage together."""
+        """The maximum of word pieces read of query and passage together."""
         return self.config.pair_length - self.t5.template.pair.added
 
     # -- reading ------------------------------------------------------------------------------------
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
-        """Word pieces of queries, as many as a pair has room for."""
+        """Return the word pieces of queries, as many as a pair has room for."""
         return self.t5.read(texts, self.room)
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Word pieces of passages, as many as a pair has room for; a pair's own cut is made when it is put together."""
+        """Return the word pieces of passages, as many as a pair has room for; pairs are cut when they are assembled."""
         return self.t5.read(texts, self.room)
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
-        """As ``Ranker.inputs``: ``input_ids``, and ``attention_mask`` where something is padded, each ``(n, length)``."""
+        """Implement ``Ranker.inputs``: ``input_ids``, and with padding ``attention_mask``, each ``(n, length)``."""
         asked = [queries[index % len(queries)] for index in range(len(passages))]
         return self.t5.template.assemble(
             [(query, passage[: self.room - len(query)]) for query, passage in zip(asked, passages, strict=True)]
@@ -125,31 +126,31 @@ class MonoT5(nn.Module):
     # -- scoring ------------------------------------------------------------------------------------
 
     def forward(self, **inputs: Tensor) -> Tensor:
-        """Scores ``(n,)``: log-probabilities, in full precision."""
+        """Return scores ``(n,)``: log-probabilities, in full precision."""
         return log_relevance(self.t5.logits(**inputs))
 
     # -- training and keeping -------------------------------------------------------------------------
 
     def parameter_roles(self) -> dict[Role, list[Tensor]]:
-        """All weights learn alike."""
+        """Give all weights one role."""
         return {"embedding": [], "kernels": [], "body": list(self.parameters())}
 
     def save(self, folder: Path) -> None:
-        """Model and tokenizer as transformers keeps them: it loads a T5 that answers with true or false, and nothing else is needed."""
+        """Save model and tokenizer in transformers' format, which is all that a T5 with answers true and false needs."""
         save_pretrained(folder, self.t5.model, self.t5.tokenizer, length=self.config.pair_length)
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """As ``Ranker.load``."""
         return cls(read_shape(MonoT5Config, shape, folder), load_t5(check_encoder_folder(folder)))
 
 
 def load_t5(name: str | Path) -> T5:
-    """A T5 of transformers (t5, mt5, umt5; version 1.1 and Flan-T5 too): a folder, or a Hugging Face id.
+    """Load a T5 of transformers (t5, mt5, umt5; version 1.1 and Flan-T5 too): a folder, or a Hugging Face id.
 
     Raises:
-        InputError: a folder without config, weights or tokenizer; a hub id out of reach; a model of another kind; a tokenizer that
-            cannot tell true from false.
+        InputError: a folder without config, weights or tokenizer; an unreachable hub id; a model of another kind; a tokenizer that
+        does not distinguish true and false.
     """
     from transformers import AutoModelForSeq2SeqLM
 

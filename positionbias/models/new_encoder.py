@@ -1,4 +1,4 @@
-"""A small BERT with random weights, its word pieces learned from collections: an encoder where none can be fetched."""
+"""Make a small BERT with random weights and word pieces learned from collections, for where none can be fetched."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LEAST = {"layers": 1, "width": 1, "heads": 1, "pieces": len(SPECIAL) + 1, "posi
 class EncoderSettings:
     """The shape of a BERT: by default the smallest of Turc et al. (2019), "Well-read students learn better".
 
-    ``pieces`` is the size of its vocabulary at most, special ones counted; ``positions`` the tokens that it can read.
+    ``pieces`` is the maximum size of its vocabulary, including special ones; ``positions`` the number of tokens that it can read.
     """
 
     layers: int = 2
@@ -56,11 +56,11 @@ def make_encoder(
 ) -> Manifest:
     """Write the encoder to the folder ``out`` in Hugging Face's layout, and its manifest; return the manifest.
 
-    Pieces are learned from all passages and the training queries. The feed-forward layers are four times as wide as the encoder, and weights
-    are drawn as BERT's are. A function of the settings and the collections' content.
+    Pieces are learned from all passages and the training queries. The feed-forward layers are four times as wide as the encoder, and
+    weights are drawn as BERT's. The result is a function of the settings and the collections' content.
 
     Raises:
-        InputError: collections without a word.
+        InputError: collections without words.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     settings = settings or EncoderSettings()
@@ -96,7 +96,7 @@ def make_encoder(
 
 
 def _normal_words(counts: Counter[str]) -> Counter[str]:
-    """The words as BERT's tokenizer will see them: without accents, parted from punctuation."""
+    """Normalise words as BERT's tokenizer does: without accents, separated from punctuation."""
     from tokenizers.normalizers import BertNormalizer
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
@@ -125,6 +125,6 @@ def _random_bert(settings: EncoderSettings, pieces: int) -> Any:
         intermediate_size=4 * settings.width,
         max_position_embeddings=settings.positions,
     )
-    with torch.random.fork_rng(devices=[]):  # drawn from the global generator: seeded here, and left as it was
+    with torch.random.fork_rng(devices=[]):  # uses the global generator, which is seeded here and restored
         torch.manual_seed(key64(settings.seed, "encoder weights") % 2**63)
         return BertModel(shape, add_pooling_layer=False)

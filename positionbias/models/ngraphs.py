@@ -1,4 +1,4 @@
-"""Character n-graphs of words: what Duet's distributed model sees of them (Mitra, Diaz and Craswell 2017, §2.2)."""
+"""Character n-graphs of words, the input of Duet's distributed model (Mitra, Diaz and Craswell 2017, §2.2)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["LONGEST", "NGraphs", "graphs_of"]
 
-LONGEST = 5  # letters of an n-graph
+LONGEST = 5  # characters of an n-graph
 _EDGE = "#"
 
 
 def graphs_of(word: str, longest: int = LONGEST) -> Iterator[str]:
-    """All n-graphs of 1 to ``longest`` letters, the edges of the word written as #.
+    """Yield all n-graphs of 1 to ``longest`` characters, with the edges of the word written as #.
 
     >>> list(graphs_of("an", 2))
     ['#', '#a', 'a', 'an', 'n', 'n#', '#']
@@ -24,7 +24,7 @@ def graphs_of(word: str, longest: int = LONGEST) -> Iterator[str]:
 
 
 class NGraphs:
-    """The n-graphs that a model knows, and their numbers from 0."""
+    """A model's known n-graphs, numbered from 0."""
 
     def __init__(self, graphs: Sequence[str]) -> None:
         if len(set(graphs)) != len(graphs) or not graphs:
@@ -35,9 +35,9 @@ class NGraphs:
 
     @staticmethod
     def build(counts: Mapping[str, int], most: int) -> NGraphs:
-        """The ``most`` n-graphs that stand most often in the running words of a text, by the words' ``counts``; then by spelling.
+        """Select the ``most`` most frequent n-graphs of running text, by the words' ``counts``, then by spelling.
 
-        Only the edge where there are no words.
+        Without words, only the edge.
         """
         found: Counter[str] = Counter({_EDGE: 0})
         for word, count in counts.items():
@@ -49,6 +49,6 @@ class NGraphs:
         return len(self.graphs)
 
     def encode(self, word: str) -> list[int]:
-        """The numbers of a word's known n-graphs, each as often as it stands in it."""
+        """Return the numbers of a word's known n-graphs, with repetitions."""
         numbers = self._numbers
         return [numbers[graph] for graph in graphs_of(word, self._longest) if graph in numbers]

@@ -22,7 +22,7 @@ __all__ = ["PACRR", "inverse_frequency"]
 
 
 def inverse_frequency(passages_with: int, passages: int) -> float:
-    """ln((N + 1) / (n + 1)), n of N passages with the word: finite where none has it, and never below 0 [decision].
+    """Return ln((N + 1) / (n + 1)) for a word in n of N passages: finite for n = 0, and never below 0 [decision].
 
     >>> inverse_frequency(1, 3)  # ln 2
     0.6931471805599453
@@ -34,12 +34,12 @@ class PACRR(WordModel):
     """The model, for a query of terms i and the matrix M of its words' cosines with a passage's.
 
     1. C^1 = M, and for each n of 2 … l_g: C^n_ij = max_f ReLU(filter f of n × n on M at i, j), zeros around the matrix
-    2. of each C^n and query term the n_s largest over the passage, in order; 0 where the passage is shorter
-    3. beside them softmax_i(IDF of the term); an LSTM of one unit reads the terms in order: the score is its last output
+    2. for each C^n and query term the n_s largest over the passage, in order; 0 where the passage is shorter
+    3. beside them softmax_i(IDF of the term); an LSTM of one unit reads the terms in order, and the score is its last output
 
-    (§3 and §4.1; what the paper leaves open follows the authors' code: the place of a filter, the forget gate's bias of 1.) The LSTM
-    ends at the query's last term, so that padding has no part in a score [decision]. A score lies between −1 and 1; that of an
-    empty query is 0. The IDF of each word is counted when the model is made, and kept with its weights.
+    (§3 and §4.1; where the paper is silent, as the authors' code: the place of a filter, the forget gate's bias of 1.) The LSTM
+    ends at the query's last term, so that padding does not affect a score [decision]. A score lies between −1 and 1; that of an
+    empty query is 0. The IDF of each word is computed when the model is made, and saved with its weights.
     """
 
     kind: ClassVar[str] = "pacrr"
@@ -66,27 +66,27 @@ class PACRR(WordModel):
             self.lstm.bias_ih[1] = 1.0  # torch's order of gates: input, forget, cell, output
 
     def set_idf(self, passages_with: Mapping[str, int], passages: int, first: int = UNKNOWN) -> None:
-        """Give the words from number ``first`` on their IDF: ``passages_with`` of ``passages`` hold a word."""
+        """Set the IDF of words from number ``first`` on: ``passages_with`` of ``passages`` contain a word."""
         words = (self.vocabulary.word(number) for number in range(first, len(self.vocabulary)))
         found = [inverse_frequency(passages_with.get(word, 0), passages) for word in words]
         self.idf[first:] = torch.tensor(found, dtype=torch.float32)
 
     def query_vectors(self, numbers: Tensor) -> Tensor:
-        """A query's words, each with its IDF behind its vector: ``(batch, query_len) → (batch, query_len, dim + 1)``."""
+        """Append each query word's IDF to its vector: ``(batch, query_len) → (batch, query_len, dim + 1)``."""
         return torch.cat([self.embedding(numbers), self.idf[numbers].unsqueeze(-1)], dim=-1)
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """Scores ``(batch,)`` from what ``query_vectors`` and ``passage_vectors`` give, and masks; a query batch of 1 serves all."""
+        """Return scores ``(batch,)`` from ``query_vectors``, ``passage_vectors`` and masks; a query batch of 1 serves all."""
         with torch.autocast(query.device.type, enabled=False):
             vectors, idf = query[..., :-1].float(), query[..., -1].float()
             cosines = cosine_matrix(vectors, passage.float())  # (batch, query_len, passage_len)
             idf, query_mask = idf.expand(len(cosines), -1), query_mask.expand(len(cosines), -1)
             signals = self._signals(cosines, query_mask, passage_mask)  # (batch, query_len, l_g · n_s)
-            shares = torch.where(query_mask, idf, torch.finfo(idf.dtype).min).softmax(dim=1)  # of no terms: even, and not read
+            shares = torch.where(query_mask, idf, torch.finfo(idf.dtype).min).softmax(dim=1)  # without terms: even, unused
             return self._read(torch.cat([signals, shares.unsqueeze(-1)], dim=-1), query_mask)
 
     def _signals(self, cosines: Tensor, query_mask: Tensor, passage_mask: Tensor) -> Tensor:
-        """Of each window and query term the strongest signals over the passage."""
+        """Return the strongest signals over the passage for each window and query term."""
         both = query_mask.unsqueeze(2) & passage_mask.unsqueeze(1)
         matrix = torch.where(both, cosines, 0.0)
         found = [matrix]
@@ -95,7 +95,7 @@ class PACRR(WordModel):
             padded = F.pad(matrix.unsqueeze(1), (before, after, before, after))
             found.append(F.relu(layer(padded)).amax(dim=1))  # (batch, query_len, passage_len)
         signals = torch.stack(found, dim=2)  # (batch, query_len, l_g, passage_len)
-        # a filter's bias speaks beside the passage as well: what stands there is no signal
+        # a filter's bias also acts outside the passage, where nothing is a signal
         signals = torch.where(passage_mask[:, None, None, :], signals, -torch.inf)
         missing = self.config.strongest - signals.shape[-1]
         if missing > 0:
@@ -104,7 +104,7 @@ class PACRR(WordModel):
         return torch.where(strongest.isinf(), 0.0, strongest).flatten(2)
 
     def _read(self, terms: Tensor, mask: Tensor) -> Tensor:
-        """The LSTM's output ``(batch,)`` after the last term of each query; ``terms (batch, query_len, signals)``."""
+        """Return the LSTM's output ``(batch,)`` after the last term of each query; ``terms (batch, query_len, signals)``."""
         output = cell = terms.new_zeros(len(terms), 1)
         for place in range(terms.shape[1]):
             stands = mask[:, place, None]

@@ -1,21 +1,23 @@
-"""What training, the re-ranker and the probe ask of a model. A model implements what it can.
+"""The protocols that training, the re-ranker and the probe need. A model implements those it can.
 
-Ranker          ours: trained, saved, and scores pairs of token numbers
-PassageEncoder  represents each side on its own, so that a passage is encoded once for all queries
+Ranker          ours: can be trained and saved, and scores pairs of token numbers
+PassageEncoder  encodes each side separately, so that a passage is encoded once for all queries
 SingleVector    a PassageEncoder with one vector a text, which can search a whole collection
-TextScorer      texts in, scores out, and nothing else is known of it
-TermEncoder     gives vectors of a passage's terms
+TextScorer      texts in, scores out, otherwise opaque
+TermEncoder     returns vectors of a passage's terms
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from positionbias.core.json_text import JsonObject
 
 __all__ = ["PassageEncoder", "Ranker", "Role", "AnyRanker", "SingleVector", "TermEncoder", "TextScorer", "Tokens", "pad_rows"]
 
@@ -25,9 +27,9 @@ Role = Literal["embedding", "kernels", "body"]
 
 @runtime_checkable
 class Ranker(Protocol):
-    """Any model: it reads texts into token numbers and scores (query, passage) pairs of them.
+    """Any model that tokenizes texts and scores (query, passage) pairs of token numbers.
 
-    Reading and scoring are apart so that texts are read once, ahead of the arithmetic, and batches can be made of alike length.
+    Reading and scoring are separate, so that texts are read once, ahead of the arithmetic, and batches have similar lengths.
     """
 
     kind: ClassVar[str]
@@ -38,28 +40,28 @@ class Ranker(Protocol):
 
     @property
     def room(self) -> int:
-        """The most tokens it reads of a passage, special ones aside; of query and passage together where it reads them so."""
+        """The maximum of tokens read of a passage (or query and passage, if read together), without special ones."""
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token numbers of queries, cut at the model's limit, without special tokens; of an empty text none."""
+        """Return the token numbers of queries, cut at the model's limit, without special tokens; none for an empty text."""
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token numbers of passages, cut at the model's limit, without special tokens; of an empty text none."""
+        """Return the token numbers of passages, cut at the model's limit, without special tokens; none for an empty text."""
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
-        """What the model's call takes, padded, on the CPU. Passage ``i`` stands against query ``i % len(queries)``."""
+        """Return the padded arguments of the model's call, on the CPU. Passage ``i`` is paired with query ``i % len(queries)``."""
 
     def __call__(self, **inputs: Tensor) -> Tensor:
-        """Scores ``(len(passages),)``."""
+        """Return scores ``(len(passages),)``."""
 
     def parameter_roles(self) -> dict[Role, list[Tensor]]:
-        """All parameters by how they are trained: an embedding with sparse gradients, kernel weights, the rest."""
+        """Return all parameters by how they are trained: an embedding with sparse gradients, kernel weights, the rest."""
 
     def save(self, folder: Path) -> None:
-        """Write weights and whatever else the model is loaded from, but for its shape."""
+        """Write the weights and all other files of the model, except its shape."""
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """The model that ``save`` wrote.
 
         Raises:
@@ -81,10 +83,9 @@ class Ranker(Protocol):
 
 @runtime_checkable
 class PassageEncoder(Protocol):
-    """A model that represents each side on its own and lets the two meet (TK, BERT_DOT, ColBERT, SPLADE).
+    """A model that encodes each side separately and then lets them interact (TK, BERT_DOT, ColBERT, SPLADE).
 
-    What ``read_…`` makes of a text only the model itself looks into; its length is the text's in tokens. Batches are made of alike
-    length by it.
+    The results of ``read_…`` are opaque; their lengths are the texts' in tokens, by which batches of similar length are made.
     """
 
     kind: ClassVar[str]
@@ -98,13 +99,13 @@ class PassageEncoder(Protocol):
 
     @property
     def room(self) -> int:
-        """The most tokens it reads of a passage."""
+        """The maximum of tokens read of a passage."""
 
     def read_queries(self, texts: Sequence[str]) -> Sequence[Any]:
-        """What is encoded of queries, cut at the model's limit; of an empty text something of length 0."""
+        """Return the input of ``encode_queries``, cut at the model's limit; of length 0 for an empty text."""
 
     def read_passages(self, texts: Sequence[str]) -> Sequence[Any]:
-        """What is encoded of passages, cut at the model's limit; of an empty text something of length 0."""
+        """Return the input of ``encode_passages``, cut at the model's limit; of length 0 for an empty text."""
 
     def encode_queries(self, queries: Sequence[Any]) -> tuple[Tensor, Tensor]:
         """Vectors ``(n, rows, dim)`` and their mask ``(n, rows)``, on the model's device."""
@@ -113,18 +114,18 @@ class PassageEncoder(Protocol):
         """Vectors ``(n, rows, dim)`` and their mask ``(n, rows)``, on the model's device."""
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """Scores ``(n,)``; a query batch of 1 serves all passages."""
+        """Return scores ``(n,)``; a query batch of 1 serves all passages."""
 
     def to(self, device: torch.device) -> Any: ...
 
 
 @runtime_checkable
 class SingleVector(PassageEncoder, Protocol):
-    """A ``PassageEncoder`` with one vector a text, and two of them compared by a product (BERT_DOT, sentence-transformers' bi-encoders)."""
+    """A ``PassageEncoder`` with one vector a text, compared by a product (BERT_DOT, sentence-transformers' bi-encoders)."""
 
     @property
     def vector_similarity(self) -> str:
-        """How ``interact`` compares two vectors: "dot", "cosine", or another name that sentence-transformers has."""
+        """The similarity of ``interact``: "dot", "cosine", or another name from sentence-transformers."""
 
 
 @runtime_checkable
@@ -137,9 +138,9 @@ class TextScorer(Protocol):
     def device(self) -> torch.device: ...
 
     def score(self, query: str, passages: Sequence[str]) -> Any:
-        """Scores of one query's passages, in their order: ``(len(passages),)`` numbers of any array's or list's form.
+        """Return the scores of one query's passages in order: ``(len(passages),)`` numbers in any array or list.
 
-        Whoever asks checks their number and that they are finite (``ranking.texts``).
+        The caller checks their number and that they are finite (``ranking.texts``).
         """
 
     def to(self, device: torch.device) -> Any: ...
@@ -150,9 +151,9 @@ AnyRanker = Ranker | PassageEncoder | TextScorer
 
 @runtime_checkable
 class TermEncoder(Protocol):
-    """A model with vectors for the terms of a passage: what the probe of position reads.
+    """A model with vectors for a passage's terms, for the position probe.
 
-    A passage's terms are numbers; 0 is padding and 1 unknown. ``term_layers`` says after which layers it gives their vectors.
+    A passage's terms are numbers; 0 is padding and 1 unknown. ``term_layers`` lists the layers whose vectors it returns.
     """
 
     kind: ClassVar[str]
@@ -166,18 +167,18 @@ class TermEncoder(Protocol):
 
     @property
     def room(self) -> int:
-        """The most terms it reads of a passage."""
+        """The maximum of terms read of a passage."""
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Terms of passages, cut at the model's limit."""
+        """Return the terms of passages, cut at the model's limit."""
 
     def term_vectors(self, passages: Sequence[Tokens]) -> Tensor:
-        """Vectors ``(layers, n, longest, dim)`` of the terms of each passage, on the model's device; what stands behind a passage's
-        own terms is of no meaning."""
+        """Return vectors ``(layers, n, longest, dim)`` of each passage's terms, on the model's device; those after its last term are
+        arbitrary."""
 
 
 def pad_rows(rows: Sequence[Tokens | np.ndarray], padding: int = 0) -> Tensor:
-    """Token numbers of uneven length as one tensor ``(len(rows), longest)``, padded; at least one column."""
+    """Pad token numbers of uneven length to one tensor ``(len(rows), longest)`` of at least one column."""
     width = max(1, max(map(len, rows), default=1))
     out = np.full((len(rows), width), padding, dtype=np.int64)
     for index, row in enumerate(rows):

@@ -9,10 +9,10 @@ __all__ = ["log_relevance"]
 
 
 def log_relevance(logits: Tensor) -> Tensor:
-    """log softmax(logits)₁ = log σ(l₁ − l₀), ``(n, 2)`` → ``(n,)`` (Nogueira et al. 2019 and 2020).
+    """Compute log softmax(logits)₁ = log σ(l₁ − l₀), ``(n, 2)`` → ``(n,)`` (Nogueira et al. 2019 and 2020).
 
-    In full precision, and exact to rounding near 0 too: scores of passages that are all but surely relevant stay apart, and
-    1 − p is not lost, down to a difference of logits of 87 in float32.
+    In full precision, and exact to rounding also near 0: scores of almost certainly relevant passages remain distinguishable, and
+    1 − p is kept, up to a difference of logits of 87 in float32.
     """
     logits = logits.float()
     return F.logsigmoid(logits[:, 1] - logits[:, 0])

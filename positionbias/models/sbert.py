@@ -1,6 +1,6 @@
-"""Models run by sentence-transformers itself (extra ``sbert``): how they are loaded, and its cross-encoders.
+"""Load models that sentence-transformers itself runs (extra ``sbert``), and wrap its cross-encoders.
 
-Weights are read as float32, from tensors alone; code of a checkpoint is never run.
+Weights are read as float32 from tensors alone; a checkpoint's code is never run.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from positionbias.models.sbert_encoders import BiEncoder, LibraryEncoder, MultiV
 
 __all__ = ["CrossEncoder", "load_by_library"]
 
-_PAIRS = 32  # read at once by a cross-encoder, the library's own default
+_PAIRS = 32  # a cross-encoder's batch, the library's own default
 _DO = "give another model"
 
 
 def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncoder | LibraryEncoder:
-    """A model of any family as sentence-transformers loads it, on the CPU.
+    """Load a model of any family with sentence-transformers, on the CPU.
 
-    ``because`` is what ours have not, for the error without the library.
+    ``because`` is what ours lack, for the error without the library.
 
     Raises:
         DependencyError: the library is not installed.
-        InputError: it cannot load the folder whole, or its scores are none to rank by.
+        InputError: it cannot load the whole folder, or its scores do not rank.
     """
     if find_spec("sentence_transformers") is None:
         raise DependencyError(
@@ -70,7 +70,7 @@ def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncod
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the libraries' reports; as it was before, after."""
+    """Silence the libraries' reports within the block."""
     logger = logging.getLogger("sentence_transformers")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -83,8 +83,8 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _missing_tensors() -> Iterator[set[str]]:
-    """The tensors that the files of models lack which transformers loads meanwhile, for whoever asks it to; but for a bare model's pooler,
-    which no module reads. transformers only warns of them, and the library does not ask.
+    """Collect the tensors missing from the files of all models that transformers loads within the block, except a bare model's pooler,
+    which no module reads. transformers only warns of them, and the library does not check.
     """
     from transformers import PreTrainedModel
 
@@ -120,7 +120,7 @@ class CrossEncoder:
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self._model.device
 
     def to(self, device: torch.device) -> Self:
@@ -129,7 +129,7 @@ class CrossEncoder:
         return self
 
     def score(self, query: str, passages: Sequence[str]) -> Any:
-        """Scores ``(len(passages),)``, raw; fewer pairs at once where the device's memory does not hold them.
+        """Return raw scores ``(len(passages),)``, in smaller batches if the device's memory is too small.
 
         Raises:
             SettingError: it does not hold one pair.

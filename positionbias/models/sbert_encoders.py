@@ -1,4 +1,4 @@
-"""sentence-transformers' encoders, with what they name for prompts, lengths, pooling and similarity, each as a ``PassageEncoder``."""
+"""sentence-transformers' encoders as ``PassageEncoder``, with their own prompts, lengths, pooling and similarity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["BiEncoder", "LibraryEncoder", "MultiVector", "ReadText", "Sparse"]
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A text and how many tokens its model reads of it."""
+    """A text and the number of tokens that its model reads of it."""
 
     text: str
     tokens: int
@@ -31,7 +31,7 @@ class ReadText:
 
 
 class LibraryEncoder:
-    """A ``PassageEncoder`` over one of the library's encoders. What it reads of a text is the text itself: the library cuts it."""
+    """A ``PassageEncoder`` over one of the library's encoders. It reads whole texts, which the library cuts."""
 
     kind: ClassVar[str]
     library_class: ClassVar[str]
@@ -41,12 +41,12 @@ class LibraryEncoder:
 
         self._model = model
         tokenizer = model.tokenizer
-        # its own, as texts are read in a thread beside the model's work, and a call of a tokenizer sets its padding and cut
+        # a separate one: texts are read in a thread beside the model's work, and calling a tokenizer sets its padding and truncation
         self._counting = deepcopy(tokenizer) if isinstance(tokenizer, PreTrainedTokenizerBase) else None
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self._model.device
 
     def to(self, device: torch.device) -> Self:
@@ -56,12 +56,12 @@ class LibraryEncoder:
 
     @cached_property
     def dimension(self) -> int:
-        """The width of a vector, by encoding a word where the model does not say."""
+        """The width of a vector, found by encoding a word if the model does not tell."""
         return self._model.get_embedding_dimension() or int(self.encode_passages([ReadText("a", 1)])[0].shape[-1])
 
     @property
     def room(self) -> int:
-        """The most tokens it reads of a passage, special ones counted; a number beyond any text where nothing says."""
+        """The maximum of tokens read of a passage, including special ones; beyond any text if unknown."""
         return self._limit("document_length")
 
     def _limit(self, side: str) -> int:
@@ -69,49 +69,49 @@ class LibraryEncoder:
         return int(min((limit for limit in limits if limit and limit < sys.maxsize), default=sys.maxsize))  # "inf" is no limit
 
     def read_queries(self, texts: Sequence[str]) -> list[ReadText]:
-        """Queries with their lengths in tokens, their prompt aside; of an empty text 0."""
+        """Return queries with their lengths in tokens, without prompts; 0 for an empty text."""
         return self._read(texts, self._limit("query_length"))
 
     def read_passages(self, texts: Sequence[str]) -> list[ReadText]:
-        """Passages with their lengths in tokens, their prompt aside; of an empty text 0."""
+        """Return passages with their lengths in tokens, without prompts; 0 for an empty text."""
         return self._read(texts, self.room)
 
     def _read(self, texts: Sequence[str], limit: int) -> list[ReadText]:
         if self._counting is not None and texts:
             lengths = [len(row) for row in self._counting(list(texts), verbose=False, truncation=False)["input_ids"]]
-        else:  # word vectors without an encoder: their lengths matter to batches alone
+        else:  # word vectors without an encoder: lengths only matter for batches
             lengths = [len(text.split()) for text in texts]
         return [ReadText(text, min(length, limit) if text.strip() else 0) for text, length in zip(texts, lengths, strict=True)]
 
     def encode_queries(self, queries: Sequence[ReadText]) -> tuple[Tensor, Tensor]:
-        """As ``PassageEncoder.encode_queries``."""
+        """Implement ``PassageEncoder.encode_queries``."""
         return self._rows(self._encode(self._model.encode_query, [query.text for query in queries]))
 
     def encode_passages(self, passages: Sequence[ReadText]) -> tuple[Tensor, Tensor]:
-        """As ``PassageEncoder.encode_passages``."""
+        """Implement ``PassageEncoder.encode_passages``."""
         return self._rows(self._encode(self._model.encode_document, [passage.text for passage in passages]))
 
     def _encode(self, encode: Any, texts: list[str]) -> Any:
         return encode(texts, batch_size=max(1, len(texts)), show_progress_bar=False)
 
     def _rows(self, encoded: Any) -> tuple[Tensor, Tensor]:
-        """Vectors ``(n, rows, dim)`` and mask ``(n, rows)`` of what the library made of ``n`` texts."""
+        """Return vectors ``(n, rows, dim)`` and mask ``(n, rows)`` from the library's output for ``n`` texts."""
         raise NotImplementedError
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """As ``PassageEncoder.interact``."""
+        """Implement ``PassageEncoder.interact``."""
         raise NotImplementedError
 
 
 class BiEncoder(LibraryEncoder):
-    """``SentenceTransformer``: one vector a text, compared by the similarity that the model names (cosine where it names none)."""
+    """``SentenceTransformer``: one vector a text, compared by the model's similarity (by default cosine)."""
 
     kind = "bi-encoder"
     library_class = "SentenceTransformer"
 
     @property
     def vector_similarity(self) -> str:
-        """The similarity that the model names, cosine where it names none."""
+        """The model's similarity, by default cosine."""
         return str(self._model.similarity_fn_name)
 
     def _encode(self, encode: Any, texts: list[str]) -> Tensor:
@@ -128,7 +128,7 @@ class BiEncoder(LibraryEncoder):
 
 
 class MultiVector(LibraryEncoder):
-    """``MultiVectorEncoder`` (ColBERT): a vector a token, compared by the sum over the query's of their best match."""
+    """``MultiVectorEncoder`` (ColBERT): a vector a token, compared by the sum of each query vector's best match."""
 
     kind = "multi-vector"
     library_class = "MultiVectorEncoder"
@@ -149,10 +149,9 @@ class MultiVector(LibraryEncoder):
 
 
 class Sparse(LibraryEncoder):
-    """``SparseEncoder`` (SPLADE): a weight for each of few dimensions, compared by dot product or cosine.
+    """``SparseEncoder`` (SPLADE): weights for few dimensions, compared by dot product or cosine.
 
-    A text's rows are its dimensions that are not zero, each as (number, weight): as a vector of the vocabulary's width it would be
-    nearly all zeros.
+    A text's rows are its non-zero dimensions as (number, weight); a vector of the vocabulary's width would be nearly all zeros.
     """
 
     kind = "sparse"
@@ -183,9 +182,9 @@ class Sparse(LibraryEncoder):
         return _padded(pairs)
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """Dot products ``(n,)`` over the dimensions that both sides have, in full precision."""
+        """Return dot products ``(n,)`` over the dimensions that both sides have, in full precision."""
         with torch.autocast(query.device.type, enabled=False):
-            # a text's numbers rise, so each of the query's is looked for among the passage's
+            # a text's numbers ascend, so each of the query's is searched among the passage's
             numbers = passage[..., 0].masked_fill(~passage_mask, torch.inf)
             asked = query[..., 0].expand(len(passage), -1).contiguous()
             places = torch.searchsorted(numbers, asked).clamp(max=numbers.shape[1] - 1)  # (n, query rows)
@@ -194,7 +193,7 @@ class Sparse(LibraryEncoder):
 
 
 def _padded(rows: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """Matrices ``(rows, dim)`` as one tensor ``(n, most rows, dim)`` of at least one row, and its mask."""
+    """Pad matrices ``(rows, dim)`` to one tensor ``(n, most rows, dim)`` of at least one row, and return its mask, too."""
     vectors = nn.utils.rnn.pad_sequence(list(rows), batch_first=True)
     if not vectors.shape[1]:
         vectors = vectors.new_zeros(len(rows), 1, vectors.shape[2])

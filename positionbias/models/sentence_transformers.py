@@ -1,4 +1,4 @@
-"""Our BERT_CAT, BERT_DOT and ColBERT in sentence-transformers' layout, written as JSON, so that it loads what we saved.
+"""Write the JSON of sentence-transformers' layout for our BERT_CAT, BERT_DOT and ColBERT, so that it can load them.
 
 CrossEncoder         Transformer, Pooling (cls), Dense (dim → 1 or 2) or Transformer with a sequence classifier's head
 SentenceTransformer  Transformer, Pooling (cls or mean)[, Normalize]
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import write_json
 
 __all__ = [
@@ -47,8 +47,8 @@ _TASKS = {
 
 
 def write_cross_encoder(folder: Path, *, dimension: int, outputs: int | None) -> None:
-    """What lets ``CrossEncoder(folder)`` load a BERT_CAT and give its score, or its two logits; the head's weights are written by the
-    caller. ``outputs`` None: the head is the sequence classifier's.
+    """Write the files with which ``CrossEncoder(folder)`` loads a BERT_CAT and returns its score, or its two logits; the caller
+    writes the head's weights. ``outputs`` None: the head is the sequence classifier's.
     """
     _write_modules(folder, [("Transformer", ""), *([("Pooling", _POOLING), ("Dense", DENSE)] if outputs else [])])
     _write_transformer(folder, "feature-extraction" if outputs else "sequence-classification")
@@ -68,7 +68,7 @@ def write_bi_encoder(
     passage_length: int,
     prompts: Mapping[str, str],
 ) -> None:
-    """What lets ``SentenceTransformer(folder)`` load a BERT_DOT: ``encode_query · encode_document`` are its scores."""
+    """Write the files with which ``SentenceTransformer(folder)`` loads a BERT_DOT: ``encode_query · encode_document`` are its scores."""
     normal = "2_Normalize"
     _write_modules(folder, [("Transformer", ""), ("Pooling", _POOLING), *([("Normalize", normal)] if normalize else [])])
     _write_transformer(folder, "feature-extraction", query_length=query_length, document_length=passage_length)
@@ -81,7 +81,7 @@ def write_bi_encoder(
 def write_multi_vector(
     folder: Path, *, states: int, dimension: int, bias: bool, normalize: bool, query_length: int, passage_length: int
 ) -> None:
-    """What lets ``MultiVectorEncoder(folder)`` load a ColBERT and give its scores; the projection's weights are written by the caller."""
+    """Write the files with which ``MultiVectorEncoder(folder)`` loads a ColBERT; the caller writes the projection's weights."""
     mask, normal, tokens = "2_MultiVectorMask", "3_Normalize", "token_embeddings"
     modules = [("Transformer", ""), ("Dense", PROJECTION), ("MultiVectorMask", mask)]
     _write_modules(folder, [*modules, *([("Normalize", normal)] if normalize else [])])
@@ -96,7 +96,7 @@ def write_multi_vector(
         _write_normalize(folder / normal, tokens)
 
 
-def _model_facts(kind: str) -> dict[str, Any]:
+def _model_facts(kind: str) -> JsonObject:
     return {"model_type": kind, "prompts": {}, "default_prompt_name": None}
 
 

@@ -1,16 +1,21 @@
-"""The shapes of our models: what a checkpoint is made with, beside its weights. No torch is needed to read, check or ask for one."""
+"""The shapes of our models: what a checkpoint is made with, beside its weights; and the kinds that there are, a record each.
+
+Whoever adds a kind adds its shape and its record here, and its module. No torch is needed to read, check or ask for one.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import check_settings, flag_of, setting
 
 __all__ = [
     "KERNEL_LAYOUTS",
+    "KINDS",
     "POSITIONS",
+    "Beginning",
     "BertCatConfig",
     "BertDotConfig",
     "ColBERTConfig",
@@ -19,6 +24,7 @@ __all__ = [
     "Head",
     "KNRMConfig",
     "KernelLayout",
+    "Kind",
     "MonoT5Config",
     "PACRRConfig",
     "Pooling",
@@ -37,10 +43,10 @@ Similarity = Literal["dot", "cosine"]
 
 
 class _Shape:
-    """Every field is checked when a shape is made.
+    """A shape whose fields are checked when it is made.
 
     Raises:
-        SettingError: a field is outside its range, by its flag.
+        SettingError: a field is outside its range; the message names its flag.
     """
 
     __slots__ = ()
@@ -54,7 +60,7 @@ def _size(default: int, help: str) -> Any:
 
 
 def _sigma(default: float, help: str) -> Any:
-    # the square of a narrower one divides to more than float32 holds
+    # dividing by the square of a narrower one overflows float32
     return setting(default, help, least=1e-6, wanted="a number from 1e-6", do="the paper's are 0.1 and 0.001")
 
 
@@ -69,8 +75,8 @@ class TKConfig(_Shape):
     """TK's shape.
 
     ``positions``: ``sinusoid`` (the paper), ``none``, or ``relative`` (Shaw et al. 2018, up to ``relative_distance`` words apart;
-    16 as there). ``passage_start``, where a passage's positions begin, is the sinusoid's. ``embedding_deviation`` is used where no
-    word vectors are given [decision].
+    16 as there). ``passage_start``, the first position of a passage, is for ``sinusoid``. ``embedding_deviation`` is used without
+    given word vectors [decision].
     """
 
     dimension: int = _size(300, _WIDTH)
@@ -102,7 +108,7 @@ class TKConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class KNRMConfig(_Shape):
-    """KNRM's shape (the paper's §4.4): 11 kernels, the first at a cosine of 1 and so narrow that only the same word meets it."""
+    """KNRM's shape (the paper's §4.4): 11 kernels, the first at a cosine of 1 and so narrow that only the same word matches."""
 
     dimension: int = _size(300, _WIDTH)
     kernels: int = setting(11, _KERNELS, least=3)
@@ -130,9 +136,9 @@ class ConvKNRMConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class DuetConfig(_Shape):
-    """Duet's shape; the paper's (§2.3, Figure 4), but for passages of 200 words where it has documents of 1,000.
+    """Duet's shape: the paper's (§2.3, Figure 4), except for passages of 200 words instead of documents of 1,000.
 
-    ``window``: words that a filter of the distributed model sees; ``pooling_window``: places over which a passage's are pooled.
+    ``window``: words that a filter of the distributed model reads; ``pooling_window``: places that are pooled together in a passage.
     """
 
     filters: int = _size(300, "Filters, and width of every layer.")
@@ -156,16 +162,16 @@ class DuetConfig(_Shape):
 
     @property
     def windows(self) -> int:
-        """Windows over which a passage is pooled."""
+        """The number of pooling windows of a passage."""
         return self.passage_length - self.window + 1 - self.pooling_window + 1
 
 
 @dataclass(frozen=True, slots=True)
 class PACRRConfig(_Shape):
-    """PACRR's shape, with the names of the paper's symbols: ``query_length`` l_q, ``passage_length`` l_d (its "firstk": what stands
-    behind it is not read; the paper's documents have 800), ``longest_window`` l_g, ``filters`` n_f, ``strongest`` n_s.
+    """PACRR's shape, with the paper's symbols: ``query_length`` l_q, ``passage_length`` l_d (its "firstk": later words are not
+    read; the paper's documents have 800), ``longest_window`` l_g, ``filters`` n_f, ``strongest`` n_s.
 
-    ``learn_words``: the paper's word vectors stay as they are given.
+    ``learn_words``: the paper's word vectors are not learned.
     """
 
     dimension: int = _size(300, _WIDTH)
@@ -180,7 +186,7 @@ class PACRRConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class BertCatConfig(_Shape):
-    """BERT_CAT's shape. ``pair_length`` counts special tokens; a longer pair loses from its longer text first.
+    """BERT_CAT's shape. ``pair_length`` counts special tokens; the longer text of a pair is cut first.
 
     ``head`` is ``linear`` (the paper's); ``relevance``, two logits, not relevant and relevant, whose score is the log-probability of
     relevant (monoBERT, Nogueira et al. 2019); or ``transformers``: the head of a loaded sequence classifier with one label.
@@ -191,7 +197,7 @@ class BertCatConfig(_Shape):
 
     @property
     def log_probabilities(self) -> bool:
-        """Whether scores are log-probabilities of "relevant"."""
+        """True if scores are log-probabilities of "relevant"."""
         return self.head == "relevance"
 
 
@@ -199,7 +205,7 @@ class BertCatConfig(_Shape):
 class BertDotConfig(_Shape):
     """BERT_DOT's shape. Lengths count special tokens. The paper's vector is the raw [CLS], not normalised.
 
-    Prompts stand before each text, as some published bi-encoders were trained to read it.
+    Prompts precede each text, as some published bi-encoders expect.
     """
 
     query_length: int = _size(30, "Word pieces read of a query.")
@@ -215,8 +221,8 @@ class ColBERTConfig(_Shape):
     """ColBERT's shape. Lengths count special tokens, which are terms like any other.
 
     ``dimension`` 768 is the reference's; the original ColBERT has 128. ``similarity`` ``dot`` compares the vectors as they are, from a
-    linear layer with a bias [reference]; ``cosine`` compares unit vectors, from a layer without one (the original's). The original's
-    markers, its [MASK] tokens behind a query and its leaving out of punctuation are not here, as they are not in the reference.
+    linear layer with a bias [reference]; ``cosine`` compares unit vectors, from a layer without one (the original's). As in the
+    reference, there are none of the original's markers, [MASK] tokens after a query and removal of punctuation.
     """
 
     dimension: int = _size(768, "Width of a term's vector; the original has 128.")
@@ -231,8 +237,120 @@ class ColBERTConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class MonoT5Config(_Shape):
-    """monoT5's shape. ``pair_length`` counts all tokens; of a longer pair the passage is cut."""
+    """monoT5's shape. ``pair_length`` counts all tokens; the passage of a longer pair is cut."""
 
     pair_length: int = _size(512, "Word pieces read of a query and a passage.")
 
     log_probabilities: ClassVar[bool] = True
+
+
+Beginning = Literal["words", "n-graphs", "encoder"]
+
+
+class Kind(NamedTuple):
+    """A kind of model.
+
+    ``module`` and ``model`` say where its class is. ``beginning`` is what a new model is made from: a
+    collection's words and vectors of theirs, its words' n-graphs, or an encoder, by default ``encoder``, of the ``sources`` that its option names. ``learning_rate`` is that of its body. ``about`` is the
+    help of its training command.
+    """
+
+    module: str
+    model: str
+    shape: type
+    beginning: Beginning
+    learning_rate: float
+    about: str
+    encoder: str = ""
+    sources: str = "What to start from: a folder, a Hugging Face id, or minilm (a pip package)."
+
+
+_BERT = "distilbert-base-uncased"  # the papers'
+# rates: TK's and those over BERT are of the position-bias paper (§3); monoT5's paper has 1e-3, with Adafactor: that is much for Adam [decision];
+# KNRM's, ConvKNRM's and PACRR's are of their authors (Adam); Duet's paper has plain gradient descent, so its rate is theirs [decision]
+KINDS = {
+    "tk": Kind(
+        "tk",
+        "TK",
+        TKConfig,
+        "words",
+        1e-4,
+        "TK on COLLECTION with a pairwise hinge loss, stopped early on validation nDCG@10.",
+    ),
+    "bert_cat": Kind(
+        "bert_cat",
+        "BertCat",
+        BertCatConfig,
+        "encoder",
+        7e-6,
+        "BERT_CAT on COLLECTION: query and passage read together. Stopped early on validation nDCG@10.\n\n"
+        "With --loss pointwise it is monoBERT: two logits, relevant and not, and the score is the log-probability of relevant.",
+        _BERT,
+    ),
+    "bert_dot": Kind(
+        "bert_dot",
+        "BertDot",
+        BertDotConfig,
+        "encoder",
+        7e-6,
+        "BERT_DOT on COLLECTION: a vector a text, one encoder. Pairwise hinge loss, stopped early on validation nDCG@10.",
+        _BERT,
+    ),
+    "knrm": Kind(
+        "knrm",
+        "KNRM",
+        KNRMConfig,
+        "words",
+        1e-3,
+        "KNRM on COLLECTION: word vectors' cosines, kernel pooling (Xiong et al. 2017).\n\n"
+        "With the same losses and the same early stopping as TK, which has Transformers before the kernels.",
+    ),
+    "duet": Kind(
+        "duet",
+        "Duet",
+        DuetConfig,
+        "n-graphs",
+        1e-3,
+        "Duet on COLLECTION: exact matches beside words' letters (Mitra, Diaz and Craswell 2017).\n\n"
+        "The n-graphs are those of the collection's words, and are kept in the checkpoint. --passage-length 1000 is the paper's.",
+    ),
+    "pacrr": Kind(
+        "pacrr",
+        "PACRR",
+        PACRRConfig,
+        "words",
+        1e-3,
+        "PACRR on COLLECTION: convolutions over cosines, and an LSTM over the query (Hui et al. 2017).\n\n"
+        "The IDF of words is counted in the collection, and is kept in the checkpoint. The paper's word vectors are not learned.",
+    ),
+    "conv_knrm": Kind(
+        "conv_knrm",
+        "ConvKNRM",
+        ConvKNRMConfig,
+        "words",
+        1e-3,
+        "ConvKNRM on COLLECTION: KNRM over n-grams that convolutions make of the words (Dai et al. 2018).\n\n"
+        "N-grams of each length are compared with those of every length.",
+    ),
+    "colbert": Kind(
+        "colbert",
+        "ColBERT",
+        ColBERTConfig,
+        "encoder",
+        7e-6,
+        "ColBERT on COLLECTION: a vector a word piece, one encoder; each of the query's with its best match, summed.\n\n"
+        "Stopped early on validation nDCG@10. sentence-transformers' MultiVectorEncoder loads what is trained.",
+        _BERT,
+    ),
+    "mono_t5": Kind(
+        "mono_t5",
+        "MonoT5",
+        MonoT5Config,
+        "encoder",
+        1e-4,
+        "monoT5 on COLLECTION: a T5 that answers true or false, each passage for itself. Stopped early on validation nDCG@10.\n\n"
+        "The paper trained with Adafactor at 1e-3; here it is Adam, at 1e-4.",
+        "t5-base",
+        "The T5 to start from, decoder and all: a folder, or a Hugging Face id.",
+    ),
+}

@@ -1,38 +1,39 @@
-"""Tensors on disk: safetensors, and errors of one line."""
+"""Read and write safetensors, with one-line errors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from positionbias.core.errors import StorageError, bad_input
 from positionbias.core.files import storage_errors
+from positionbias.core.json_text import JsonObject
 from positionbias.core.schema import read_as
 from positionbias.core.seal import verified
 
-__all__ = ["FACTS", "MEND", "load_tensors", "load_weights", "read_shape", "save_tensors", "weight_errors"]
+__all__ = ["FACTS", "FIX", "load_tensors", "load_weights", "read_shape", "save_tensors", "weight_errors"]
 
 Shape = TypeVar("Shape")
 FACTS = "posbias.json"
-MEND = "train again, or fetch the checkpoint again"
+FIX = "train again, or fetch the checkpoint again"
 
 
-def read_shape(kind: type[Shape], shape: Mapping[str, Any], folder: Path) -> Shape:
+def read_shape(kind: type[Shape], shape: JsonObject, folder: Path) -> Shape:
     """A model's settings from what its checkpoint in ``folder`` says of them.
 
     Raises:
         InputError: a setting is unknown, of another type, or out of its range.
     """
-    return read_as(kind, dict(shape), folder / FACTS, do=MEND)
+    return read_as(kind, dict(shape), folder / FACTS, do=FIX)
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors as safetensors; what several names share (T5's embedding and head) once, under the first.
+    """Write tensors as safetensors; those with several names (T5's embedding and head) once, under the first.
 
     Raises:
         StorageError: the file system refused.
@@ -44,11 +45,11 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
         mode = path.stat().st_mode
     with weight_errors(path):
         save_file({name: tensor.detach().contiguous() for name, tensor in _apart(tensors).items()}, path)
-    path.chmod(mode)  # the library leaves a file that only its owner may read
+    path.chmod(mode)  # the library makes files readable by their owner only
 
 
 def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors without those that are another one's memory under a further name."""
+    """Remove tensors that share another one's memory under a further name."""
     first: dict[tuple[int, torch.Size], str] = {}
     for name, tensor in tensors.items():
         first.setdefault((tensor.data_ptr() or -1 - len(first), tensor.shape), name)
@@ -57,7 +58,7 @@ def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 @contextmanager
 def weight_errors(path: Path) -> Iterator[None]:
-    """Turn what safetensors says of a file system that refuses into one clear line."""
+    """Turn safetensors' file-system errors into one clear line."""
     from safetensors import SafetensorError
 
     try:
@@ -80,9 +81,9 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
 
     try:
         return load_file(verified(path))
-    except (OSError, RuntimeError, SafetensorError) as error:  # torch's own, where the file system refuses
+    except (OSError, RuntimeError, SafetensorError) as error:  # RuntimeError is torch's for file-system errors
         found = "no such file" if not path.exists() else str(error).splitlines()[0]
-        raise bad_input(path, wanted="a safetensors file", found=found, do=MEND) from error
+        raise bad_input(path, wanted="a safetensors file", found=found, do=FIX) from error
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
@@ -91,10 +92,10 @@ def load_weights(model: nn.Module, path: Path) -> None:
     wanted = _apart(model.state_dict())
     for name, tensor in wanted.items():
         if name not in tensors:
-            raise bad_input(path, wanted=f"the tensor {name}", found="none of this name", do=MEND)
+            raise bad_input(path, wanted=f"the tensor {name}", found="none of this name", do=FIX)
         if tensors[name].shape != tensor.shape:
             found = f"shape {tuple(tensors[name].shape)}"
-            raise bad_input(path, wanted=f"{name} of shape {tuple(tensor.shape)}", found=found, do=MEND)
+            raise bad_input(path, wanted=f"{name} of shape {tuple(tensor.shape)}", found=found, do=FIX)
     if extra := sorted(set(tensors) - set(wanted)):
-        raise bad_input(path, wanted="the model's own tensors only", found=f"also {extra[0]}", do=MEND)
-    model.load_state_dict(tensors, strict=False)  # what shares memory is filled with it
+        raise bad_input(path, wanted="the model's own tensors only", found=f"also {extra[0]}", do=FIX)
+    model.load_state_dict(tensors, strict=False)  # also fills tensors that share memory

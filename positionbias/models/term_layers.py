@@ -1,4 +1,4 @@
-"""The states of an encoder's word pieces after each layer, as term vectors: ATS and MATS of any encoder."""
+"""Term vectors from an encoder's word-piece states after each layer, for ATS and MATS of any encoder."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from positionbias.text.vocabulary import UNKNOWN
 __all__ = ["AllLayers", "ColBERTTerms", "WordPieces", "term_encoder"]
 
 AllLayers = Literal["all"]
-_FIRST = UNKNOWN + 1  # 0 and 1 mean padding and unknown to whoever reads terms
+_FIRST = UNKNOWN + 1  # 0 and 1 are padding and unknown
 
 
 class WordPieces:
-    """An encoder that reads passages alone, special tokens around them; its terms are their word pieces, without the special ones.
+    """An encoder that reads passages alone, with special tokens; its terms are their word pieces without special ones.
 
     ``layers``: 0 for the embeddings that enter the first layer, ``k`` for the states after layer ``k``; None for the last. A
-    term's number is its word piece's and 2, for 0 and 1 are padding and unknown. Text stands alone: without a query, and without
-    the prompt that a bi-encoder may put before it [decision].
+    term's number is its word piece's plus 2, as 0 and 1 are padding and unknown. Texts are read without a query, and without
+    a bi-encoder's prompt [decision].
 
     Raises:
-        SettingError: a layer that the encoder has not, or one given twice.
+        SettingError: a layer that the encoder lacks, or a repeated one.
     """
 
     kind: ClassVar[str] = "encoder"
@@ -51,7 +51,7 @@ class WordPieces:
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self._encoder.device
 
     @property
@@ -61,11 +61,11 @@ class WordPieces:
 
     @property
     def room(self) -> int:
-        """The most word pieces read of a passage."""
+        """The maximum of word pieces read of a passage."""
         return self._length - self._encoder.template.single.added
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """As ``TermEncoder.read_passages``."""
+        """Implement ``TermEncoder.read_passages``."""
         return [
             [UNKNOWN if piece == self._unknown else piece + _FIRST for piece in row]
             for row in self._encoder.read(texts, self.room)
@@ -73,7 +73,7 @@ class WordPieces:
 
     @torch.inference_mode()
     def term_vectors(self, passages: Sequence[Tokens]) -> Tensor:
-        """As ``TermEncoder.term_vectors``: ``(layers, n, longest, dim)``."""
+        """Implement ``TermEncoder.term_vectors``: ``(layers, n, longest, dim)``."""
         pieces = [[self._unknown if term == UNKNOWN else term - _FIRST for term in row] for row in passages]
         inputs = {name: part.to(self.device) for name, part in self._encoder.assemble(pieces, limit=self._length).items()}
         states = self._encoder.backbone(**inputs, output_hidden_states=True).hidden_states  # layers + 1 of (n, length, dim)
@@ -83,7 +83,7 @@ class WordPieces:
 
 
 class ColBERTTerms(WordPieces):
-    """The word pieces of a ColBERT's passages as the vectors that it compares with a query's: the last layer's states, projected."""
+    """A ColBERT's passage terms as the vectors that it compares with a query's: the projected states of the last layer."""
 
     def __init__(self, model: ColBERT) -> None:
         super().__init__(model.encoder, model.config.passage_length)
@@ -96,16 +96,16 @@ class ColBERTTerms(WordPieces):
 
     @torch.inference_mode()
     def term_vectors(self, passages: Sequence[Tokens]) -> Tensor:
-        """As ``TermEncoder.term_vectors``: ``(1, n, longest, dim)``."""
+        """Implement ``TermEncoder.term_vectors``: ``(1, n, longest, dim)``."""
         return self._model.project(super().term_vectors(passages))
 
 
 def term_encoder(model: AnyRanker, layers: Sequence[int] | AllLayers | None = None) -> TermEncoder:
-    """What the probe reads of a model: itself, if its passage vectors are its words' (TK); else its encoder's word pieces, of a ColBERT
-    as it compares them where no ``layers`` are asked for.
+    """Return the probe's view of a model: itself, if its passage vectors are its words' (TK); else its encoder's word pieces, for a
+    ColBERT without ``layers`` in the form that it compares.
 
     Raises:
-        SettingError: layers of a model that has one set of term vectors, a layer that is not there, or a model without either.
+        SettingError: layers for a model with one set of term vectors, a layer that it lacks, or a model without term vectors.
     """
     if isinstance(model, TermEncoder):
         if layers is not None:

@@ -1,8 +1,8 @@
 """TK: shallow Transformers over word vectors, gated, then kernel pooling (position-bias paper, Eqs. 4–6).
 
-Settings follow the authors' published code where the paper is silent: head size apart from width, positions as
+Settings follow the authors' published code where the paper is silent: head size separate from width, positions as
 a sine half beside a cosine half, one gate for both sides. Dropout is 0, as there. Without positions, or with relative ones, a
-term's vector does not depend on where in a text its neighbourhood stands: what rotating the data is compared with.
+term's vector does not depend on its position in the text, which makes a baseline for rotating the data.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["TK", "TransformerLayer", "sinusoid_positions"]
 
 
 def sinusoid_positions(length: int, dimension: int) -> Tensor:
-    """Position encodings ``(length, dimension)``: sine half, then cosine half, time scales 1 … 10⁴ over dimension/2 steps."""
+    """Compute position encodings ``(length, dimension)``: sine half, then cosine half, time scales 1 … 10⁴ over dimension/2 steps."""
     half = dimension // 2
     rates = torch.exp(-math.log(1e4) / (half - 1) * torch.arange(half, dtype=torch.float64))
     angles = torch.arange(length, dtype=torch.float64).unsqueeze(1) * rates  # (length, half)
@@ -39,7 +39,7 @@ class TransformerLayer(nn.Module):
     """Self-attention and feed-forward, each added and then normalised (post-norm); no dropout."""
 
     def __init__(self, dimension: int, heads: int, head_size: int, feed_forward: int, relative_distance: int = 0) -> None:
-        """``relative_distance`` 0: attention without positions of its own."""
+        """``relative_distance`` 0: attention without relative positions."""
         super().__init__()
         self.heads, self.head_size = heads, head_size
         self.query = FastLinear(dimension, heads * head_size)
@@ -86,11 +86,11 @@ class TK(WordModel):
     # -- contextualising ----------------------------------------------------------------------------
 
     def query_vectors(self, numbers: Tensor) -> Tensor:
-        """Contextualised query terms: ``(batch, query_len) → (batch, query_len, dim)``."""
+        """Contextualise query terms: ``(batch, query_len) → (batch, query_len, dim)``."""
         return self._contextualize(numbers, 0)
 
     def passage_vectors(self, numbers: Tensor) -> Tensor:
-        """Contextualised passage terms: ``(batch, passage_len) → (batch, passage_len, dim)``; positions start at 500."""
+        """Contextualise passage terms: ``(batch, passage_len) → (batch, passage_len, dim)``; positions start at 500."""
         return self._contextualize(numbers, self.config.passage_start)
 
     def _contextualize(self, numbers: Tensor, start: int) -> Tensor:
@@ -107,8 +107,8 @@ class TK(WordModel):
     # -- scoring ------------------------------------------------------------------------------------
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """Scores ``(batch,)`` from term vectors ``(batch, len, dim)`` and masks; a query batch of 1 serves all passages."""
-        # the kernels are narrow (σ = 0.1): cosines and what follows stay in full precision
+        """Return scores ``(batch,)`` from term vectors ``(batch, len, dim)`` and masks; a query batch of 1 serves all passages."""
+        # the kernels are narrow (σ = 0.1), so cosines and the rest stay in full precision
         with torch.autocast(query.device.type, enabled=False):
             cosines = cosine_matrix(query.float(), passage.float())  # (batch, query_len, passage_len)
             return self.pooling(cosines, query_mask, passage_mask)
@@ -117,9 +117,9 @@ class TK(WordModel):
 
     @property
     def term_layers(self) -> tuple[int]:
-        """As ``TermEncoder.term_layers``: only the terms as they enter the cosine matrix, gated."""
+        """Implement ``TermEncoder.term_layers``: only the gated terms that enter the cosine matrix."""
         return (self.config.layers,)
 
     def term_vectors(self, passages: Sequence[Tokens]) -> Tensor:
-        """As ``TermEncoder.term_vectors``: ``(1, n, longest, dim)``."""
+        """Implement ``TermEncoder.term_vectors``: ``(1, n, longest, dim)``."""
         return self.encode_passages(passages)[0].unsqueeze(0)

@@ -1,6 +1,6 @@
 """A user's own scorer, named as ``module:object``: a function (query, passages) → scores, or a PyTerrier transformer.
 
-The module is the user's own code, named by the user; nothing of a data file or a checkpoint leads here.
+The module is the user's own code, named by the user; no data file or checkpoint can name one.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _CPU = torch.device("cpu")
 
 
 def is_code_name(name: Path | str) -> bool:
-    """Whether a model's name is of the form ``module:object``, and no file of that name is there."""
+    """Return True if a model's name has the form ``module:object``, and no file has that name."""
     return _FORM.fullmatch(str(name)) is not None and not Path(name).exists()
 
 
 class _UserCode:
-    """What both forms share: they place themselves."""
+    """The common part of both forms, which choose their own device."""
 
     @property
     def device(self) -> torch.device:
-        """The CPU: where the code computes is its own affair."""
+        """The CPU, as the code chooses its own device."""
         return _CPU
 
     def to(self, device: torch.device) -> Self:
-        """Nothing moves."""
+        """Do nothing."""
         return self
 
 
@@ -53,14 +53,14 @@ class UserFunction(_UserCode):
         self._call = call
 
     def score(self, query: str, passages: Sequence[str]) -> Any:
-        """What the function gives."""
+        """Call the function."""
         return self._call(query, list(passages))
 
 
 class TransformerScorer(_UserCode):
-    """A PyTerrier transformer: ``transform`` of a frame with qid, query, docno and text gives one with docno and score.
+    """A PyTerrier transformer: ``transform`` turns a frame with qid, query, docno and text into one with docno and score.
 
-    ``qid`` and ``docno`` are hashes of the texts, so that a transformer that keeps scores by id takes a rotated passage for another.
+    ``qid`` and ``docno`` are hashes of the texts, so that a transformer that caches scores by id treats a rotated passage as new.
     """
 
     kind: ClassVar[str] = "pyterrier"
@@ -69,10 +69,10 @@ class TransformerScorer(_UserCode):
         self._transformer = transformer
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        """The scores in the passages' order.
+        """Return the scores in the passages' order.
 
         Raises:
-            InputError: the transformer gave no docno and score, or not one for each passage.
+            InputError: the transformer returned no docno and score, or not one for each passage.
         """
         import pandas
 
@@ -85,12 +85,12 @@ class TransformerScorer(_UserCode):
         columns = list(getattr(given, "columns", []))
         if not {"docno", "score"} <= set(columns):
             found = f"columns {', '.join(map(str, columns))}" if columns else f"{type(given).__name__} without columns"
-            raise InputError(f"wanted a frame with the columns docno and score; found {found}; mend its transform")
+            raise InputError(f"wanted a frame with the columns docno and score; found {found}; fix its transform")
         found_scores = dict(zip(given["docno"], given["score"], strict=True))
         if len(given) != len(texts) or found_scores.keys() != texts.keys():
             raise InputError(
                 f"wanted a row for each of {len(texts):,} distinct passages; found {len(given):,} rows of "
-                f"{len(found_scores.keys() & texts.keys()):,} of them; mend its transform"
+                f"{len(found_scores.keys() & texts.keys()):,} of them; fix its transform"
             )
         return [found_scores[number] for number in numbers]
 
@@ -100,10 +100,10 @@ def _hash(text: str) -> str:
 
 
 def load_user_code(name: str) -> tuple[UserFunction | TransformerScorer, Path | None]:
-    """The scorer that ``module:object`` names and its module's file; the current folder is looked in first.
+    """Load the scorer of ``module:object`` and its module's file; the current folder is searched first.
 
     Raises:
-        InputError: no such module or object, a module that fails, or an object that is neither form.
+        InputError: no such module or object, a module that fails, or an object of neither form.
     """
     module_name, _, path = name.partition(":")
     module = _import(name, module_name)
@@ -119,7 +119,7 @@ def load_user_code(name: str) -> tuple[UserFunction | TransformerScorer, Path | 
 
 
 def scorer_of(found: Any, name: str) -> UserFunction | TransformerScorer:
-    """A function or a transformer at hand as a ``TextScorer``; ``name`` is what errors call it.
+    """Wrap a function or a transformer as a ``TextScorer``; errors call it ``name``.
 
     Raises:
         InputError: it is neither.
@@ -138,7 +138,7 @@ def scorer_of(found: Any, name: str) -> UserFunction | TransformerScorer:
 
 def _import(name: str, module_name: str) -> ModuleType:
     here = os.getcwd()
-    if sys.path[:1] != [here]:  # as ``python -m`` has it; a console script has its own folder there
+    if sys.path[:1] != [here]:  # as with ``python -m``; a console script has its own folder there
         sys.path.insert(0, here)
     try:
         return import_module(module_name)
@@ -152,4 +152,4 @@ def _import(name: str, module_name: str) -> ModuleType:
 
 
 def _failed(name: str, module_name: str, error: BaseException) -> InputError:
-    return InputError(f"{name}: wanted the module {module_name}; found that it fails, {where_raised(error)}; mend it")
+    return InputError(f"{name}: wanted the module {module_name}; found that it fails, {where_raised(error)}; fix it")

@@ -1,9 +1,9 @@
-"""Our own file of word vectors: safetensors, so that nothing in it can run, and read by place.
+"""Our own format of word vectors: safetensors, so that nothing in it can run, read at any offset.
 
     vectors  (n, dimension) float32
-    words    (bytes,) uint8: the n words in UTF-8, a newline between two
+    words    (bytes,) uint8: the n words in UTF-8, joined by newlines
 
-Its manifest stands beside it.
+Its manifest is beside it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from positionbias.models.wanted_vectors import WantedVectors
 
 __all__ = ["collect_file", "is_vector_file", "save_vectors"]
 
-_MEND = "distil the vectors again, or fetch the file again"
+_FIX = "distil the vectors again, or fetch the file again"
 _BLOCK = 1 << 14  # rows read at a time
-_LONGEST_HEADER = 100_000_000  # bytes; what the format itself allows
+_LONGEST_HEADER = 100_000_000  # bytes; the format's own limit
 
 
 def save_vectors(path: Path, words: Sequence[str], vectors: np.ndarray) -> None:
     """Write words and their vectors ``(len(words), dim)``; the same input gives the same bytes.
 
     Raises:
-        ValueError: the words are not as many as the vectors, or one cannot stand in the list.
+        ValueError: the numbers of words and vectors differ, or a word cannot be in the list.
         StorageError: the file system refused.
     """
     if len(words) != len(vectors) or any("\n" in word for word in words):
@@ -43,15 +43,15 @@ def save_vectors(path: Path, words: Sequence[str], vectors: np.ndarray) -> None:
 
 
 def is_vector_file(head: bytes) -> bool:
-    """Whether a file that begins so is safetensors: the length of its header, and the header's first brace."""
+    """Return True if a file with this head is safetensors: a header length, and the header's first brace."""
     return len(head) > 8 and head[8:9] == b"{" and struct.unpack("<Q", head[:8])[0] < _LONGEST_HEADER
 
 
 def collect_file(path: Path, wanted: WantedVectors) -> int:
-    """Give ``wanted`` its words' vectors; return how many the file holds.
+    """Give ``wanted`` its words' vectors; return the number in the file.
 
     Raises:
-        InputError: damaged, no file of word vectors, of another width, or with a value that is no finite number.
+        InputError: damaged, not a file of word vectors, of another width, or with a value that is not finite.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -68,7 +68,7 @@ def collect_file(path: Path, wanted: WantedVectors) -> int:
                     if (key := wanted.asks_for(word)) is not None:
                         wanted.give(key, block[row], record=start + row + 1)
     except SafetensorError as error:
-        raise bad_input(path, wanted="a whole safetensors file", found=str(error).splitlines()[0], do=_MEND) from error
+        raise bad_input(path, wanted="a whole safetensors file", found=str(error).splitlines()[0], do=_FIX) from error
     return shape[0]
 
 
@@ -82,7 +82,7 @@ def _checked_shape(path: Path, tensors: Any) -> tuple[int, int]:
     ((shape, kind), (bytes_shape, bytes_kind)) = shapes["vectors"], shapes["words"]
     if len(shape) != 2 or kind != "F32" or len(bytes_shape) != 1 or bytes_kind != "U8":
         found = f"vectors {shape} {kind}, words {bytes_shape} {bytes_kind}"
-        raise bad_input(path, wanted="vectors (n, dimension) F32 and words (bytes) U8", found=found, do=_MEND)
+        raise bad_input(path, wanted="vectors (n, dimension) F32 and words (bytes) U8", found=found, do=_FIX)
     return shape
 
 
@@ -90,8 +90,8 @@ def _words(path: Path, listed: np.ndarray, count: int) -> list[str]:
     try:
         text = listed.tobytes().decode()
     except UnicodeDecodeError as error:
-        raise bad_input(path, wanted="words in UTF-8", found=f"a byte that is not: {error.reason}", do=_MEND) from error
+        raise bad_input(path, wanted="words in UTF-8", found=f"a byte that is not: {error.reason}", do=_FIX) from error
     words = text.split("\n") if text else []
     if len(words) != count:
-        raise bad_input(path, wanted=f"{count:,} words for as many vectors", found=f"{len(words):,}", do=_MEND)
+        raise bad_input(path, wanted=f"{count:,} words for as many vectors", found=f"{len(words):,}", do=_FIX)
     return words

@@ -1,4 +1,4 @@
-"""A file of word vectors as a stream of bytes: plain, ``.gz``, ``.zst``, or the member of a ``.zip`` that holds them, never unpacked."""
+"""A stream of a file of word vectors: plain, ``.gz``, ``.zst``, or a member of a ``.zip``, never unpacked."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _WANTED = "a zip of one file of word vectors"
 
 @contextmanager
 def open_vectors(path: Path, dimension: int) -> Iterator[BinaryIO]:
-    """Open a file of vectors as its own bytes, decompressed; of a zip's several files the one named for ``dimension``.
+    """Open a file of vectors, decompressed; of a zip's several files the one named for ``dimension``.
 
     Raises:
-        InputError: no such file, a damaged archive (also while it is read), or a zip in which no one file is meant.
+        InputError: no such file, a damaged archive (also during reading), or a zip in which the file is ambiguous.
     """
     with input_errors(path, wanted="word vectors"), _zip_errors(path):
         with open_bytes(path) as raw:
@@ -47,7 +47,7 @@ def _buffered(raw: IO[bytes]) -> BinaryIO:
 
 
 def _member(path: Path, archive: zipfile.ZipFile, dimension: int) -> zipfile.ZipInfo:
-    """The one file, or the one text, or that with the dimension in its name (GloVe's: ``glove.6B.300d.txt``)."""
+    """Return the only file, or the only text, or the one with the dimension in its name (GloVe's: ``glove.6B.300d.txt``)."""
     files = [item for item in archive.infolist() if not item.is_dir() and not item.filename.startswith("__MACOSX/")]
     texts = [item for item in files if item.filename.lower().endswith((".txt", ".vec"))]
     named = [item for item in texts or files if f".{dimension}d." in item.filename]

@@ -1,4 +1,4 @@
-"""What a reader of word vectors gathers: the wanted words' vectors, one a word, and counts of what it passed over."""
+"""Collect the vectors of wanted words, one a word, and count skipped entries."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["WantedVectors", "WordVectors"]
 class WordVectors:
     """The vectors found for the wanted words, by lower-cased word.
 
-    ``lines`` counts the words that the file held; ``cased`` the found words that stood there with capitals only, ``both`` those that stood
-    there with and without; ``unreadable`` the file's words that are not UTF-8, which are nobody's.
+    ``lines`` counts the words in the file; ``cased`` the found words with capitals only, ``both`` those with and without;
+    ``unreadable`` the file's words that are not UTF-8, which match nothing.
     """
 
     vectors: dict[str, np.ndarray]
@@ -39,10 +39,10 @@ class WordVectors:
 
 
 class WantedVectors:
-    """Takes vectors as a reader comes to them.
+    """A collector of vectors as a reader finds them.
 
-    Models look words up in lower case, so the entry that is spelt so is a word's own; a word without one gets its first entry with capitals
-    (``Paris`` for ``paris``) [decision].
+    Models look words up in lower case, so a word gets its lower-case entry, or else its first entry with capitals (``Paris`` for
+    ``paris``) [decision].
     """
 
     def __init__(self, path: Path, words: Container[str], dimension: int) -> None:
@@ -53,7 +53,7 @@ class WantedVectors:
         self._cased: set[str] = set()
 
     def asks_for(self, word: str) -> str | None:
-        """The lower-cased word where this entry's vector is wanted, and has to be given; else None."""
+        """Return the lower-cased word if this entry's vector is wanted and must be given; else None."""
         lowered = word.lower()
         if lowered not in self.words:
             return None
@@ -66,10 +66,10 @@ class WantedVectors:
         return lowered
 
     def give(self, word: str, vector: np.ndarray, *, line: int | None = None, record: int | None = None) -> None:
-        """Keep the vector of a word that was asked for; ``line`` or ``record``, from 1, is where it stands.
+        """Keep the vector of a wanted word, found at ``line`` or ``record``, from 1.
 
         Raises:
-            InputError: a value is no finite number.
+            InputError: a value is not finite.
         """
         with np.errstate(over="ignore"):
             kept = vector.astype(np.float32)
@@ -79,18 +79,18 @@ class WantedVectors:
                 self.path,
                 line=line,
                 wanted=f"a word and {self.dimension} numbers",
-                found=f"a value that is no finite number{place}",
-                do="mend or drop the word",
+                found=f"a value that is not finite{place}",
+                do="fix or drop the word",
             )
         self._found[word] = kept
 
     def wrong_width(self, width: int, *, line: int | None = None) -> InputError:
-        """The error for vectors that are not as wide as the model wants them."""
+        """Return an error about vectors that do not have the model's width."""
         do = f"give --dimension {width}, or a file of this width" if width else "check that it is a file of word vectors"
         return bad_input(self.path, line=line, wanted=f"a word and {self.dimension} numbers", found=f"{width} numbers", do=do)
 
     def done(self, lines: int) -> WordVectors:
-        """All that was found.
+        """Return all that was found.
 
         Raises:
             InputError: nothing was.

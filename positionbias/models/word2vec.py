@@ -1,7 +1,7 @@
 """word2vec's binary form: a line ``count dimension``, then records of a word, a space and little-endian float32 values.
 
-The original program ends each record with a newline, others do not: both are read. Records of words that nobody wants are passed over
-without being turned into numbers.
+The original program ends each record with a newline, others do not: both are read. Records of unwanted words are skipped without
+parsing their numbers.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from positionbias.models.wanted_vectors import WantedVectors
 __all__ = ["collect_binary"]
 
 _CHUNK = 1 << 22
-_LONGEST_WORD = 1 << 14  # bytes; a word without an end is damage, not a word to gather in memory
-_MEND = "fetch the file again"
+_LONGEST_WORD = 1 << 14  # bytes; a longer word is damage, not one to gather in memory
+_FIX = "fetch the file again"
 
 
 def collect_binary(stream: BinaryIO, wanted: WantedVectors) -> int:
-    """Give ``wanted`` its words' vectors from a stream at its first byte; return how many the file holds.
+    """Give ``wanted`` its words' vectors from a stream at its first byte; return the number in the file.
 
     Raises:
-        InputError: another width, fewer or more records than the header says, or a value that is no finite number.
+        InputError: another width, another number of records than the header says, or a value that is not finite.
     """
     count, dimension = map(int, stream.readline().split())
     if dimension != wanted.dimension:
@@ -62,5 +62,5 @@ def _take(data: bytes, word: bytes, start: int, record: int, wanted: WantedVecto
 
 def _damaged(wanted: WantedVectors, record: int, found: str) -> InputError:
     return bad_input(
-        wanted.path, wanted="as many whole records as the header says", found=f"at record {record:,} {found}", do=_MEND
+        wanted.path, wanted="as many whole records as the header says", found=f"at record {record:,} {found}", do=_FIX
     )

@@ -1,8 +1,8 @@
-"""What the models that read words share: a vocabulary, its vectors, and the texts as numbers (TK, KNRM, PACRR)."""
+"""The common part of word-level models (TK, KNRM, PACRR): a vocabulary, its vectors, and texts as numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -11,31 +11,32 @@ import torch
 from torch import Tensor, nn
 
 from positionbias.core.files import read_json
+from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import write_json
 from positionbias.core.schema import read_as
 from positionbias.models.protocols import Role, Tokens, pad_rows
-from positionbias.models.tensors import MEND, load_weights, read_shape, save_tensors
+from positionbias.models.tensors import FIX, load_weights, read_shape, save_tensors
 from positionbias.text.vocabulary import PADDING, Vocabulary
 
 __all__ = ["WordModel"]
 
-GROUP = 8  # passages taken together on a CPU: few enough that what a layer makes of them stays in the processor's cache
-WIDTH = 8  # their width is a multiple of it: oneDNN prepares a product of new size for longer than it computes it
+GROUP = 8  # passages processed together on a CPU: few enough for a layer's output to stay in the processor's cache
+WIDTH = 8  # their width is a multiple of this: oneDNN takes longer to prepare a product of a new size than to compute it
 
 
 class WordModel(nn.Module):
     """A model over word vectors. It reads word numbers of its vocabulary; 0 is padding and is masked everywhere.
 
-    The sides are represented apart (``query_vectors``, ``passage_vectors``) and meet in ``interact``. Words that the vocabulary has not
-    share one vector, so that two of them count as the same word.
+    The sides are encoded separately (``query_vectors``, ``passage_vectors``) and meet in ``interact``. Unknown words share one
+    vector, so that two of them count as the same word.
     """
 
     kind: ClassVar[str]
     shape: ClassVar[type]
-    per_word: ClassVar[tuple[str, ...]] = ("embedding.weight",)  # of its state, what has a row for each word
+    per_word: ClassVar[tuple[str, ...]] = ("embedding.weight",)  # the tensors with a row for each word
 
     def __init__(self, config: Any, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None) -> None:
-        """``word_vectors (len(vocabulary), dimension)`` start the embedding; none: normal, with a stated deviation."""
+        """``word_vectors (len(vocabulary), dimension)`` initialise the embedding; None: normal, with the configured deviation."""
         super().__init__()
         self.config, self.vocabulary = config, vocabulary
         self.embedding = nn.Embedding(len(vocabulary), config.dimension, padding_idx=PADDING, sparse=True)
@@ -50,48 +51,48 @@ class WordModel(nn.Module):
 
     @property
     def room(self) -> int:
-        """The most words it reads of a passage."""
+        """The maximum of words read of a passage."""
         return int(self.config.passage_length)
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
-        """Queries' word numbers, cut at ``query_length``."""
+        """Return queries' word numbers, cut at ``query_length``."""
         return [self.vocabulary.encode(text, self.config.query_length) for text in texts]
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Passages' word numbers, cut at ``passage_length``."""
+        """Return passages' word numbers, cut at ``passage_length``."""
         return [self.vocabulary.encode(text, self.config.passage_length) for text in texts]
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
-        """As ``Ranker.inputs``: padded word numbers of both sides."""
+        """Implement ``Ranker.inputs``: padded word numbers of both sides."""
         return {"queries": pad_rows(queries), "passages": pad_rows(passages)}
 
     # -- scoring ------------------------------------------------------------------------------------
 
     def query_vectors(self, numbers: Tensor) -> Tensor:
-        """What a query's words are to the model: ``(batch, query_len) → (batch, query_len, dim)``; their vectors as they are."""
+        """Represent a query's words, by default by their vectors: ``(batch, query_len) → (batch, query_len, dim)``."""
         vectors: Tensor = self.embedding(numbers)
         return vectors
 
     def passage_vectors(self, numbers: Tensor) -> Tensor:
-        """What a passage's words are to the model: ``(batch, passage_len) → (batch, passage_len, dim)``; their vectors as they are."""
+        """Represent a passage's words, by default by their vectors: ``(batch, passage_len) → (batch, passage_len, dim)``."""
         vectors: Tensor = self.embedding(numbers)
         return vectors
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """As ``PassageEncoder.interact``."""
+        """Implement ``PassageEncoder.interact``."""
         raise NotImplementedError
 
     def forward(self, queries: Tensor, passages: Tensor) -> Tensor:
-        """Scores ``(k·n,)`` of padded word numbers: queries ``(n, query_len)``, each against k passages ``(k·n, passage_len)``.
+        """Return scores ``(k·n,)`` of padded word numbers: queries ``(n, query_len)``, each against k passages ``(k·n, passage_len)``.
 
-        Passages go through in groups of alike length, so that hardly any padding is computed: no score depends on it.
+        Passages are processed in groups of similar length, so that hardly any padding is computed; no score depends on it.
         """
         query, query_mask = self.query_vectors(queries), queries != PADDING
         scores, order = [], []
         for index, numbers in _groups(passages):
             asked = index % max(1, len(queries))
             passage = self.passage_vectors(numbers)  # (group, its longest, dim)
-            # index_select: its gradient is added up in a fixed order
+            # index_select, as its gradient is summed in a fixed order
             scores.append(self.interact(query.index_select(0, asked), query_mask[asked], passage, numbers != PADDING))
             order.append(index)
         return torch.cat(scores)[torch.cat(order).argsort()]
@@ -100,7 +101,7 @@ class WordModel(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self.embedding.weight.device
 
     @property
@@ -109,19 +110,19 @@ class WordModel(nn.Module):
         return int(self.config.dimension)
 
     def encode_queries(self, queries: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
-        """As ``PassageEncoder.encode_queries``."""
+        """Implement ``PassageEncoder.encode_queries``."""
         numbers = pad_rows(queries).to(self.device)
         return self.query_vectors(numbers), numbers != PADDING
 
     def encode_passages(self, passages: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
-        """As ``PassageEncoder.encode_passages``."""
+        """Implement ``PassageEncoder.encode_passages``."""
         numbers = pad_rows(passages).to(self.device)
         return self.passage_vectors(numbers), numbers != PADDING
 
     # -- training and keeping -------------------------------------------------------------------------
 
     def parameter_roles(self) -> dict[Role, list[Tensor]]:
-        """The word vectors are updated sparsely, or not at all; kernel weights learn at a rate of their own."""
+        """Return the roles: word vectors are updated sparsely or not at all, and kernel weights have their own learning rate."""
         named = [(name, p) for name, p in self.named_parameters() if p.requires_grad]
         return {
             "embedding": [p for name, p in named if name.startswith("embedding")],
@@ -130,7 +131,7 @@ class WordModel(nn.Module):
         }
 
     def grown(self, words: Sequence[str], rows: np.ndarray) -> Self:
-        """This model with further words behind its own, and their vectors ``(len(words), dimension)``."""
+        """Return this model with further words appended, and their vectors ``(len(words), dimension)``."""
         own = self.embedding.weight.detach().numpy()
         model = type(self)(self.config, Vocabulary([*self.vocabulary.words, *words]), np.concatenate([own, rows]))
         state, made = self.state_dict(), model.state_dict()
@@ -140,24 +141,24 @@ class WordModel(nn.Module):
         return model
 
     def save(self, folder: Path) -> None:
-        """Weights, and the words in order."""
+        """Save the weights, and the words in order."""
         save_tensors(folder / "model.safetensors", self.state_dict())
         write_json(folder / "vocabulary.json", self.vocabulary.words)
 
     @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+    def load(cls, folder: Path, shape: JsonObject) -> Self:
         """As ``Ranker.load``."""
         place = folder / "vocabulary.json"
-        words = read_as(list[str], read_json(place, what="a checkpoint's words"), place, do=MEND)
+        words = read_as(list[str], read_json(place, what="a checkpoint's words"), place, do=FIX)
         model = cls(read_shape(cls.shape, shape, folder), Vocabulary(words))
         load_weights(model, folder / "model.safetensors")
         return model
 
 
 def _groups(passages: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Passages of alike length, longest first: their places in the batch, and their word numbers with hardly any padding.
+    """Group passages of similar length, longest first: their indices in the batch, and their word numbers with hardly any padding.
 
-    All of them at once on a GPU, which is kept waiting by small pieces and not by padding.
+    On a GPU, which small pieces slow down more than padding, all are one group.
     """
     if not passages.is_cpu or len(passages) <= 1:
         yield torch.arange(len(passages), device=passages.device), passages

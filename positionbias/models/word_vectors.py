@@ -1,4 +1,4 @@
-"""Word vectors to start TK from: GloVe's and word2vec's forms and our own, streamed, only the wanted words kept."""
+"""Read word vectors to initialise TK: GloVe's and word2vec's formats and our own, streamed, keeping only the wanted words."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ from positionbias.text.vocabulary import PADDING, UNKNOWN, Vocabulary
 
 __all__ = ["WordVectors", "embedding_matrix", "read_word_vectors"]
 
-_HEAD = 1 << 18  # bytes looked at to tell what a file is
+_HEAD = 1 << 18  # bytes that identify a file's format
 _HEADER = re.compile(rb"\d+ \d+[ \r]*\n")
 _NUMBER = re.compile(rb"[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|nan|inf)", re.IGNORECASE)
 
 
 def read_word_vectors(path: Path | str, words: Container[str], dimension: int) -> WordVectors:
-    """The vectors of ``words`` (lower-cased), of those that the file has; what the file is, its content says:
+    """Read the vectors of ``words`` (lower-cased) that the file has; its content identifies the format:
 
     GloVe's text, word2vec's text or binary form, each plain, ``.gz``, ``.zst`` or in a ``.zip``, or what ``posbias vectors distil`` writes.
 
-    A line's last ``dimension`` columns are the vector, what stands before them is the word (GloVe's largest files have words with spaces
-    in them). Only the wanted words' values are read. The lower-cased entry is a word's own, else its first with capitals [decision].
+    A line's last ``dimension`` columns are the vector, and all before them is the word (GloVe's largest files have words with spaces).
+    Only the wanted words' values are read. A word gets its lower-case entry, else its first with capitals [decision].
 
     Raises:
-        InputError: another width, a wanted word's value that is no finite number, none of the words found, or a file that
-            ends early or is damaged.
+        InputError: another width, a wanted word's value that is not finite, none of the words found, or a cut or damaged file.
     """
     path = Path(path)
     wanted = WantedVectors(path, words, dimension)
@@ -54,14 +53,14 @@ def read_word_vectors(path: Path | str, words: Container[str], dimension: int) -
 
 
 def _is_text(record: bytes) -> bool:
-    """Whether what follows word2vec's header is its text form: the first line ends with a number, in writing."""
+    """Return True if word2vec's text form follows its header: the first line ends with a written number."""
     fields = record.partition(b"\n")[0].split()
     return not record or (len(fields) > 1 and _NUMBER.fullmatch(fields[-1]) is not None)
 
 
 def _collect_text(stream: BinaryIO, head: bytes, wanted: WantedVectors) -> int:
-    """Give ``wanted`` its words' vectors; return how many words the file holds."""
-    # a wanted word with a space in it is found by what stands before the space
+    """Give ``wanted`` its words' vectors; return the number of words in the file."""
+    # a wanted word with a space is found by the part before the space
     spaced = any(" " in word for word in wanted.words)
     firsts = {word.partition(" ")[0] for word in wanted.words} if spaced else wanted.words
     count = _check_width(head, wanted)
@@ -91,7 +90,7 @@ def _collect_text(stream: BinaryIO, head: bytes, wanted: WantedVectors) -> int:
 
 
 def _check_width(head: bytes, wanted: WantedVectors) -> int | None:
-    """The number of words where word2vec's header says it; raises where header, or most of the first lines, have another width."""
+    """Return the number of words in word2vec's header, if any; raises if the header or most of the first lines have another width."""
     if _HEADER.match(head):
         count, dimension = map(int, head.partition(b"\n")[0].split())
         if dimension != wanted.dimension:
@@ -99,7 +98,7 @@ def _check_width(head: bytes, wanted: WantedVectors) -> int | None:
         return count
     lines = head.split(b"\n")
     if len(head) == _HEAD and len(lines) > 1:
-        lines.pop()  # the rest of it is not here
+        lines.pop()  # its rest is not in the head
     widths = [_trailing_numbers(line.split()[1:]) for line in lines if line.strip()]
     if widths:
         ((width, times), *_) = Counter(widths).most_common(1)
@@ -113,16 +112,16 @@ def _trailing_numbers(fields: Sequence[bytes]) -> int:
 
 
 def _take(line: bytes, number: int, wanted: WantedVectors) -> None:
-    """Keep the vector of a line whose first word is a wanted one's."""
+    """Keep the vector of a line whose first word starts a wanted one."""
     word, *values = line.rstrip().rsplit(b" ", wanted.dimension)
-    before = word.split(b" ")[1:]  # of a word with spaces in it, or numbers too many
+    before = word.split(b" ")[1:]  # of a word with spaces, or too many numbers
     if len(values) < wanted.dimension or (before and all(map(_NUMBER.fullmatch, before))):
         raise bad_input(
             wanted.path,
             line=number,
             wanted=f"a word and {wanted.dimension} numbers",
             found=f"{len(before) + len(values)} numbers",
-            do="mend or drop the line, or give --dimension",
+            do="fix or drop the line, or give --dimension",
         )
     key = wanted.asks_for(word.decode("utf-8", "replace"))
     if key is not None:
@@ -137,7 +136,7 @@ def _values(fields: Sequence[bytes]) -> np.ndarray:
 
 
 def embedding_matrix(vocabulary: Vocabulary, given: WordVectors, *, seed: int) -> np.ndarray:
-    """``(len(vocabulary), dim)``: given vectors; other words normal with the given ones' mean and deviation; padding zero."""
+    """Return ``(len(vocabulary), dim)``: given vectors; other words normal with their mean and deviation; padding zero."""
     stacked = np.stack(list(given.vectors.values()))
     random = generator(seed, "words without a vector")
     shape = (len(vocabulary), given.dimension)

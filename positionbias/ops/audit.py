@@ -402,7 +402,7 @@ def _read(task: Task, systems: Sequence[System], runs: Sequence[Place], audited:
     found = [Read("collection", task.collection.path, task.collection.checksum)]
     for system in systems:
         if system.checkpoint is not None:
-            found.append(Read("model", system.checkpoint.path, system.checkpoint.manifest.content["checksum"]))
+            found.append(Read("model", system.checkpoint.path, system.checkpoint.manifest.checksum))
         if system.retriever is not None and (vectors := system.retriever.vectors) is not None:
             found.append(Read("vectors", vectors.path, vectors.checksum))
     for place, _ in audited.rotated:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.contamination.settings import QuerySets, Suspects, SuspectSettings
 from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.json_text import Json
 from positionbias.core.operation import Overwrite, SavedTo, operation
 from positionbias.core.places import CollectionLike, Place, input_place, model_place
 from positionbias.core.progress import say
@@ -217,7 +218,7 @@ class _Sets:
 
         checkpoint = load_checkpoint(model_place(name), self.kind)
         checkpoint.model.to(self.computing.pick_device())
-        self.inputs.append(Read(role, checkpoint.path, checkpoint.manifest.content["checksum"]))
+        self.inputs.append(Read(role, checkpoint.path, checkpoint.manifest.checksum))
         runs, scored = {}, {}
         for split in self.queries.splits:
             candidates = self.candidates[split]
@@ -274,12 +275,14 @@ class _Sets:
 def _configuration_of(checkpoint: Checkpoint) -> Configuration:
     """What a checkpoint says of what it is a training of: kind and shape and, where it is one of ours, its settings and what it began from."""
     from positionbias.contamination.configuration import Configuration
+    from positionbias.core.schema import converted
     from positionbias.models.checkpoint import shape_of
 
     settings = checkpoint.manifest.settings
     if "training" not in settings:
         return Configuration(shape_of(checkpoint.model))
-    deciding = {name: value for name, value in settings["training"].items() if name != "seed"}
+    training = converted(dict[str, Json], settings["training"])
+    deciding = {name: value for name, value in training.items() if name != "seed"}
     begun = {of.role: of.checksum for of in checkpoint.manifest.inputs if of.role in ("start", "word_vectors")}
     return Configuration(
         shape_of(checkpoint.model), {**deciding, "encoder": settings.get("encoder"), "rotate": settings.get("rotate"), **begun}

@@ -172,7 +172,7 @@ def _remarks_of_trainings(runs: Sequence[Run], paths: Sequence[Path]) -> dict[st
         ending = ending_of_run(manifest.content, path) if manifest else None
         if manifest is not None and ending is not None:
             run.name = ended_name(run.name, ending.unfinished)
-            found[run.name] = ending.remarks(manifest.settings.get("depth"))
+            found[run.name] = ending.remarks(manifest.depth)
     return found
 
 
@@ -217,12 +217,13 @@ def _leaked(pairs: Place) -> tuple[set[str], Read]:
 
 def _remarks(results: Sequence[Result]) -> list[str]:
     """What was counted on the way, a line a run; how intervals were made; what is undefined, and why."""
+    from positionbias.core.schema import converted
     from positionbias.results.payloads import REMARKS, Comparison, PerQuery
     from positionbias.results.select import of_type
 
     lines: dict[str, None] = {}  # in order, each once
     for result, payload in of_type(results, PerQuery):
-        lines |= {f"{result.system}: {remark}": None for remark in payload.notes.get(REMARKS, ())}
+        lines |= {f"{result.system}: {remark}": None for remark in converted(list[str], payload.notes.get(REMARKS, []))}
         counts = "".join(f"; {what}: {count:,}" for what, count in payload.notes.items() if count and what != REMARKS)
         lines[f"{result.system}: {result.count:,} judged queries{counts}"] = None
     for result in results:

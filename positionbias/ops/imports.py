@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import CollectionLike, Place, output_place
 from positionbias.core.progress import is_quiet, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.formats.splits import ValidationDraw
+from positionbias.formats.splits import DrawnQueries, ValidationDraw
 from positionbias.formats.trec_docs import Reading
 from positionbias.planted.settings import PlantedSettings
 
@@ -80,6 +80,7 @@ def import_squad(
         InputError: a file that is not SQuAD's, or a question id that stands in two files.
         SettingError: ``validation`` leaves no training question.
     """
+    from positionbias.formats.squad import SquadSource
     from positionbias.formats.squad import import_squad as read
 
     collection = read(
@@ -91,10 +92,10 @@ def import_squad(
         seed=validation.seed,
         overwrite=overwrite,
     )
-    for item in collection.manifest.content["source"]["files"]:
+    for item in collection.manifest.content_as(SquadSource, "source").files:
         say(
-            f"{item['role']} file, SQuAD v{item['version']}: {item['questions']:,} questions, "
-            f"{item['unanswerable']:,} unanswerable and dropped; {item['repeated_spans']:,} repeated answer spans"
+            f"{item.role} file, SQuAD v{item.version}: {item.questions:,} questions, "
+            f"{item.unanswerable:,} unanswerable and dropped; {item.repeated_spans:,} repeated answer spans"
         )
     return _told(collection, out)
 
@@ -264,6 +265,7 @@ def import_msmarco_qa(
         InputError: a file in none of the three layouts, a broken row, one query id with two texts in one split.
         SettingError: no file.
     """
+    from positionbias.formats.msmarco_qa import QaSource
     from positionbias.formats.msmarco_qa import import_msmarco_qa as read
 
     given = {"train": train, "validation": validation, "test": test}
@@ -271,9 +273,9 @@ def import_msmarco_qa(
         read, {split: files for split, files in given.items() if files}, output_place(out), selected_only=selected_only
     )
     collection = engine.write(work, overwrite=overwrite)
-    source = collection.manifest.content["source"]
-    say(f"{source['passages']['read']:,} passages read, {source['passages']['distinct']:,} distinct")
-    for split, counts in source["splits"].items():
+    source = collection.manifest.content_as(QaSource, "source")
+    say(f"{source.passages.read:,} passages read, {source.passages.distinct:,} distinct")
+    for split, counts in source.splits.items():
         say(f"{split}: {_counted({name: number for name, number in counts.items() if number})}")
     return _told(collection, out)
 
@@ -300,17 +302,16 @@ def import_tripclick(
     Raises:
         InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
     """
-    from positionbias.formats.tripclick import ABSENT
+    from positionbias.formats.tripclick import ABSENT, TripClickSource
     from positionbias.formats.tripclick import import_tripclick as read
 
     work = partial(read, places, output_place(out), keep_unjudged=keep_unjudged, skip=skip)
     collection = engine.write(work, overwrite=overwrite)
-    source = collection.manifest.content["source"]
+    source = collection.manifest.content_as(TripClickSource, "source")
     _say_release(collection)
-    say(f"{source['documents']:,} documents, {source['empty']:,} without any text (kept)")
-    if log := source.get("log"):
-        ranked = sum(log["clicked_ranks"].values())
-        say(f"click log: {log['clicks']:,} clicks of {log['records']:,} records, {ranked:,} with a rank")
+    say(f"{source.documents:,} documents, {source.empty:,} without any text (kept)")
+    if log := source.log:
+        say(f"click log: {log.clicks:,} clicks of {log.records:,} records, {sum(log.clicked_ranks.values()):,} with a rank")
     if (path := collection.path / ABSENT).exists():
         with open(path, encoding="utf-8") as lines:
             passages = list(dict.fromkeys(line.split("\t")[3] for line in lines))
@@ -361,8 +362,8 @@ def import_trec(
     Raises:
         InputError: no documents, a file that cannot be used as it is, a judgement of a query that its split has not.
     """
+    from positionbias.formats.trec_import import TrecSource, split_and_name
     from positionbias.formats.trec_import import import_trec as read
-    from positionbias.formats.trec_import import split_and_name
 
     work = partial(
         read,
@@ -374,18 +375,18 @@ def import_trec(
         reading=reading,
     )
     collection = engine.write(work, overwrite=overwrite)
-    source = collection.manifest.content["source"]
-    kinds = ", ".join(f"{source[kind]:,} {name}" for kind, name in _DOCUMENTS.items() if kind in source)
-    say(f"{source['documents']:,} documents: {kinds}")
+    source = collection.manifest.content_as(TrecSource, "source")
+    kinds = ", ".join(f"{count:,} {name}" for kind, name in _DOCUMENTS.items() if (count := getattr(source, kind)))
+    say(f"{source.documents:,} documents: {kinds}")
     remarks = {
         "empty": "without text",
         "not_utf8": f"not UTF-8 and read as {reading.encoding}",
         "outside": "bytes between documents left out",
     }
     for name, remark in remarks.items():
-        if name in source:
-            say(f"{source[name]:,} {remark}")
-    if skipped := source["skipped_files"]:
+        if count := getattr(source, name):
+            say(f"{count:,} {remark}")
+    if skipped := source.skipped_files:
         named = ", ".join(f"{ending} {count:,}" for ending, count in skipped.items())
         say(f"{sum(skipped.values()):,} files of no known form left out ({named})")
     return _told(collection, out)
@@ -417,8 +418,8 @@ def import_irds(
         SettingError: a split twice.
         DependencyError: the data set needs a package that is not installed.
     """
+    from positionbias.formats.irds import IrdsSource, split_of
     from positionbias.formats.irds import import_irds as read
-    from positionbias.formats.irds import split_of
 
     pairs = [name.partition("=") for name in names]
     chosen = [(first, last) if equals else (split_of(first), first) for first, equals, last in pairs]
@@ -427,7 +428,7 @@ def import_irds(
         redirect_stderr(nowhere) if is_quiet() else nullcontext(),
     ):  # ir_datasets has bars of its own
         collection = read(chosen, output_place(out), overwrite=overwrite)
-    for split, counts in collection.manifest.content["source"]["splits"].items():
+    for split, counts in collection.manifest.content_as(IrdsSource, "source").splits.items():
         for name, count in counts.items():
             say(f"{split}: {count:,} {_LEFT_OUT[name]}")
     return _told(collection, out)
@@ -455,16 +456,16 @@ def import_beir(
     Raises:
         InputError: no corpus, a broken line (numbered), an id twice, a pair judged twice with two grades.
     """
+    from positionbias.formats.beir import BeirSource
     from positionbias.formats.beir import import_beir as read
 
     work = partial(read, folder, output_place(out), titles=titles)
     collection = engine.write(work, overwrite=overwrite)
-    source = collection.manifest.content["source"]
-    corpus = source["corpus"]
+    source = collection.manifest.content_as(BeirSource, "source")
     placed = "put in front" if titles else "which is left out"
-    say(f"{corpus['titles']:,} passages with a title, {placed}; {corpus['without_text']:,} without a text")
-    if source["repeated_judgements"]:
-        say(f"{source['repeated_judgements']:,} lines of qrels said again what an earlier one had said")
+    say(f"{source.corpus.titles:,} passages with a title, {placed}; {source.corpus.without_text:,} without a text")
+    if source.repeated_judgements:
+        say(f"{source.repeated_judgements:,} lines of qrels said again what an earlier one had said")
     if not collection.splits:
         say("no queries.jsonl and no qrels: the corpus alone came in")
     return _told(collection, out)
@@ -495,40 +496,42 @@ def _attachments(given: Sequence[tuple[str, str, str]]) -> list[Attachment]:
 
 def _told(collection: Collection, out: Place) -> Collection:
     """The collection, after what its validation split was drawn from, and where it is."""
-    if drawn := collection.manifest.content.get("validation"):
-        say(f"validation: {_draw(drawn)}")
+    if "validation" in collection.manifest.content:
+        say(f"validation: {_draw(collection.manifest.content_as(DrawnQueries, 'validation'))}")
     say(f"written to {collection.path}; look at it with: posbias show {out}")
     return collection
 
 
-def _draw(drawn: Mapping[str, Any]) -> str:
-    if drawn["by"] == "query":
-        return f"{drawn['queries']:,} queries drawn one by one; other queries of their passages stay in training"
-    units = {"passage": "groups of queries that share passages", "article": "whole articles"}[drawn["by"]]
-    short = "" if drawn["queries"] == drawn["asked"] else f" of the {drawn['asked']:,} asked for (no further one fits)"
-    return f"{drawn['queries']:,} queries{short}, {drawn['units']:,} {units}; no training query has their passages"
+def _draw(drawn: DrawnQueries) -> str:
+    if drawn.by == "query":
+        return f"{drawn.queries:,} queries drawn one by one; other queries of their passages stay in training"
+    units = {"passage": "groups of queries that share passages", "article": "whole articles"}[drawn.by]
+    short = "" if drawn.queries == drawn.asked else f" of the {drawn.asked:,} asked for (no further one fits)"
+    return f"{drawn.queries:,} queries{short}, {drawn.units:,} {units}; no training query has their passages"
 
 
 def _say_release(collection: Collection) -> None:
     """Say what of a release was missing, was not read or was left out, and what stands beside the collection."""
     from positionbias.core.manifest import read_manifest
+    from positionbias.formats.release_import import ReleaseSource
 
-    source = collection.manifest.content["source"]
-    if source["missing"]:
-        say(f"not there: {', '.join(source['missing'])}")
-    for why in dict.fromkeys(source["not_read"].values()):
-        say(f"not read ({why}): {', '.join(name for name, reason in source['not_read'].items() if reason == why)}")
-    for split, counts in source["left_out"].items():
+    source = collection.manifest.content_as(ReleaseSource, "source")
+    if source.missing:
+        say(f"not there: {', '.join(source.missing)}")
+    for why in dict.fromkeys(source.not_read.values()):
+        say(f"not read ({why}): {', '.join(name for name, reason in source.not_read.items() if reason == why)}")
+    for split, counts in source.left_out.items():
         say(f"left out of {split}: {_counted(counts)}")
     for run in sorted((collection.path / "runs").glob("*.run")):
-        counts = read_manifest(run).content
-        told = f"{counts['unknown_queries']:,} queries and {counts['unknown_pairs']:,} pairs name what is not in the collection"
-        more = f"; {told}" if counts["unknown_queries"] or counts["unknown_pairs"] else ""
-        say(f"candidates: {run}, {counts['pairs']:,} of {counts['queries']:,} queries{more}")
+        found = read_manifest(run).content
+        told = f"{found['unknown_queries']:,} queries and {found['unknown_pairs']:,} pairs name what is not in the collection"
+        more = f"; {told}" if found["unknown_queries"] or found["unknown_pairs"] else ""
+        say(f"candidates: {run}, {found['pairs']:,} of {found['queries']:,} queries{more}")
     for folder in sorted((collection.path / "trainsets").glob("*")):
-        counts = read_manifest(folder).content
-        left_out = counts["lines"] - counts["groups"]
-        say(f"training groups: {folder}, {counts['groups']:,}; {left_out:,} lines of other queries, passages or texts left out")
+        made = read_manifest(folder)
+        groups = made.content_as(int, "groups")
+        left_out = made.content_as(int, "lines") - groups
+        say(f"training groups: {folder}, {groups:,}; {left_out:,} lines of other queries, passages or texts left out")
 
 
 def _counted(counts: Mapping[str, int]) -> str:

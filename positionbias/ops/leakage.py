@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import Json
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import CollectionLike, Place, input_place, output_place
 from positionbias.core.progress import say
@@ -269,7 +270,7 @@ def clean(
     left_out = LeftOut(split, found.reasons, why, "leakage clean", {"split": split, **settings}, inputs)
     made = without(opened, place, left_out, overwrite=overwrite)
     say(f"written to {place}")
-    return Cleaned(made, removed_figures(made.manifest.content["left_out"], found))
+    return Cleaned(made, removed_figures(made.manifest.content_as(dict[str, Json], "left_out"), found))
 
 
 def _leaks_of_pairs(counted: CountedPairs) -> tuple[Leaks, dict[str, Any], list[Read]]:

@@ -122,7 +122,7 @@ def _probe(
         settings=asdict(settings),
         read=[
             Read("collection", probed.path, probed.checksum),
-            *(Read("model", item.path, item.manifest.content["checksum"]) for item in checkpoints),
+            *(Read("model", item.path, item.manifest.checksum) for item in checkpoints),
         ],
         seed=settings.seed,
         licence=probed.manifest.licence,

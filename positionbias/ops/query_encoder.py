@@ -55,7 +55,7 @@ class Encoder:
         device, config = pick_device(self.device), RankingConfig(self.batch_tokens, self.precision)
         checkpoint = load_checkpoint(model_place(self.encoder or ENCODER), self.kind)
         checkpoint.model.to(device)
-        read_as = {**shape_of(checkpoint.model), "checksum": checkpoint.manifest.content["checksum"]}
+        read_as = {**shape_of(checkpoint.model), "checksum": checkpoint.manifest.checksum}
         read_as |= {"device": device.type, "precision": str(config.dtype(device))}
         encode = SingleVectors(checkpoint, config, flag="--encoder").queries
         return checkpoint, KeptVectors(encode, json.dumps(read_as, sort_keys=True, default=str))
@@ -71,7 +71,7 @@ class Encoder:
 
         name = self.encoder or ENCODER
         model, vectors = self.open()
-        chosen = threshold_for(name, checksum := model.manifest.content["checksum"], threshold)
+        chosen = threshold_for(name, checksum := model.manifest.checksum, threshold)
         known = known_threshold(name, checksum) if threshold is None else None
         rests_on = known.told() if known else f"cosine from {chosen:g} ({model.name}), as given: precision unknown"
         return Semantic(model, vectors, chosen, rests_on)
@@ -88,7 +88,7 @@ class Semantic:
 
     def read(self) -> Read:
         """Return the model as an input."""
-        return Read("encoder", self.model.path, self.model.manifest.content["checksum"])
+        return Read("encoder", self.model.path, self.model.manifest.checksum)
 
 
 def say_kept(vectors: KeptVectors) -> None:

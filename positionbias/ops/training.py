@@ -174,14 +174,16 @@ def _leave_group() -> None:
 
 def _remarks(checkpoint: Checkpoint, plan: TrainPlan) -> Sequence[str]:
     """What was counted, and what to know of the model."""
+    from positionbias.results.payloads import TrainingNotes
+
     content = checkpoint.manifest.content
     lines = [
         f"{content['training_groups']:,} training groups; left out: {content['groups_without_negatives']:,} without a candidate to "
         f"set against them, {content['groups_without_their_passage']:,} whose passage is not in the collection, "
         f"{content['groups_with_an_empty_side']:,} reads with an empty side"
     ]
-    if seen := content.get("validation_queries_seen"):
-        queries = content["validation_queries"]
+    notes = TrainingNotes.of_facts(content)
+    if (seen := notes.validation_queries_seen) and (queries := notes.validation_queries):
         lines.append(
             f"{seen:,} of {queries:,} validation queries ({seen / queries:.1%}) have a relevant passage that is a training positive too: early "
             "stopping and the depth are tuned on passages that were trained on; posbias import --validation N --validation-by passage draws others"
@@ -318,7 +320,6 @@ def _teaching_result(scores: TeacherScores, collection: Collection) -> Result:
     from positionbias.results.result import Result
 
     assert scores.manifest is not None
-    content = scores.manifest.content
-    figures = TeachingFigures(**{name: content[name] for name in TeachingFigures.__struct_fields__ if name in content})
+    figures = TeachingFigures.of_facts(scores.manifest.content)
     split = "+".join(scores.splits)
     return Result(TEACHING, collection.name, split, scores.name, None, figures.mean, None, figures.queries, figures)

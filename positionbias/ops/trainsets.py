@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,15 +13,15 @@ from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import CollectionLike, Place, input_place, output_place
 from positionbias.core.progress import say
-from positionbias.core.settings import Setting, required_setting, setting
+from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.leakage.material import MaterialSettings
+from positionbias.leakage.material import LeakingPairs
 from positionbias.leakage.trainsets import LeakedGrid
 
 if TYPE_CHECKING:
     from positionbias.results.result import Result
 
-__all__ = ["LeakingPairs", "TrainingSets", "draw_clicks", "draw_contaminated", "draw_leaked"]
+__all__ = ["TrainingSets", "draw_clicks", "draw_contaminated", "draw_leaked"]
 
 Source = Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")]
 
@@ -32,41 +32,6 @@ class TrainingSets:
 
     path: Path
     results: Sequence[Result]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeakingPairs:
-    """Which training queries leak: files of pairs, and what of them counts."""
-
-    pairs: Sequence[Place] = required_setting(
-        "Which training queries leak which test queries: what posbias leakage find wrote, or labelled ones; may be given again.",
-        metavar="DIR|FILE",
-        place="read",
-    )
-    prefixes: tuple[str, str] | None = setting(
-        None,
-        "Of a merged collection: the names behind which the pairs' training and test queries stand there.",
-        metavar="NAME NAME",
-    )
-    counted: MaterialSettings = field(default_factory=MaterialSettings)
-    leaked_queries: int | None = setting(
-        None,
-        "Queries that leak, the same for all sizes.",
-        metavar="N",
-        absent="twice the number of judged test queries",
-    )
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Return where the pairs are."""
-        return tuple(map(input_place, self.pairs))
-
-    @property
-    def id_prefixes(self) -> tuple[str, str]:
-        """Return what stands before the ids of training and test queries in the collection."""
-        from positionbias.corpora.merge import under
-
-        return (under(self.prefixes[0], ""), under(self.prefixes[1], "")) if self.prefixes else ("", "")
 
 
 @operation

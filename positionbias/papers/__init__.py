@@ -2,52 +2,102 @@
 
 Others find a paper's modules by their fixed names, so that nothing below this part imports it:
 
-    NAME               the payload types of its results
-    NAME.settings      ``COMMAND``: the settings and the help of ``posbias study NAME``
-    NAME.study         ``run_study``
+    NAME               the payload types of its results, if it has its own
+    NAME.settings      ``COMMAND``: the settings and the help of ``posbias study NAME``; ``COMMANDS`` by name of several
+    NAME.study         ``run_study``, or what ``StudyCommand.run`` names
     NAME.page          ``PART``: its sections of a report, and which results stand there
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["PAPERS", "StudyCommand", "module_of", "modules"]
+from positionbias.core.errors import SettingError
 
-# name -> what its study asks, one line of help; in the order of pages and of help
+__all__ = ["PAPERS", "StudyCommand", "command_of", "module_of", "modules", "runner_of"]
+
+# study -> what it asks, one line of help; in the order of pages and of help
 PAPERS: Mapping[str, str] = {
+    "position-bias": "Do re-rankers lean on where answers sit, and does rotation cure it?",
+    "dose": "Does the bias grow with how front-loaded the training answers are?",
+    "architecture": "Is rotating the data better than changing the model?",
+    "transfer": "Does training on rotated passages first help elsewhere?",
+    "leakage": "Do queries that leak into training change what models are worth?",
+    "contamination": "Does a teacher that saw the test make its students look better?",
     "tripclick": "How well do re-ranking and dense retrieval do on clicks, and do better negatives help?",
+    "pooling": "Can test collections made by one kind of system judge another?",
 }
+# the folder of a study that is not called by its name
+FOLDERS: Mapping[str, str] = dict.fromkeys(("position-bias", "dose", "architecture", "transfer"), "position_bias")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyCommand:
-    """What ``posbias study NAME`` is made of, for a study that trains models on one collection.
+    """What ``posbias study NAME`` and ``positionbias.study`` are made of.
 
-    ``settings`` is a dataclass whose declared fields are options; every study has options for its ``models``, ``seeds``,
-    ``candidates`` and ``seed``, fields that declare nothing. ``help`` is written as an operation's docstring. ``models`` are
-    trained where none are named, with ``own_encoders`` each as KIND or KIND=ENCODER; ``decided`` are settings of a training
-    that the study sets, each with how. With --quick options take ``quick_sizes`` by default, in words ``quick``.
+    ``settings`` is a dataclass whose declared fields are options. Fields called ``models``, ``seeds``, ``draws``, ``candidates`` and
+    ``seed`` declare nothing: all studies have the same options for them. ``help`` is written as an operation's docstring.
+    ``collections`` are the arguments. ``run`` is the module and the function there that takes the collections, the settings and
+    a ``Workshop``, or ``Steps`` where no models are trained.
+
+    ``defaults`` are the study's own of options that all studies have. With ``own_encoders`` a model may be KIND=ENCODER; ``epochs``
+    says whether trainings may last for some passes over their set; ``decided`` are settings of a training that the study sets, each
+    with how. Where there is a ``teacher``, its kind by default, the field of that name is the model that the others learn from. With
+    --quick options take ``quick_sizes`` by default, in words ``quick``, and trainings a number of steps with ``quick_steps``.
+    ``lasting`` says how many epochs a training has by default, ``shorter`` says what takes less time.
     """
 
     settings: type
     help: str
-    models: Sequence[str]
-    quick: str
-    quick_sizes: Mapping[str, Any]
+    collections: Sequence[str] = ("collection",)
+    run: str = "study.run_study"
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     own_encoders: bool = False
+    epochs: bool = True
+    lasting: str = ""
     decided: Mapping[str, str] = field(default_factory=dict)
+    teacher: str = ""
+    quick: str = ""
+    quick_sizes: Mapping[str, Any] = field(default_factory=dict)
+    quick_steps: bool = True
+    shorter: str = "--dry-run shows the steps; --quick, or fewer --seeds and --models, take less"
+
+    @property
+    def trains(self) -> bool:
+        """Whether the study trains models, for which it needs a workshop."""
+        return any(one.name == "models" for one in fields(self.settings))
 
 
-def module_of(paper: str, name: str = "") -> ModuleType:
-    """Return a module of a paper; its package without a name."""
-    return import_module(".".join(filter(None, (__name__, paper, name))))
+def command_of(study: str) -> StudyCommand:
+    """Return what the command of a study is made of.
+
+    Raises:
+        SettingError: there is no such study.
+    """
+    if study not in PAPERS:
+        raise SettingError(f"study: wanted one of {', '.join(PAPERS)}; found {study!r}; give one of these")
+    settings = module_of(study, "settings")
+    found: StudyCommand = settings.COMMANDS[study] if study in FOLDERS else settings.COMMAND
+    return found
+
+
+def runner_of(study: str) -> Callable[..., Path]:
+    """Return the function that runs a study and gives back the folder of its results."""
+    module, _, name = command_of(study).run.partition(".")
+    found: Callable[..., Path] = getattr(module_of(study, module), name)
+    return found
+
+
+def module_of(study: str, name: str = "") -> ModuleType:
+    """Return a module of a study's paper; its package without a name."""
+    return import_module(".".join(filter(None, (__name__, FOLDERS.get(study, study), name))))
 
 
 def modules(name: str = "") -> list[ModuleType]:
     """Return the module of this name of every paper, in their order."""
-    return [module_of(paper, name) for paper in PAPERS]
+    return list(dict.fromkeys(module_of(study, name) for study in PAPERS))

@@ -1,13 +1,13 @@
-"""Planted clicks: of several passages that answer a query only some were clicked, and the truth is known.
+"""Planted clicks: some of the passages that answer a query were clicked, and the truth is known.
 
-A query's *results* are all passages that answer it and all that mention its words, in an order drawn for it: like BM25, the engine that showed
-them cannot tell the two apart. Each that answers was clicked with the chance ``rate``; where none was, one of them, drawn, was. A split has
+A query's *results* are all passages that answer it and all that mention its words, in a random order, as if from an engine that, like BM25,
+cannot distinguish the two. Each answering passage was clicked with probability ``rate``; if none was, a random one was. A split has
 three sets of judgements:
 
-* its own, the clicks: what was clicked is relevant (1), nothing else is judged;
-* ``true``: whatever answers is relevant (1), what mentions is not (0);
-* ``passed-over``: what was clicked (1), and the results that were not, but stood above the last click (0): negatives as in TripClick's own
-  training set, by the account of "Establishing Strong Baselines for TripClick Health Retrieval" (§3.1). Those that answer are false negatives.
+* its own, the clicks: clicked passages are relevant (1), and no others are judged;
+* ``true``: answering passages are relevant (1), mentioning ones are not (0);
+* ``passed-over``: clicked passages (1), and results above the last click that were not (0): negatives as in TripClick's own
+  training set, according to "Establishing Strong Baselines for TripClick Health Retrieval" (§3.1). Those that answer are false negatives.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ TRUE, PASSED_OVER = "true", "passed-over"
 
 
 class Clicked(NamedTuple):
-    """What became of a query's results: clicked, and passed over above the last click, both in the order shown."""
+    """A query's results that were clicked, and those skipped above the last click, both in the order shown."""
 
     clicked: tuple[str, ...]
     passed_over: tuple[str, ...]
 
 
 def clicked(query_id: str, answering: Sequence[str], mentioning: Sequence[str], *, rate: float, seed: int) -> Clicked:
-    """The clicks on a query's results."""
+    """Draw the clicks on a query's results."""
     random = Random(key64(seed, "planted clicks", query_id))
     chosen = {passage_id for passage_id in answering if random.random() < rate} or {random.choice(answering)}
     shown = sorted([*answering, *mentioning], key=lambda passage_id: key64(seed, "planted results", query_id, passage_id))
@@ -55,7 +55,7 @@ def add_clicks(
     rate: float,
     seed: int,
 ) -> None:
-    """One split with its three sets of judgements; its answers are all that there are, whether clicked or not."""
+    """Add one split with its three sets of judgements and all answers, clicked or not."""
     own: list[Qrel] = []
     true: list[Qrel] = []
     passed: list[Qrel] = []

@@ -1,7 +1,7 @@
-"""What a planted test set is held against where a model may have seen it: its queries in other words, and queries that nobody has published.
+"""Controls for a planted test set that a model may have seen: paraphrases of its queries, and unpublished queries.
 
-A *paraphrase* asks what a test query asks in one of the grammar's four ways, under the same id and with the same judgements, so that the two can
-be paired. A *fresh* query asks for a thing of its own; things, ids and wordings are drawn by keys of their own, so that those of all other queries stay.
+A *paraphrase* rewords a test query in one of the grammar's four ways, with the same id and judgements, so that the two can be
+paired. A *fresh* query asks about a new thing; its thing, id and wording have their own random keys, so that all other queries stay the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PARAPHRASED = "paraphrased"
 
 
 def paraphrases(tests: Sequence[PlantedQuery], seed: int) -> list[Query]:
-    """Each test query in other words, in the same order; the field ``way`` says how."""
+    """Reword each test query, in the same order; the field ``way`` says how."""
     found = []
     for query in tests:
         random = Random(key64(seed, "planted paraphrase", query.query_id))
@@ -33,7 +33,7 @@ def paraphrases(tests: Sequence[PlantedQuery], seed: int) -> list[Query]:
 def plan_fresh(
     number: int, taken: Collection[int], things: int, thing: Callable[[int], Thing], seed: int
 ) -> list[PlantedQuery]:
-    """``number`` queries of the split ``fresh``; ``taken`` are the numbers, of ``things`` in all, of what others ask or speak of."""
+    """Plan ``number`` queries of the split ``fresh``; ``taken`` are the numbers, out of ``things``, of things used elsewhere."""
     free = sorted(set(range(things)).difference(taken))
     queries = []
     for place, drawn in enumerate(Random(key64(seed, "planted fresh things")).sample(free, number)):

@@ -1,30 +1,30 @@
-"""The planted collection: an instrument whose truth is known, since we set it.
+"""Generate the planted collection, whose truth is known.
 
-Each query asks one attribute of one thing. One passage answers it, in a sentence whose place in the passage is drawn from
+Each query asks for one attribute of one thing. One passage answers it, in a sentence whose place in the passage is drawn from
 the density ``front:λ`` of ``positions.density``, λ = ``front_loading`` (the default 0.7 puts about as much into the first tenth as MS MARCO's
 answers have there).
-Other passages hold the same query words in a sentence that does not answer, at a uniform place. All else is drawn alike for
-both: the number of sentences, what the other sentences say (they speak of things nobody asks for, and answer or only mention
-with even chance), the fragments of sentences at both ends (a passage is a window of a longer text, so a sentence may start at
-any word). Therefore
+Other passages have the same query words in a sentence that does not answer, at a uniform place. All else has the same
+distribution in both: the number of sentences, the other sentences (about things that no query asks for, which answer or only
+mention with equal probability), and the sentence fragments at both ends (a passage is a window of a longer text, so it may
+start at any word). Therefore
 
-* the query's words do not separate relevant from not: BM25 sees the same ones in both;
+* the query's words do not separate relevant from non-relevant passages: BM25 sees the same ones in both;
 * position separates them exactly to the degree that was set, and not at all at λ = 0;
-* what the sentence with the query's words says separates them always: that is what there is to learn. A bag of words sees a part
-  of it (one more sentence that states something), whoever reads the words around the query's words sees all of it.
+* the content of the sentence with the query's words always separates them, and is the task to learn. A bag of words captures
+  part of it (one more sentence that states something), and a model of the words around the query's words all of it.
 
-With ``leaked_queries`` the splits train and test are a source and a target with known leakage (``planted.leaks``): training queries more,
-which ask what test queries ask; a second passage that answers each test query, with the same value; and the passages that mention a test
-query's words judged not relevant. What answers a test query answers the training queries that repeat it, and is judged so.
+With ``leaked_queries`` the splits train and test are a source and a target with known leakage (``planted.leaks``): additional training
+queries that repeat test queries; a second passage that answers each test query, with the same value; and judgements that passages
+mentioning a test query's words are not relevant. A test query's answers are also judged relevant for the training queries that repeat it.
 
-With ``fresh_queries`` or ``paraphrased`` the split test has what it is held against where a model may have seen it (``planted.fresh``): a split
-of further queries, or the test queries in other words. All of these have the passages that mention their words judged not relevant too.
+With ``fresh_queries`` or ``paraphrased`` the split test has controls for models that may have seen it (``planted.fresh``): a split
+of further queries, or reworded test queries. In all of these, passages that mention their words are judged not relevant, too.
 
-With ``answers_each`` several passages answer a query and only some were clicked (``planted.clicks``): a split's judgements are clicks then, and the
-whole truth, and what was passed over, stand beside them.
+With ``answers_each`` several passages answer a query and only some were clicked (``planted.clicks``): a split's judgements are then clicks, with
+further sets for the whole truth and the skipped results.
 
-Ids are hashes and passages are stored in their order, so neither says anything about relevance. The answer of a query is
-its whole answering sentence, with character offsets: a rotation that cuts the sentence cuts the answer.
+Ids are hashes, and passages are stored in their order, so neither depends on relevance. A query's answer is the whole
+answering sentence, with character offsets: a rotation that cuts the sentence cuts the answer.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer, Passage
@@ -73,7 +73,7 @@ def _thing(number: int) -> Thing:
 
 
 def plan_queries(settings: PlantedSettings) -> tuple[list[PlantedQuery], list[Thing]]:
-    """All queries with their truth, in the order of their ids, and the things that nobody asks for."""
+    """Return all queries with their truth, in the order of their ids, and the things that no query asks for."""
     random = _random(settings.seed, "things")
     numbers = random.sample(range(THINGS), 2 * settings.queries)
     things = [_thing(number) for number in numbers]
@@ -92,7 +92,7 @@ def plan_queries(settings: PlantedSettings) -> tuple[list[PlantedQuery], list[Th
 
 
 class _Builder:
-    """Writes passages; every one is a function of (settings, its own key) alone."""
+    """A generator of passages, each a function of (settings, its own key) alone."""
 
     def __init__(self, settings: PlantedSettings, background: list[Thing]) -> None:
         self.settings, self.background = settings, background
@@ -102,7 +102,7 @@ class _Builder:
         return write(random, random.choice(self.background), random.choice(list(ATTRIBUTES)))
 
     def _window(self, random: Random, sentences: list[str]) -> tuple[str, int]:
-        """The passage's text, and the character offset at which its first whole sentence starts."""
+        """Return the passage's text, and the character offset of its first whole sentence."""
         before = self._filler(random, random.random() < 0.5).split()
         after = self._filler(random, random.random() < 0.5).split()
         opening = before[len(before) - random.randrange(len(before)) :]
@@ -111,11 +111,11 @@ class _Builder:
         return " ".join([*opening, *sentences, *closing]), start
 
     def _others(self, random: Random) -> list[str]:
-        """The sentences beside the one that matters: each answers or mentions with even chance."""
+        """Generate the other sentences, each answering or mentioning with equal probability."""
         return [self._filler(random, random.random() < 0.5) for _ in range(random.randint(*self.settings.sentences) - 1)]
 
     def relevant(self, query: PlantedQuery, value: str | None = None, turn: int = 1) -> tuple[Passage, Answer]:
-        """A passage that answers a query: the answering sentence's place is drawn from f. With a ``value``: a further one, which states it."""
+        """Make a passage that answers a query at a place drawn from f; with ``value``, a further one that states it."""
         purpose = "relevant" if value is None else "relevant again"
         key = (query.query_id, *((turn,) if turn > 1 else ()))
         random = _random(self.settings.seed, purpose, *key)
@@ -130,7 +130,7 @@ class _Builder:
         return Passage(passage_id, text), Answer(query.query_id, passage_id, sentence, start, start + len(sentence))
 
     def answers(self, query: PlantedQuery) -> Iterator[tuple[Passage, Answer]]:
-        """The passages that answer a query: one; two of a test query where queries leak; as many as asked for where only some are clicked."""
+        """Yield the passages that answer a query: one, two for test queries with leaks, or ``answers_each`` with clicks."""
         first = self.relevant(query)
         yield first
         more = self.settings.answers_each - 1 if self.settings.answers_each else 0
@@ -140,7 +140,7 @@ class _Builder:
             yield self.relevant(query, stated_value(first[1].text, query.attribute), turn)
 
     def mention(self, number: int, query: PlantedQuery | None) -> Passage:
-        """A passage that mentions a query's words at a uniform place and does not answer it; None: mentions nothing asked."""
+        """Make a passage that mentions a query's words at a uniform place without answering; None: mentions nothing asked."""
         random = _random(self.settings.seed, "mention", number)
         others = self._others(random)
         slot = random.randrange(len(others) + 1)
@@ -150,7 +150,7 @@ class _Builder:
 
 
 def _mention_plan(settings: PlantedSettings, queries: list[PlantedQuery]) -> Iterator[PlantedQuery | None]:
-    """For each passage that does not answer, the query whose words it mentions: all queries alike often, at most nine times."""
+    """Yield, for each passage that does not answer, the query whose words it mentions, all equally often, at most nine times."""
     for place in range(settings.passages - settings.answering):
         turn, index = divmod(place, len(queries))
         yield queries[index] if turn < MOST_MENTIONS_PER_QUERY else None
@@ -210,7 +210,7 @@ def write_planted(
     return Collection(out)
 
 
-def _true_pairs(folder: Path, leaks: list[Leak]) -> dict[str, Any]:
+def _true_pairs(folder: Path, leaks: list[Leak]) -> JsonObject:
     """Write the true pairs beside; what the manifest says of them."""
     write_true_pairs(folder / TRUE_PAIRS, leaks)
     tests = len({leak.repeats.query_id for leak in leaks})

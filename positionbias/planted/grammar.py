@@ -1,9 +1,8 @@
-"""The language of the planted collection: sentences that answer, sentences that only mention, and who reads them.
+"""The language of the planted collection: sentences that answer, sentences that only mention, and their parser.
 
-Every sentence speaks of one attribute of one invented thing. An *answering* sentence states the value. A *mentioning*
-sentence holds the same query words (the attribute, the thing's two names) and states none, or states one and takes
-it back. Both kinds draw on the same function words, so no single word tells them apart: what tells them apart is which
-words stand around the query's words.
+Every sentence is about one attribute of one invented thing. An *answering* sentence states the value. A *mentioning*
+sentence has the same query words (the attribute, the thing's two names) and states no value, or retracts it. Both kinds
+use the same function words, so no single word distinguishes them; only the words around the query's words do.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ QUESTIONS = (
     "{thing} {attribute}",
 )
 
-# How a training query repeats a test query, after the reformulation types that the leakage paper uses.
+# The ways in which a training query repeats a test query: the leakage paper's reformulation types.
 WAYS = ("identical", "generalization", "specialization", "reformulation")
 SYNONYMS = {
     "colour": "hue",
@@ -88,14 +87,14 @@ def _names(onsets: str, vowels: str, codas: str) -> tuple[str, ...]:
     return tuple(a + b + c for a, b, c in product(onsets.split(), vowels.split(), codas.split()))
 
 
-# Two name lists of 512 with no word in common; none ends like an English suffix, so stemming leaves them be. So many, that
-# two names meet by chance in few passages, and so few, that a test query's names have been seen in training.
+# Two disjoint lists of 512 names without English suffixes, so that stemming does not change them. They are long enough that
+# two names rarely meet by chance in a passage, and short enough that a test query's names were seen in training.
 FIRST_NAMES = _names("Bra Cla Dro Fen Gla Hor Jul Kra Lum Mor Nal Pra Qua Ruk Sto Tro", "b d k m", "an ax ob om on uk ux ol")
 SECOND_NAMES = _names("va we xi yo za bu du fo gu ha ki lo mu no pe ri", "l n r t", "ack olf imp orm ank ust omb irk")
 
 
 class Thing(NamedTuple):
-    """An invented thing: two names, neither of them its own alone."""
+    """An invented thing with two names, both shared with other things."""
 
     first: str
     second: str
@@ -106,7 +105,7 @@ class Thing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlantedQuery:
-    """A query with its truth: the thing and the attribute it asks for."""
+    """A query with its truth: its thing and attribute."""
 
     query_id: str
     text: str
@@ -120,23 +119,23 @@ def _fill(template: str, thing: Thing, attribute: str, value: str) -> str:
 
 
 def answering(random: Random, thing: Thing, attribute: str, value: str | None = None) -> str:
-    """A sentence that states the attribute's value: ``value``, or one that is drawn."""
+    """Generate a sentence that states the attribute's ``value``, by default a random one."""
     template, drawn = random.choice(ANSWERING), random.choice(ATTRIBUTES[attribute])
     return _fill(template, thing, attribute, value or drawn)
 
 
 def mentioning(random: Random, thing: Thing, attribute: str) -> str:
-    """A sentence with the same query words that answers nothing."""
+    """Generate a sentence with the same query words that answers nothing."""
     return _fill(random.choice(MENTIONING), thing, attribute, random.choice(ATTRIBUTES[attribute]))
 
 
 def question(random: Random, thing: Thing, attribute: str) -> str:
-    """A query for one attribute of one thing."""
+    """Generate a query for one attribute of one thing."""
     return random.choice(QUESTIONS).format(thing=str(thing).lower(), attribute=attribute)
 
 
 def reworded(random: Random, way: str, text: str, thing: Thing, attribute: str) -> str:
-    """A ``question`` with the same information need in other words.
+    """Reword a ``question`` with the same information need.
 
     By the definitions of the leakage paper (section 3): *identical*, another inflection (the attribute in the plural); *generalization*, a
     subset of the words (the thing alone); *specialization*, a superset (one word more); *reformulation*, a synonym (of the attribute).
@@ -150,7 +149,7 @@ def reworded(random: Random, way: str, text: str, thing: Thing, attribute: str) 
 
 
 def stated_value(sentence: str, attribute: str) -> str:
-    """The value that an answering sentence states."""
+    """Return the value that an answering sentence states."""
     words = re.findall(r"\w+", sentence)
     return next(value for value in ATTRIBUTES[attribute] if value in words)
 
@@ -166,7 +165,7 @@ def _patterns() -> list[re.Pattern[str]]:
 
 
 def states_value(text: str, thing: Thing, attribute: str) -> bool:
-    """Whether a whole sentence of ``text`` answers (thing, attribute), by parsing it with the grammar: the oracle."""
+    """Return True if a whole sentence of ``text`` answers (thing, attribute), by parsing it with the grammar: the oracle."""
     found = (match for pattern in _patterns() for match in pattern.finditer(text))
     wanted = (str(thing), attribute)
     return any((m["thing"], m["attribute"]) == wanted and m["value"] in ATTRIBUTES[attribute] for m in found)

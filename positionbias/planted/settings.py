@@ -1,11 +1,11 @@
-"""What a planted collection is made from."""
+"""The settings of a planted collection."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.planted.fresh import FRESH
 from positionbias.planted.grammar import FIRST_NAMES, SECOND_NAMES
@@ -22,14 +22,14 @@ SPLITS = ("train", "validation", "test")
 
 @dataclass(frozen=True, slots=True)
 class PlantedSettings:
-    """What a planted collection is made from.
+    """The settings of a planted collection.
 
     ``passages`` − ``queries`` passages mention a query's words each, shared evenly over the queries, up to nine a query;
-    beyond that, passages speak of nothing that is asked. ``sentences`` bounds the sentences of a passage.
-    ``leaked_queries`` training queries more repeat test queries; with any, each test query has a second passage that answers.
-    ``fresh_queries`` queries more are a split of their own, and ``paraphrased`` makes one of the test queries in other words.
-    With ``answers_each``, so many passages answer each query, of which each was clicked with the chance ``click_rate``, one at least; 0: one
-    answers, and nobody clicks.
+    further passages mention nothing that is asked. ``sentences`` bounds the sentences of a passage.
+    ``leaked_queries`` additional training queries repeat test queries; with any, each test query has a second passage that answers.
+    ``fresh_queries`` additional queries are a separate split, and ``paraphrased`` makes one of reworded test queries.
+    ``answers_each`` passages answer each query, each clicked with probability ``click_rate``, at least one of them; 0: one answers,
+    without clicks.
     """
 
     front_loading: float = setting(
@@ -136,22 +136,22 @@ class PlantedSettings:
 
     @property
     def tests(self) -> int:
-        """How many test queries there are."""
+        """The number of test queries."""
         return round(self.queries * self.test_share)
 
     @property
     def answering(self) -> int:
-        """How many passages answer a query."""
+        """The number of passages that answer a query."""
         return self.queries * max(1, self.answers_each) + self.fresh_queries + (self.tests if self.leaked_queries else 0)
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """The splits whose queries have the passages that mention their words judged not relevant."""
+        """The splits in which passages that mention a query's words are judged not relevant."""
         if self.answers_each:
             return SPLITS
         return ("test", FRESH) if self.leaked_queries or self.fresh_queries or self.paraphrased else ()
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> JsonObject:
         """The settings as the manifest has them; what further queries, answers and clicks there are is named where there are any."""
         unused = {name for name in ("fresh_queries", "paraphrased", "answers_each") if not getattr(self, name)}
         return {

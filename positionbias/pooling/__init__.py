@@ -1,3 +1,3 @@
-"""Pool bias: can a test collection judge systems of a kind that did not help to make it?"""
+"""Pool bias: whether a test collection can judge systems of a kind that did not contribute to it."""
 
 __all__: list[str] = []

@@ -3,9 +3,9 @@
     se² = r / (K − r) · Var_p(x_p)  +  (H − 1) / H · Σ_h (x₍₋h₎ − x̄₍₋₎)²  +  Var_q(x_q) / Q
 
 x_p is the change under pool p, x_q that of topic q, x₍₋h₎ the mean without group h. A pool is fed by r of the K groups of its kind, so pools are
-samples of groups and their spread estimates what other groups of that kind would change, as feeders and, where they are not drawn, as test systems:
+samples of groups and their spread estimates the variance over groups of that kind, as feeders and, where not drawn, as test systems:
 the delete-d jackknife (Shao and Wu 1989). It does not shrink as more pools are drawn. The second term is the jackknife over the H test groups that
-never feed these pools, the third is over topics. What groups and topics share is in several terms, which errs towards wide intervals [decision].
+never feed these pools, the third is over topics. Interactions of groups and topics are in several terms, which is conservative [decision].
 The interval is t, with Satterthwaite's degrees of freedom of the terms' K − 1 (or pools − 1, where that is less), H − 1 and Q − 1.
 """
 
@@ -21,7 +21,7 @@ __all__ = ["change_of"]
 
 
 def change_of(item: TestSet) -> tuple[float | None, Interval | None]:
-    """The mean change over the pools where there is a test system, and its interval; None where one pool, topic or test group says nothing of others."""
+    """Return the mean change over the pools with a test system, and its interval; None with only one pool, topic or test group."""
     there = item.systems > 0
     grid = item.change[there]
     if not len(grid):

@@ -1,4 +1,4 @@
-"""What each kind of system finds: relevant documents in its depth-k pool, for every k, together and alone (Yilmaz et al. 2020, Figure 1)."""
+"""Coverage by kind of system: relevant documents in its depth-k pool, for every k, together and alone (Yilmaz et al. 2020, Figure 1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from positionbias.results.result import Result
 
 __all__ = ["BY_QUERY", "Coverage", "coverage", "coverage_results"]
 
-BY_QUERY = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)  # depths at which counts are kept query by query
+BY_QUERY = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)  # depths at which counts are kept by query
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,9 +30,9 @@ class Coverage:
 
 
 def coverage(runs: JudgedRuns, depths: Sequence[int], *, level: int = 1) -> Coverage:
-    """Documents of grade ``level`` or more that the runs of each kind put within rank k: those that are judged, so deep pools are understated.
+    """Count documents judged ``level`` or more within rank k of each kind's runs; unjudged ones are missing, so deep pools are understated.
 
-    Kinds have different numbers of runs, and more runs find more: ``curves.groups_curve`` has it by number of groups.
+    Kinds have different numbers of runs, and more runs find more: ``curves.groups_curve`` counts by number of groups.
     """
     relevant = runs.grades >= level
     kinds = kinds_of(runs.systems)

@@ -1,4 +1,4 @@
-"""How pool depth and the number of groups behind a pool change its reliability: the same draws, made deeper or wider."""
+"""Reliability by pool depth and by the number of groups behind a pool: the same draws, made deeper or wider."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
 def curve_depths(settings: PoolSettings) -> list[int]:
-    """The depths that a curve is drawn through by default: to the pools' own, and beyond it where the gold is every judgement.
+    """Return a curve's default depths: to the pools' own, and beyond it where the gold is every judgement.
 
-    Deeper than a gold that is a pool itself nothing is known.
+    Beyond the depth of a gold pool nothing is known.
     """
     depths = [depth for depth in DEPTHS if settings.gold == "all" or depth < settings.depth]
     return sorted({*depths, settings.depth})
@@ -35,7 +35,7 @@ def curve_depths(settings: PoolSettings) -> list[int]:
 def depth_curve(
     runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, depths: Sequence[int], *, level: int = 1
 ) -> dict[int, Reliability]:
-    """Pools of the same groups at each depth, held against one gold: that of ``settings.gold_depth``, by default the deepest of ``depths``."""
+    """Compare pools of the same groups at each depth with one gold: that of ``settings.gold_depth``, by default the deepest of ``depths``."""
     gold = settings.gold_depth or max(depths)
     return {
         depth: reliability(runs, measures, replace(settings, depth=depth, gold_depth=gold), level=level) for depth in depths
@@ -45,9 +45,9 @@ def depth_curve(
 def groups_curve(
     runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, counts: Sequence[int] = (), *, level: int = 1
 ) -> dict[int, Reliability]:
-    """Pools of 1, 2 … groups: each pool of n groups holds that of n − 1 of the same number. By default to one less than the largest kind has.
+    """Draw pools of 1, 2 … groups: each pool of n groups contains that of n − 1 of the same number. By default to one less than the largest kind has.
 
-    A kind with fewer groups stays at all of them but one. Test systems become fewer as groups are drawn.
+    A kind with fewer groups stops at all but one. Test systems decrease as groups are drawn.
     """
     most = max(len(groups_of(runs.systems, kind)) for kind in pool_kinds(runs.systems)) - 1
     chosen = counts or range(1, most + 1)
@@ -55,7 +55,7 @@ def groups_curve(
 
 
 def curve_results(axis: str, curve: dict[int, Reliability], runs: JudgedRuns, *, collection: str) -> list[Result]:
-    """Return a curve along ``axis`` for each test set; on that of groups without points that a kind cannot reach."""
+    """Return a curve along ``axis`` for each test set; that of groups omits points that a kind cannot reach."""
     results = []
     first = next(iter(curve.values()))
     sizes = {kind: len(groups_of(runs.systems, kind)) for kind in kinds_of(runs.systems)}

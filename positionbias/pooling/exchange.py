@@ -1,9 +1,9 @@
-"""Kinds permuted among groups: what differences between kinds look like where kind means nothing.
+"""Permutations of kinds among groups: the null distribution of differences between kinds.
 
-Runs of one group are alike, so the unit that is permuted is the group: a group takes over all labels of another one. Groups of equal size exchange
-them as they are, within a group in random order; so a group with runs of both kinds becomes another such group. Where this leaves fewer than
-``ENOUGH`` arrangements, groups of one kind alone exchange theirs, whatever their sizes, and the others keep their labels [decision].
-If a kind says nothing of the groups that have it, every arrangement is as likely as the one found, and a rank among them is an exact p.
+Runs of one group are alike, so groups are permuted: a group gets all labels of another one. Groups of equal size exchange
+labels, within a group in random order; so a group with runs of both kinds becomes another such group. Where this gives fewer than
+``ENOUGH`` arrangements, only groups of a single kind exchange labels, whatever their sizes [decision].
+If kind does not matter, every arrangement is as likely as the observed one, and a rank among them is an exact p.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from positionbias.pooling.systems import System
 
 __all__ = ["ENOUGH", "EQUAL_SIZE", "ONE_KIND", "Exchange", "exchange_of", "exchanged"]
 
-ENOUGH = 400  # arrangements: the smallest p is then 0.0025, which eight tests still leave at 0.02 [decision]
+ENOUGH = 400  # arrangements: the smallest p is then 0.0025, or 0.02 corrected for eight tests [decision]
 EQUAL_SIZE, ONE_KIND = "groups of equal size", "groups of one kind"
 
 
@@ -37,7 +37,7 @@ class Exchange:
 
 
 def exchange_of(systems: Sequence[System], kinds: tuple[str, str]) -> Exchange:
-    """How two kinds can be exchanged; groups that have a run of a third kind keep their labels."""
+    """Return how two kinds can be exchanged; groups with a run of a third kind keep their labels."""
     members: dict[str, list[int]] = defaultdict(list)
     for run, system in enumerate(systems):
         members[system.group].append(run)
@@ -53,7 +53,7 @@ def exchange_of(systems: Sequence[System], kinds: tuple[str, str]) -> Exchange:
 
 
 def _exchange(among: str, classes: Iterable[Sequence[tuple[int, ...]]], systems: Sequence[System]) -> Exchange:
-    """Without the classes in which nothing can change."""
+    """Make an exchange without the classes in which nothing can change."""
     counts = {tuple(groups): _arrangements(groups, systems, among) for groups in classes}
     return Exchange(among, tuple(groups for groups, count in counts.items() if count > 1), prod(counts.values()))
 
@@ -66,7 +66,7 @@ def _arrangements(groups: Sequence[tuple[int, ...]], systems: Sequence[System], 
 
 
 def exchanged(systems: Sequence[System], exchange: Exchange, number: int, seed: int) -> list[System]:
-    """Permutation ``number`` of the kinds, drawn by (seed, number)."""
+    """Return permutation ``number`` of the kinds, drawn by (seed, number)."""
     random = generator(seed, "kinds exchanged", number)
     found = list(systems)
     for groups in exchange.classes:

@@ -1,7 +1,7 @@
-"""What a new run's unjudged documents may be: grades drawn for them, and which of them to judge first.
+"""Guesses of a new run's unjudged documents: drawn grades, and the order in which to judge them.
 
-With pooled runs the chances are learned from these (``relevance``). Without, an unjudged document is taken for one like the run's judged documents at
-the same rank: a weaker guess, as what a pool has not seen is relevant less often than what it has [decision].
+With pooled runs the chances are learned from them (``relevance``). Without, an unjudged document is assumed to be like the run's judged documents at
+the same rank: a weaker guess, as documents outside a pool are relevant less often [decision].
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DRAWS = 400
 class Guess:
     """A run's unjudged documents with drawn ``grades (draws, documents)``, their ``mean`` and ``variance (nodes, documents)``, given the run's effect.
 
-    ``weights (nodes,)`` are the chances of these effects.
+    ``weights (nodes,)`` are the probabilities of these effects.
     """
 
     unseen: Unseen
@@ -38,27 +38,27 @@ class Guess:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reductions:
-    """Places of a guess's documents in the ``order`` in which to judge them, and by how much the judgement of each alone is expected to lower the
-    variance of the run's score, ``reduction (documents,)``; ``left (documents + 1,)``: what share of the variance is left after the first n."""
+    """Indices of a guess's documents in the ``order`` in which to judge them, and the expected reduction of the variance of the run's score by
+    each judgement alone, ``reduction (documents,)``; ``left (documents + 1,)``: the share of the variance left after the first n."""
 
     order: np.ndarray
     reduction: np.ndarray
     left: np.ndarray
 
     def needed(self, share: float) -> int:
-        """How many documents to judge until at most this share of the variance is left."""
+        """The number of documents to judge until at most this share of the variance is left."""
         return int(np.argmax(self.left <= share))
 
 
 def new_documents(new: OpenRuns, run: int) -> Unseen:
-    """The unjudged documents of a new run, as the other groups describe them."""
+    """Return the unjudged documents of a new run, with features from the other groups."""
     others = np.arange(len(new.groups)) != new.group_of[run]
     pooled = [system for place, system in enumerate(new.runs.systems) if place != run]
     return unseen_documents(new, run, new.known, others, kinds_of(pooled))
 
 
 def guess_from_pool(unseen: Unseen, name: str, learned: Learned, seed: int) -> Guess:
-    """Guess by what the pooled runs teach; draws are keyed by the run's ``name``."""
+    """Guess from the pooled runs; draws are keyed by the run's ``name``."""
     relevance = learned.relevance
     odds = relevance.log_odds(unseen)
     random = generator(seed, "grades of unjudged documents", name)
@@ -70,7 +70,7 @@ def guess_from_pool(unseen: Unseen, name: str, learned: Learned, seed: int) -> G
 
 
 def guess_by_rank(new: OpenRuns, run: int, unseen: Unseen, seed: int) -> Guess:
-    """Guess by the run's judged documents at the same rank, of any query; where there is none, at any rank."""
+    """Guess from the run's judged documents at the same rank, of any query; without any, at all ranks."""
     grades = np.concatenate([np.maximum(new.grades, 0), [0, 0]])[new.runs.places[:, run, : new.depth]]
     known = new.known_places[:, run, : new.depth]
     drawn = np.zeros((_DRAWS, len(unseen.rank)), np.int16)
@@ -86,10 +86,10 @@ def guess_by_rank(new: OpenRuns, run: int, unseen: Unseen, seed: int) -> Guess:
 
 
 def expected_reductions(guess: Guess, scores: np.ndarray) -> Reductions:
-    """How the judgement of each document lowers the variance of the mean of ``scores (draws, queries)``, of the run under the guess's draws.
+    """Estimate how judging each document lowers the variance of the mean of ``scores (draws, queries)``, the run's under the guess's draws.
 
-    A query's score is taken as a sum over its documents, fitted to the draws; the reduction is cov(score, grade)² / var(grade), in which a document
-    also tells of the others, through the run's effect.
+    A query's score is approximated by a sum over its documents, fitted to the draws. The reduction is cov(score, grade)² / var(grade), which includes a document's
+    information on the others, through the run's effect.
     """
     unseen, queries = guess.unseen, scores.shape[1]
     slope = np.zeros(len(unseen.query))
@@ -112,7 +112,7 @@ def expected_reductions(guess: Guess, scores: np.ndarray) -> Reductions:
 
 
 def _left(alone: np.ndarray, moved: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The share of the variance after each document in turn is known, ``(documents + 1,)``; what they tell of the run's effect is not counted."""
+    """The share of the variance left after each document in turn, ``(documents + 1,)``, without their information on the run's effect."""
     own = np.append(alone[::-1].cumsum()[::-1], 0.0)
     rest = np.concatenate([moved[:, ::-1].cumsum(axis=1)[:, ::-1], np.zeros((len(moved), 1))], axis=1)
     left = own + weights @ (rest - weights @ rest) ** 2

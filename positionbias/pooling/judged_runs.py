@@ -1,8 +1,8 @@
-"""Runs against judgements as whole numbers: what each rank of each run holds, and at which rank each run has each judged document.
+"""Runs and judgements as integers: the judgement at each rank of each run, and the rank of each judged document in each run.
 
-A judgement is a (query, document) pair, numbered 0 … J − 1 by query and, within a query, from the highest grade down. All documents that
-nobody judged share one number, ``unjudged`` = J, and a rank beyond the end of a ranking has ``nothing`` = J + 1: a pool is then a bool array
-over judgements, and a run's score under a pool needs no identifier.
+A judgement is a (query, document) pair, numbered 0 … J − 1 by query and, within a query, from the highest grade down. All unjudged
+documents share one number, ``unjudged`` = J, and a rank beyond the end of a ranking has ``nothing`` = J + 1. So a pool is a bool array
+over judgements, and a run's score under a pool needs no identifiers.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ NOT_RETRIEVED = np.iinfo(np.uint16).max
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedRuns:
-    """``places (queries, runs, depth)`` int32: the judgement at each rank; ``ranks (runs, judgements)`` uint16, from 0: where it stands.
+    """``places (queries, runs, depth)`` int32: the judgement at each rank; ``ranks (runs, judgements)`` uint16, from 0: its rank.
 
     ``grades (judgements,)`` and ``starts (queries + 1,)``, where each query's judgements begin; ``documents`` are their identifiers. ``skipped``
-    counts what was read and not used.
+    counts unused input.
     """
 
     systems: tuple[System, ...]
@@ -43,7 +43,7 @@ class JudgedRuns:
 
     @property
     def unjudged(self) -> int:
-        """The number of every document that nobody judged."""
+        """The number of every unjudged document."""
         return len(self.grades)
 
     @property
@@ -57,12 +57,12 @@ class JudgedRuns:
         return np.repeat(np.arange(len(self.query_ids)), np.diff(self.starts))
 
     def by_query(self, chosen: np.ndarray) -> np.ndarray:
-        """How many judgements of each query are chosen, ``(…, queries)`` of ``chosen (…, judgements)`` bool."""
-        # every query has a judgement, so no start is another's
+        """Count the chosen judgements of each query, ``(…, queries)`` of ``chosen (…, judgements)`` bool."""
+        # every query has a judgement, so starts are distinct
         return np.add.reduceat(chosen, self.starts[:-1], axis=-1, dtype=np.int64)
 
     def of_kind(self, kind: str) -> np.ndarray:
-        """Which runs are of a kind, ``(runs,)`` bool."""
+        """The mask of a kind's runs, ``(runs,)`` bool."""
         return np.array([system.kind == kind for system in self.systems], bool)
 
     def pooled(self, runs: np.ndarray, depth: int) -> np.ndarray:
@@ -71,17 +71,17 @@ class JudgedRuns:
         return (chosen < depth).any(axis=0) if len(chosen) else np.zeros(self.unjudged, bool)
 
     def with_systems(self, systems: Sequence[System]) -> JudgedRuns:
-        """The same runs under other labels, in the same order."""
+        """Return the same runs under other labels, in the same order."""
         return replace(self, systems=tuple(systems))
 
     def only(self, runs: Sequence[int] | np.ndarray) -> JudgedRuns:
-        """Some of the runs, by number, in the order given."""
+        """Return some of the runs, by number, in the order given."""
         systems = tuple(self.systems[run] for run in runs)
         return replace(self, systems=systems, places=self.places[:, runs], ranks=self.ranks[runs])
 
 
 def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel], *, deepest: int = DEEPEST) -> JudgedRuns:
-    """Runs, one at a time, as numbers of their judgements, down to rank ``deepest``, in trec_eval's order; queries are those with judgements.
+    """Convert runs, one at a time, to numbers of judgements, down to rank ``deepest``, in trec_eval's order; queries are those with judgements.
 
     Memory: 4 bytes a run, query and rank, and 2 a run and judgement.
 
@@ -125,7 +125,7 @@ def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel], *, dee
 
 
 def _numbered(qrels: Iterable[Qrel]) -> tuple[dict[str, dict[str, int]], np.ndarray, np.ndarray, tuple[str, ...]]:
-    """Each query's documents with the numbers of their judgements; grades by number; where each query begins; documents by number."""
+    """Number judgements. Return each query's documents with their numbers; grades by number; starts of queries; documents by number."""
     ordered = sorted(qrels, key=lambda qrel: (qrel.query_id, -qrel.grade, qrel.passage_id))
     if not ordered:
         raise InputError("judgements: wanted at least one; found none; check the qrels")

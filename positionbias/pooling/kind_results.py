@@ -1,4 +1,4 @@
-"""Whether kind matters to pools, as Results: an effect a test with its error rates, and a sentence each."""
+"""Effects of kind on pools as Results: one a test, with its error rates and a sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOLDS = {KindAnswer.WORSE: True, KindAnswer.BETTER: False, KindAnswer.CLOSE: Fal
 
 
 def kind_results(effects: Sequence[KindEffect], runs: JudgedRuns, *, collection: str, seed: int) -> list[Result]:
-    """A Result an effect (value: its excess over permuted kinds; count: groups that exchange kinds), and a sentence each."""
+    """Return a Result for each effect (value: its excess over permuted kinds; count: groups that exchange kinds), with a sentence."""
     results = []
     for effect in effects:
         figures = effect.figures
@@ -40,7 +40,7 @@ def kind_results(effects: Sequence[KindEffect], runs: JudgedRuns, *, collection:
 
 
 def _sentence(effect: KindEffect) -> str:
-    """The answer, the effect with its interval, the error rates, what to do."""
+    """The answer, the effect with its interval, the error rates, the advice."""
     own = effect.figures
     less = LESS[own.contrast].format(pool=own.pool)
     what = f"under pools of {own.pool} runs, the change of {own.measure} of {own.test} runs {less}"

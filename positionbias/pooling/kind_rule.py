@@ -1,4 +1,4 @@
-"""Decide from permuted effects whether kinds differ, and measure how often the rule errs on the data at hand.
+"""The rule that decides from permuted effects whether kinds differ, and its error rates on these data.
 
 A test's effect less the mean of its permuted effects is its value. p is two-sided, (1 + permutations at least as far from that mean) /
 (1 + permutations), Holm-adjusted over all tests. The interval adds two sources of error,
@@ -6,8 +6,8 @@ A test's effect less the mean of its permuted effects is its value. p is two-sid
     half-width² = q² + (t(0.975, Q − 1) · s / √Q)²
 
 q the 95 % quantile of the permuted effects' distance from their mean (groups), s the standard deviation of the effect over the Q topics. "Worse"
-and "better" need p ≤ 0.05 and an interval that leaves out 0; "within 0.03" needs an interval within ±``GAP``. Half of the permutations make p and q.
-The other half, which has no part in them, says how often the whole rule errs where kind means nothing, and how often it finds a planted gap.
+and "better" need p ≤ 0.05 and an interval that excludes 0; "within 0.03" needs an interval within ±``GAP``. Half of the permutations give p and q.
+The other half gives the rule's false alarms under permuted kinds, and its power for a planted gap.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from positionbias.results.pools import FalseAlarms, KindAnswer, KindFigures
 
 __all__ = ["ENOUGH_POWER", "GAP", "Rule", "holm"]
 
-GAP = 0.03  # of a score: what power is told for, and what a close interval excludes [decision]
+GAP = 0.03  # of a score: the gap of the power, and the limit of a close interval [decision]
 LEVEL = 0.05
 ENOUGH_POWER = 0.8
 _ROUNDING = 1e-12
@@ -37,21 +37,21 @@ class Rule:
         half = len(found) // 2
         self.given, reference, self.held_out = found[:1], found[1 : 1 + half, :, 0], found[1 + half :]
         self.mean = reference.mean(axis=0)
-        self.apart = np.sort(np.abs(reference - self.mean), axis=0)
-        self.quantile = np.quantile(self.apart, 1 - LEVEL, axis=0)
+        self.distances = np.sort(np.abs(reference - self.mean), axis=0)
+        self.quantile = np.quantile(self.distances, 1 - LEVEL, axis=0)
         self.t = float(stats.t.ppf(1 - LEVEL / 2, queries - 1)) if queries > 1 else 0.0
 
     def half(self, effects: np.ndarray) -> np.ndarray:
-        """Half of the interval's width, ``(n, tests)`` of ``effects (n, tests, 2)``."""
+        """Half the interval's width, ``(n, tests)`` of ``effects (n, tests, 2)``."""
         return np.sqrt(self.quantile**2 + (self.t * effects[..., 1]) ** 2)
 
     def judged(self, effects: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """p, p after Holm and the answers as places in ``ANSWERS``, each ``(n, tests)`` of ``effects (n, tests, 2)``."""
+        """p, p after Holm and the answers as indices of ``ANSWERS``, each ``(n, tests)`` of ``effects (n, tests, 2)``."""
         values = effects[..., 0] - self.mean
         p = np.empty(values.shape)
         for test in range(values.shape[1]):
-            nearer = np.searchsorted(self.apart[:, test], np.abs(values[:, test]) - _ROUNDING)
-            p[:, test] = (1 + len(self.apart) - nearer) / (1 + len(self.apart))
+            nearer = np.searchsorted(self.distances[:, test], np.abs(values[:, test]) - _ROUNDING)
+            p[:, test] = (1 + len(self.distances) - nearer) / (1 + len(self.distances))
         p_holm, half = holm(p), self.half(effects)
         sure = (p_holm <= LEVEL) & (np.abs(values) > half)
         close = np.abs(values) + half < GAP
@@ -63,7 +63,7 @@ class Rule:
         return [(ANSWERS[code], *ps) for code, *ps in zip(codes, p, p_holm, strict=True)]
 
     def with_rates(self, figures: KindFigures, test: int) -> KindFigures:
-        """Add the error rates of one test. The groups needed would do were groups the only source of error."""
+        """Add the error rates of one test. The number of groups needed assumes that groups are the only source of error."""
         from scipy import stats
 
         answers = self.judged(self.held_out)[2][:, test]
@@ -79,7 +79,7 @@ class Rule:
         )
 
     def _planted(self, test: int, gap: float) -> np.ndarray:
-        """The answers to a test where a gap is added to its permuted effects."""
+        """The answers to a test with a gap added to its permuted effects."""
         planted = self.held_out.copy()
         planted[:, test, 0] -= gap
         return self.judged(planted)[2][:, test]
@@ -88,7 +88,7 @@ class Rule:
         return float((self._planted(test, gap) == 0).mean())
 
     def _found_gap(self, test: int) -> float | None:
-        """The gap that is found with ``ENOUGH_POWER``, by bisection; None where not even a gap of 1 is."""
+        """The gap found with ``ENOUGH_POWER``, by bisection; None if above 1."""
         if self._power(test, 1.0) < ENOUGH_POWER:
             return None
         low, high = 0.0, 1.0

@@ -1,4 +1,4 @@
-"""Leave one group out: what only this group found, and what its runs would have scored had it not taken part (Zobel 1998)."""
+"""Leave one group out: its unique documents, and the scores of its runs had it not taken part (Zobel 1998)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from positionbias.results.result import Result
 
 __all__ = ["leave_out", "leave_out_results", "ranks_of"]
 
-_DECIMALS = 12  # means that rounding alone parts are ties
+_DECIMALS = 12  # means that differ by rounding alone are ties
 _BLOCK = 400_000  # values of one measure held at once
 
 
@@ -29,7 +29,7 @@ def ranks_of(means: np.ndarray) -> np.ndarray:
 def leave_out(
     runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, *, level: int = 1
 ) -> list[LeftOutFigures]:
-    """For each group the gold judgements without those that only its runs have within the pool's depth, and all runs scored anew."""
+    """Rescore all runs, for each group, without the gold judgements that only its runs have within the pool's depth."""
     gold = gold_pool(runs, settings)
     groups = sorted({system.group for system in runs.systems})
     of_group = np.array([[system.group == group for system in runs.systems] for group in groups])
@@ -59,7 +59,7 @@ def leave_out(
 
 
 def _moved(before: np.ndarray, after: np.ndarray, own: list[int]) -> list[Moved]:
-    """Score and rank of a group's ``own`` runs with it and without it, of the means of all, each ``(runs,)``."""
+    """Score and rank of a group's ``own`` runs with and without it, from the means of all, each ``(runs,)``."""
     columns = (values[own].tolist() for values in (before, after, ranks_of(before), ranks_of(after)))
     return [Moved(*run) for run in zip(*columns, strict=True)]
 
@@ -67,7 +67,7 @@ def _moved(before: np.ndarray, after: np.ndarray, own: list[int]) -> list[Moved]
 def leave_out_results(
     left: Sequence[LeftOutFigures], runs: JudgedRuns, measures: Sequence[PoolMeasure], *, collection: str
 ) -> list[Result]:
-    """A Result a group (value: its unique relevant documents), and one a measure and kind (value: mean change)."""
+    """Return a Result for each group (value: its unique relevant documents), and for each measure and kind (value: mean change)."""
     results = [
         Result(LEFT_OUT, collection, "", item.group, None, float(item.relevant), None, len(item.runs), item) for item in left
     ]

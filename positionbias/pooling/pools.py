@@ -1,7 +1,7 @@
-"""Pools drawn from half of the groups of one kind, and who is left to be tested on them.
+"""Pools drawn from half of the groups of one kind, and the remaining test systems.
 
-All runs of a drawn group that are of the pool's kind feed the pool [paper]; half of the groups are drawn, rounded down, and a drawn group's runs
-of any other kind leave the test set [decision]: their makers have seen to it that something like them is in the pool.
+All runs of a drawn group that are of the pool's kind feed the pool [paper]; half of the groups are drawn, rounded down. A drawn group's runs
+of other kinds leave the test set [decision]: their group has put similar runs into the pool.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["NOTES", "DrawnPools", "draw_groups", "draw_pools", "gold_pool", "poo
 NOTES = (
     "Half of a kind's groups feed a pool, rounded down; a drawn group's runs of other kinds are not tested [decision].",
     "What is not in a pool counts as not relevant; every mean is over all judged queries [decision].",
-)  # what a manifest says of drawn pools
-RESERVED = ("all", "gold")  # the test set of every kind, and what pools are held against
+)  # the name of drawn pools in a manifest
+RESERVED = ("all", "gold")  # the test set of every kind, and the reference of pools
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,10 +38,10 @@ class DrawnPools:
 
 
 def pool_kinds(systems: Sequence[System]) -> tuple[str, ...]:
-    """The kinds that a pool can be drawn from: those with two groups or more; the others are only tested.
+    """Return the kinds from which a pool can be drawn: those with two groups or more; the others are only tested.
 
     Raises:
-        InputError: fewer than two kinds, or none that has two groups, or a kind by a name that means something else here.
+        InputError: fewer than two kinds, or none that has two groups, or a kind with a reserved name.
     """
     kinds = kinds_of(systems)
     for kind in kinds:
@@ -58,9 +58,9 @@ def pool_kinds(systems: Sequence[System]) -> tuple[str, ...]:
 
 
 def draw_groups(systems: Sequence[System], kind: str, number: int, seed: int, count: int | None = None) -> tuple[str, ...]:
-    """The groups that feed pool ``number`` of a kind: ``count`` of them, at most all but one; without it half, rounded down.
+    """Draw the groups that feed pool ``number`` of a kind: ``count`` of them, at most all but one; without it half, rounded down.
 
-    A larger count adds groups to those of a smaller one. Keyed by (seed, kind, number): which other pools are drawn changes nothing.
+    A larger count adds groups to those of a smaller one. Keyed by (seed, kind, number), so independent of other pools.
     """
     groups = groups_of(systems, kind)
     order = generator(seed, "pool groups", kind, number).permutation(len(groups))
@@ -69,7 +69,7 @@ def draw_groups(systems: Sequence[System], kind: str, number: int, seed: int, co
 
 
 def draw_pools(runs: JudgedRuns, kind: str, numbers: Sequence[int], settings: PoolSettings) -> DrawnPools:
-    """The depth-k pools of the drawn groups' runs of ``kind``, and the runs of no drawn group."""
+    """Draw the depth-k pools of groups' runs of ``kind``; runs of no drawn group are the test systems."""
     groups = groups_of(runs.systems, kind)
     feeds = [np.array([s.group == group and s.kind == kind for s in runs.systems], bool) for group in groups]
     fed = np.array([runs.pooled(of_group, settings.depth) for of_group in feeds])
@@ -86,7 +86,7 @@ def draw_pools(runs: JudgedRuns, kind: str, numbers: Sequence[int], settings: Po
 
 
 def gold_pool(runs: JudgedRuns, settings: PoolSettings) -> np.ndarray:
-    """The judgements that count as the truth, ``(judgements,)`` bool."""
+    """Return the gold judgements, ``(judgements,)`` bool."""
     if settings.gold == "all":
         return np.ones(runs.unjudged, bool)
     return runs.pooled(np.ones(len(runs.systems), bool), settings.gold_depth or settings.depth)

@@ -1,7 +1,7 @@
-"""What a run would score had its group taken part in the pool: a prediction learned, and calibrated, by leaving the pool's own groups out.
+"""Prediction of a run's score had its group taken part in the pool, learned and calibrated by leaving the pool's own groups out.
 
-Draws of the unjudged documents' grades (``relevance``) give a score's mean μ and standard deviation d, which what no draw tells of makes
-σ = √(d² + f²). How far a pooled run's true score is from that, z = (score − μ) / σ, is found with its group left out of everything. The interval of a run
+Draws of the unjudged documents' grades (``relevance``) give a score's mean μ and standard deviation d; errors outside the draws
+give σ = √(d² + f²). A pooled run's error z = (score − μ) / σ is computed with its group left out of everything. The interval of a run
 of a new group is μ + σ·(m ± t·s): m is the mean of z over groups, s² its variance over groups and runs with m's own error, t Student's with one degree of
 freedom less than groups; f is the one of a few under which the pooled runs' errors are likeliest [decision].
 """
@@ -23,16 +23,16 @@ from positionbias.pooling.unseen import OPEN_SHARE, Unseen, joined, left_out_doc
 
 __all__ = ["FEWEST_GROUPS", "Calibration", "Errors", "Learned", "calibrated", "draw_scores", "errors_left_out", "learn"]
 
-FEWEST_GROUPS = 4  # below that t is so wide that a prediction says nothing [decision]
+FEWEST_GROUPS = 4  # with fewer t is so wide that a prediction is useless [decision]
 LEVEL = 0.95
 _DRAWS = 100
 _FLOORS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # f, in the unit of the measure
-_NOTHING = 1e-12  # what rounding alone leaves of a deviation
+_NOTHING = 1e-12  # rounding error of a deviation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """What a pool teaches: a fit, the spread of runs around it, and by group its documents, left out, with a fit of all other groups."""
+    """A fit to a pool, the spread of runs around it, and by left-out group its documents with a fit to all other groups."""
 
     relevance: Relevance
     spread: float
@@ -40,18 +40,18 @@ class Learned:
 
     @property
     def most_open(self) -> float:
-        """The largest unjudged share of a run that is left out with its group."""
+        """The largest unjudged share of a run left out with its group."""
         from scipy.special import expit
 
         return float(expit(self.relevance.most[OPEN_SHARE]))
 
     def is_beyond(self, unseen: Unseen) -> bool:
-        """Whether more of a run is unjudged than of any left-out one: then nothing here says how far off a prediction is."""
+        """Return whether more of a run is unjudged than of any left-out one; then the error of a prediction is unknown."""
         return bool((unseen.features[:, OPEN_SHARE] > self.relevance.most[OPEN_SHARE] + _NOTHING).any())
 
 
 class Errors(NamedTuple):
-    """Of a left-out group's runs: true less mean score, and the ``deviation`` that the draws give, each ``(runs,)``."""
+    """Errors of a left-out group's runs: true less mean score, and the ``deviation`` of the draws, each ``(runs,)``."""
 
     error: np.ndarray
     deviation: np.ndarray
@@ -59,9 +59,9 @@ class Errors(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Of (score − μ) / σ of runs of new groups: ``shift`` m, ``scale`` s and degrees of freedom; ``floor`` f, in the unit of the measure.
+    """The distribution of (score − μ) / σ of runs of new groups: ``shift`` m, ``scale`` s and degrees of freedom; ``floor`` f, in the unit of the measure.
 
-    ``covered`` is the share of the pool's own runs, each group as one, whose score lies in the interval that the other groups give it.
+    ``covered`` is the share of the pool's own runs, each group as one, whose score lies in the interval from the other groups.
     """
 
     shift: float
@@ -72,7 +72,7 @@ class Calibration:
     runs: int
 
     def sigma(self, deviation: np.ndarray | float) -> np.ndarray:
-        """σ of what the draws give this deviation; 0 where they do not differ, as nothing is unjudged there."""
+        """σ for a deviation of the draws; 0 where that is 0, as nothing is unjudged there."""
         return np.where(np.asarray(deviation) > _NOTHING, np.hypot(deviation, self.floor), 0.0)
 
     def expected(self, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
@@ -82,14 +82,14 @@ class Calibration:
     def interval(self, mean: float, deviation: float) -> Interval:
         """The 95 % prediction interval of a score, given the draws' mean and deviation.
 
-        Where nothing is unjudged the floor remains: documents of others may still lower nDCG and AP. The bounds say whether they can.
+        Where nothing is unjudged the floor remains: documents of others may still lower nDCG and AP, as the bounds show.
         """
         sigma = float(np.hypot(deviation, self.floor))
         middle, half = mean + sigma * self.shift, sigma * self.scale * _t(self.freedom)
         return Interval(middle - half, middle + half, LEVEL, f"prediction, calibrated by leaving out {self.freedom + 1} groups")
 
     def above_zero(self, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-        """The probability that what the draws give these means and deviations is above 0; one half where it is 0."""
+        """The probability that a value with these means and deviations of draws is above 0; one half where it is 0."""
         from scipy import stats
 
         sigma = self.sigma(deviation)
@@ -100,9 +100,9 @@ class Calibration:
 
 
 def learn(pool: OpenRuns) -> Learned | None:
-    """Leave each group of the pool out: fit to what all of them would have unjudged, and again without each group.
+    """Fit to the documents that each left-out group would have unjudged, of all groups and without each group.
 
-    None where fewer than four groups would have anything unjudged.
+    None where fewer than four groups would have any.
     """
     parts = [left_out_documents(pool, group) for group in range(len(pool.groups))]
     if sum(len(part.query) > 0 for part in parts) < FEWEST_GROUPS:
@@ -126,14 +126,14 @@ def learn(pool: OpenRuns) -> Learned | None:
 def draw_scores(
     pool: OpenRuns, runs: Sequence[int], judged: np.ndarray, unseen: Unseen, grades: np.ndarray, measure: PoolMeasure
 ) -> np.ndarray:
-    """Scores of ``runs``, ``(draws, queries, runs)``, where ``judged (documents,)`` ones have their grades and the unseen ones those that were drawn."""
+    """Scores of ``runs``, ``(draws, queries, runs)``, where ``judged (documents,)`` have their grades and the unseen ones drawn grades."""
     drawn = np.tile(np.where(judged, pool.grades, NO_GRADE).astype(np.int16), (len(grades), 1))
     drawn[:, unseen.document] = grades
     return score_grades(pool.runs.only(runs), drawn, measure)
 
 
 def errors_left_out(pool: OpenRuns, learned: Learned, measure: PoolMeasure, seed: int) -> list[Errors]:
-    """By group, how far off its runs are that would have anything unjudged without it."""
+    """The errors, by group, of runs that would have unjudged documents without it."""
     true = score_grades(pool.runs, pool.grades[None], measure)[0].mean(axis=0)
     found = []
     for group, (part, fit) in enumerate(learned.left_out):
@@ -153,7 +153,7 @@ def errors_left_out(pool: OpenRuns, learned: Learned, measure: PoolMeasure, seed
 
 
 def calibrated(errors: Sequence[Errors]) -> Calibration | None:
-    """The calibration that errors of left-out runs, by group, give; None for fewer than four groups that have any."""
+    """Calibrate by the errors of left-out runs, by group; None with fewer than four groups with errors."""
     there = [of_group for of_group in errors if len(of_group.error)]
     if len(there) < FEWEST_GROUPS:
         return None

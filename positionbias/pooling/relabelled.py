@@ -1,4 +1,4 @@
-"""What wrong labels do: a share of the runs is given another kind at random, again and again, and everything is measured anew."""
+"""The effect of wrong labels: repeatedly give a random share of the runs another kind, and measure everything again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["relabel", "relabelled", "relabelled_results"]
 
 
 def relabel(systems: Sequence[System], share: float, number: int, seed: int) -> list[System]:
-    """The systems with the kind of round(share · systems) of them, drawn by (seed, number), changed to another one, drawn alike.
+    """Change the kind of round(share · systems) systems, drawn by (seed, number), to another one, drawn likewise.
 
     Raises:
         SettingError: one kind only.
@@ -48,7 +48,7 @@ def relabelled(
     repeats: int,
     level: int = 1,
 ) -> list[Reliability]:
-    """``reliability`` with other labels, ``repeats`` times: fewer where a draw leaves one kind only, or no kind with two groups."""
+    """Repeat ``reliability`` with other labels ``repeats`` times; draws with only one kind, or no kind with two groups, are left out."""
     drawn = (relabel(runs.systems, share, number, settings.seed) for number in range(repeats))
     return [
         reliability(runs.with_systems(systems), measures, settings, level=level)

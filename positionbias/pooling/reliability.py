@@ -1,6 +1,6 @@
-"""How reliably pools of one kind of system judge systems of each kind: order, change of score, which are distinguished.
+"""Reliability of pools of one kind of system for systems of each kind: order, change of score, distinguishable pairs.
 
-For each drawn pool every run is scored twice, with the gold judgements and with those of the pool; what is in neither counts as not relevant.
+For each drawn pool every run is scored twice, with the gold judgements and with those of the pool; documents without a judgement count as not relevant.
 Systems of no drawn group are the test systems (Yilmaz et al. 2020, Section 3.2.2).
 """
 
@@ -26,19 +26,19 @@ __all__ = ["FIGURES", "OnePool", "Reliability", "TestSet", "reliability"]
 FIGURES = (
     "tau_b", "tau_ap", "gold", "estimated", "judged_gold", "judged", "residual_gold", "residual", "power_gold", "power", "kept", "reversed",
 )  # fmt: skip
-_BLOCK = 400_000  # values of one measure held at once: few enough for the processor's cache, which halves the time
+_BLOCK = 400_000  # values of one measure held at once: they fit in the processor's cache, which halves the time
 
 
 @dataclass(slots=True, eq=False)
 class TestSet:
     """The test systems of one kind (``test`` "all": of every kind) under the pools of one kind, by one measure.
 
-    ``systems (pools,)`` counts them, 0 where a draw has left none. ``change (pools, queries)`` is the mean over systems of estimated less gold.
+    ``systems (pools,)`` counts them, 0 where a draw leaves none. ``change (pools, queries)`` is the mean over systems of estimated less gold.
     For the groups that never feed these pools, ``group_change (pools, groups)`` is the sum over their test systems of the mean change over
-    queries, and ``group_systems (pools, groups)`` counts these; ``feeding`` is the number of groups that may feed one, ``fed`` of those that do.
+    queries, and ``group_systems (pools, groups)`` counts these; ``feeding`` is the number of groups that may feed a pool, ``fed`` the number that do.
     ``figures`` by name, each ``(pools,)``: "tau_b" and "tau_ap" (NaN where undefined); "gold" and "estimated" mean scores; "judged_gold" and
     "judged", the judged share of the first ranks; "residual_gold" and "residual", RBP's; "power_gold" and "power", the share of pairs that are distinguished;
-    "kept", of those that gold distinguishes the share that the pool does in the same way; "reversed", the share that it does in the other way.
+    "kept" and "reversed", the shares of pairs distinguished by gold that the pool distinguishes in the same way, and in the other way.
     """
 
     pool: str
@@ -55,7 +55,7 @@ class TestSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnePool:
-    """Pool number 0 of a kind, for Figures 2 and 3: its groups; which runs it tests, and their scores, ``(runs,)`` each by measure.
+    """Pool number 0 of a kind, for Figures 2 and 3: its groups; its test systems and their scores, ``(runs,)`` each by measure.
 
     ``judged`` and ``residual (runs,)``: the judged share of the first ranks and RBP's residual under this pool.
     """
@@ -85,9 +85,9 @@ class Reliability:
 
 
 def reliability(runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, *, level: int = 1) -> Reliability:
-    """Draw the pools and hold each against the gold; ``level`` is the least grade of a relevant document, for the counts.
+    """Draw the pools and compare each with the gold; ``level`` is the least grade of a relevant document, for the counts.
 
-    Memory is that of a block of pools, whatever their number, beside a few figures a pool and the change of each query.
+    Memory is one block of pools, plus a few figures a pool and the change of each query.
 
     Raises:
         InputError: fewer than two kinds, or none that a pool can be drawn from.
@@ -145,7 +145,7 @@ class _Truth:
         self.kinds = kinds_of(runs.systems)
         self.values = {measure.name: score_pools(runs, gold[None], measure)[0] for measure in measures}
         self.means = {name: values.mean(axis=0) for name, values in self.values.items()}
-        self.apart = {name: told_apart(values) for name, values in self.values.items()}
+        self.distinguished = {name: told_apart(values) for name, values in self.values.items()}
         self.weights = residual_weights(runs)
         self.judged, self.residual = (of_runs[0] for of_runs in self.known(gold[None]))
         self.of_kind = np.array([*(runs.of_kind(kind) for kind in self.kinds), np.ones(len(runs.systems), bool)])
@@ -194,7 +194,7 @@ class _Truth:
         }
 
     def _apart(self, name: str, values: np.ndarray, members: np.ndarray) -> dict[str, np.ndarray]:
-        gold, pool = self.apart[name], told_apart(values)
+        gold, pool = self.distinguished[name], told_apart(values)
         shares = {
             "power_gold": share_of_pairs(np.abs(gold), members),
             "power": share_of_pairs(np.abs(pool), members),
@@ -202,12 +202,12 @@ class _Truth:
             "reversed": share_of_pairs(gold * pool == -1, members),
         }
         with np.errstate(invalid="ignore", divide="ignore"):
-            for figure in ("kept", "reversed"):  # NaN where gold tells nothing apart
+            for figure in ("kept", "reversed"):  # NaN where gold distinguishes nothing
                 shares[figure] = shares[figure] / shares["power_gold"]
         return shares
 
 
 def _mean_share(shares: np.ndarray) -> np.ndarray:
-    """The mean over the queries for which a run has anything, ``(pools, runs)`` of ``(pools, queries, runs)``."""
+    """The mean over the queries that a run ranks passages for, ``(pools, runs)`` of ``(pools, queries, runs)``."""
     has = ~np.isnan(shares)
     return np.where(has, shares, 0).sum(axis=1) / np.maximum(has.sum(axis=1), 1)

@@ -1,4 +1,4 @@
-"""What drawn pools say, as Results: the cells of Tables 1 and 2, the change of score by kind, one pool's points."""
+"""Results of drawn pools: the cells of Tables 1 and 2, the change of score by kind, one pool's points."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ __all__ = ["average", "reliability_results", "task_figures"]
 
 
 def reliability_results(found: Reliability, runs: JudgedRuns, *, collection: str, level: int = 1) -> list[Result]:
-    """A Result for the collection; by pools and measure, for each test set its order (value: mean τ_b) and its change of score (value: mean of
-    estimated less gold); one pool's points.
+    """Return a Result for the collection, for each test set its order (value: mean τ_b) and its change of score (value: mean of estimated less
+    gold), by pools and measure, and one pool's points.
 
-    Intervals: of τ over pools, t, which says how another ten pools would differ and nothing of other groups or queries; of a change over groups
+    Intervals: of τ a t interval over pools, which covers other draws of pools but not other groups or queries; of a change over groups
     and queries (``pooling.change_interval``). ``value`` is None where it is undefined in every pool.
     """
     seed = found.settings.seed
@@ -55,7 +55,7 @@ def reliability_results(found: Reliability, runs: JudgedRuns, *, collection: str
 
 
 def task_figures(runs: JudgedRuns, level: int) -> TaskFigures:
-    """Return what a task consists of; relevant documents have grade ``level`` or more."""
+    """Return the counts of a task; relevant documents have grade ``level`` or more."""
     labels: dict[str, set[str]] = {}
     for system in runs.systems:
         labels.setdefault(system.group, set()).add(system.kind)
@@ -77,7 +77,7 @@ def _with_pools(task: TaskFigures, found: Reliability) -> TaskFigures:
 
 
 def average(values: np.ndarray) -> float | None:
-    """The mean of what is defined; None where nothing is."""
+    """The mean of the defined values; None without any."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else None
 

@@ -1,6 +1,6 @@
-"""Scores of all runs under many pools, or many drawn sets of grades, at once: a judgement that is not in a pool counts as none.
+"""Scores of all runs under many pools, or many drawn sets of grades, at once: judgements outside a pool do not count.
 
-nDCG, RR, P and AP are computed on arrays and equal trec_eval's of the same ranks, as is RBP; every other measure is ir_measures' own, pool by pool.
+nDCG, RR, P, AP and RBP are computed on arrays; the first four equal trec_eval's of the same ranks. Every other measure is computed by ir_measures, pool by pool.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
     "score_pools",
 ]
 
-NO_GRADE = -1  # of a document that nobody judged
+NO_GRADE = -1  # of an unjudged document
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +44,15 @@ class PoolMeasure:
 
 
 def pool_measures(names: Sequence[str], level: int = 1) -> list[PoolMeasure]:
-    """The measures of these names, each once. ``level`` is the least grade that is relevant, where a measure takes one and its name has none.
+    """Return the measures of these names, each once. ``level`` is the least relevant grade, where a measure takes one and its name has none.
 
     Raises:
-        SettingError: a measure that does not exist.
+        SettingError: an unknown measure.
     """
     found: dict[str, PoolMeasure] = {}
     for name in names:
         measure = parse_measure(name, computed=("RBP",))
-        # RBP without a grade would be of graded gains, which ours is not
+        # ir_measures' RBP without a grade has graded gains, ours has not
         if (level != 1 or measure.NAME == "RBP") and "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params:
             measure = measure(rel=level)
         params = dict(measure.params)
@@ -66,7 +66,7 @@ def pool_measures(names: Sequence[str], level: int = 1) -> list[PoolMeasure]:
 def score_pools(runs: JudgedRuns, pools: np.ndarray, measure: PoolMeasure) -> np.ndarray:
     """Every run's value on every query under every pool, ``(pools, queries, runs)``, of ``pools (pools, judgements)`` bool.
 
-    A query of which nothing relevant is in the pool counts 0. Memory: about 40 bytes a pool, query and run, and 8 a pool and judgement.
+    A query without relevant documents in the pool counts 0. Memory: about 40 bytes a pool, query and run, and 8 a pool and judgement.
     """
     if measure.kind:
         return score_grades(runs, np.where(pools, np.maximum(runs.grades, NO_GRADE), NO_GRADE).astype(np.int16), measure)
@@ -82,7 +82,7 @@ def score_grades(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> 
 
 
 def _looked_up(table: np.ndarray, runs: JudgedRuns, cutoff: int | None) -> Iterator[np.ndarray]:
-    """Rank by rank, what the table ``(pools, judgements)`` says of the document there: ``(pools, queries, runs)``; 0 for all that is unjudged."""
+    """Yield, rank by rank, the entry of ``table (pools, judgements)`` for the document there: ``(pools, queries, runs)``; 0 if unjudged."""
     padded = np.concatenate([table, np.zeros((len(table), 2), table.dtype)], axis=1)
     depth = runs.places.shape[2]
     for rank in range(depth if cutoff is None else min(cutoff, depth)):
@@ -102,7 +102,7 @@ def _ndcg(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndar
 
 
 def _ideal(runs: JudgedRuns, grades: np.ndarray, discounts: np.ndarray) -> np.ndarray:
-    """The best order's sum, ``(draws, queries)``: each step from one grade to the next is gained by as many ranks as have at least that grade."""
+    """The best order's sum, ``(draws, queries)``: each step between grades is gained at as many ranks as documents have at least the higher grade."""
     sums = np.concatenate([[0.0], discounts.cumsum()])
     ideal = np.zeros((len(grades), len(runs.query_ids)))
     below = 0
@@ -113,7 +113,7 @@ def _ideal(runs: JudgedRuns, grades: np.ndarray, discounts: np.ndarray) -> np.nd
 
 
 def _reciprocal_rank(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
-    """One over the rank of the first relevant document; 0 where there is none. Each rank looks only at what is still open."""
+    """One over the rank of the first relevant document; 0 without any."""
     relevant = np.zeros((len(grades), runs.nothing + 1), bool)
     relevant[:, : runs.unjudged] = grades >= measure.level
     flat, (queries, width, depth) = relevant.ravel(), runs.places.shape
@@ -170,7 +170,7 @@ def judged_shares(runs: JudgedRuns, pools: np.ndarray, depth: int) -> np.ndarray
 
 
 def residual_weights(runs: JudgedRuns) -> Any:
-    """What each judgement takes off a run's mean RBP residual, sparse ``(runs, judgements)``: (1 − p)·p^rank over the queries, rank from 0, p = 0.8."""
+    """The part of a run's mean RBP residual that each judgement removes, sparse ``(runs, judgements)``: (1 − p)·p^rank over the queries, rank from 0, p = 0.8."""
     from scipy import sparse
 
     run, judgement = np.nonzero(runs.ranks != NOT_RETRIEVED)
@@ -179,16 +179,16 @@ def residual_weights(runs: JudgedRuns) -> Any:
 
 
 def residuals(weights: Any, pools: np.ndarray) -> np.ndarray:
-    """The mean over queries of RBP's residual of every run under every pool, ``(pools, runs)``: all weights are 1, less those of what is judged.
+    """The mean over queries of RBP's residual of every run under every pool, ``(pools, runs)``: 1 less the weights of judged documents.
 
-    As ``evaluation.rank_biased_precision`` has it; ``weights`` are ``residual_weights``. Sparse, as BLAS may add in another order for another
+    As in ``evaluation.rank_biased_precision``; ``weights`` are ``residual_weights``. Sparse, as BLAS may add in another order for another
     number of pools.
     """
     return 1 - (weights @ pools.T.astype(np.float64)).T
 
 
 def _by_ir_measures(runs: JudgedRuns, pool: np.ndarray, measure: PoolMeasure) -> np.ndarray:
-    """As any other tool would: documents named by their numbers, those that nobody judged by query, run and rank."""
+    """Score by ir_measures: documents are named by their numbers, unjudged ones by query, run and rank."""
     import ir_measures
 
     values = np.zeros(runs.places.shape[:2])
@@ -199,7 +199,7 @@ def _by_ir_measures(runs: JudgedRuns, pool: np.ndarray, measure: PoolMeasure) ->
     judged = {query: found for query, found in judged.items() if found}
     parsed = parse_measure(measure.name)
     for run in range(len(runs.systems)):
-        ranked: dict[str, dict[str, Any]] = {}
+        ranked: dict[str, dict[str, float]] = {}
         for query in judged:
             places = runs.places[int(query), run]
             ranked[query] = {

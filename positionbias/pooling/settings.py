@@ -1,4 +1,4 @@
-"""What is measured of test collections: how pools are drawn, what kinds find, what is said of one new run."""
+"""Settings of measurements of test collections: drawn pools, coverage by kind, the verdict on one new run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_settings, seed_setting, setting
 
 __all__ = ["DEEPEST", "CoverageSettings", "PoolSettings", "ReliabilitySettings", "VerdictSettings"]
@@ -29,9 +30,9 @@ def _measures_setting(*names: str, more: str = "") -> Any:
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings:
-    """How pools are made: their depth, how many are drawn of each kind, the gold that they are held against, the key of the draws.
+    """Settings of drawn pools: their depth, their number for each kind, the gold to compare with, the seed.
 
-    ``gold_depth`` is that of a gold that is a pool (default: ``depth``). ``groups``: how many groups feed a pool; None: half.
+    ``gold_depth`` is that of a gold pool (default: ``depth``). ``groups``: the number of groups that feed a pool; None: half.
 
     Raises:
         SettingError: a number outside its range; the message names the flag.
@@ -54,7 +55,7 @@ class PoolSettings:
 
 @dataclass(frozen=True, slots=True)
 class CoverageSettings:
-    """What is counted of the relevant documents that each kind of system finds."""
+    """Settings of the coverage by kind of system."""
 
     depth: int = _depth_setting("The pool depth whose counts by query are kept.")
     deepest: int = _depth_setting("Where the curve ends.", 100)
@@ -66,7 +67,7 @@ class CoverageSettings:
 
 @dataclass(frozen=True, slots=True)
 class ReliabilitySettings:
-    """What is measured of drawn pools."""
+    """Settings of the reliability of drawn pools."""
 
     drawn: PoolSettings = PoolSettings()
     measures: Sequence[str] = _measures_setting("RR", "nDCG@10")
@@ -85,9 +86,14 @@ class ReliabilitySettings:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """Return the settings as a manifest has them."""
-        drawn = {"depth": self.drawn.depth, "pools": self.drawn.pools, "measures": list(self.measures), "gold": self.drawn.gold}
+        drawn: JsonObject = {
+            "depth": self.drawn.depth,
+            "pools": self.drawn.pools,
+            "measures": list(self.measures),
+            "gold": self.drawn.gold,
+        }
         more = {
             "relevant_from": self.relevant_from,
             "leave_out": self.leave_out,
@@ -99,7 +105,7 @@ class ReliabilitySettings:
 
 @dataclass(frozen=True, slots=True)
 class VerdictSettings:
-    """By what one new run is judged."""
+    """Settings of the verdict on one new run."""
 
     depth: int = _depth_setting("How far down unjudged documents are counted.")
     measures: Sequence[str] = _measures_setting("nDCG@10", more=" nDCG@k, RR, P@k, AP or RBP.")

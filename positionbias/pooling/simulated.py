@@ -1,4 +1,4 @@
-"""Runs and judgements with a known pool bias: neural systems find relevant documents that traditional ones cannot, at a rate that is set.
+"""Runs and judgements with a known pool bias: neural systems find relevant documents that traditional ones cannot, at a given rate.
 
 Each query has ``common`` relevant documents that any system may find and as many ``hidden`` ones that only neural systems may. A rank of a run
 holds a relevant document with the run's own chance, from ``weakest`` to ``best`` in even steps over the groups, the same for both kinds; a
@@ -52,7 +52,7 @@ class Simulation:
 
 
 def simulated_qrels(settings: Simulation) -> list[Qrel]:
-    """Every document that a run may find, judged: 1 for common and hidden ones, 0 for the others."""
+    """Judge every document that a run may find: 1 for common and hidden ones, 0 for the others."""
     kinds = (("common", settings.common, 1), ("hidden", settings.common, 1), ("other", settings.others, 0))
     return [
         Qrel(str(query), f"{what}-{number}", grade)
@@ -63,7 +63,7 @@ def simulated_qrels(settings: Simulation) -> list[Qrel]:
 
 
 def simulated_runs(settings: Simulation) -> Iterator[tuple[System, Run]]:
-    """One run a group and kind, drawn by (seed, kind, group) alone."""
+    """Yield one run a group and kind, drawn by (seed, kind, group) alone."""
     for kind in KINDS:
         for group, chance in enumerate(np.linspace(settings.weakest, settings.best, settings.groups)):
             name = f"{kind}-{group}"
@@ -74,7 +74,7 @@ def simulated_runs(settings: Simulation) -> Iterator[tuple[System, Run]]:
 
 
 def _ranking(settings: Simulation, chance: float, rate: float, random: np.random.Generator) -> tuple[list[str], np.ndarray]:
-    """Passages, best first, none twice, and scores that fall."""
+    """Distinct passages, best first, and falling scores."""
     orders = {
         "common": random.permutation(settings.common),
         "hidden": random.permutation(settings.common),

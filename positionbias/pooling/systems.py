@@ -1,4 +1,4 @@
-"""Which group submitted a run, and of which kind it is: ``systems.tsv``, and the folder of runs that it describes."""
+"""Groups and kinds of runs: ``systems.tsv``, and the folder of runs that it describes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ENDINGS = (".run", ".trec", ".txt", ".res")
 
 
 class System(NamedTuple):
-    """A run's name, who submitted it, and what kind of system made it ("traditional", "neural", any label)."""
+    """A run's name, its group, and the kind of its system ("traditional", "neural", any label)."""
 
     run: str
     group: str
@@ -40,20 +40,20 @@ class System(NamedTuple):
 
 
 def kinds_of(systems: Sequence[System]) -> tuple[str, ...]:
-    """The kinds, in the order in which they are first met."""
+    """The kinds, in order of first occurrence."""
     return tuple(dict.fromkeys(system.kind for system in systems))
 
 
 def groups_of(systems: Sequence[System], kind: str) -> tuple[str, ...]:
-    """The groups that have a run of this kind, by name."""
+    """The groups with a run of this kind, by name."""
     return tuple(sorted({system.group for system in systems if system.kind == kind}))
 
 
 def read_systems(path: Path | str) -> list[System]:
-    """Read tab-separated lines, the first naming the columns: run, group and kind, in any order; others are not used.
+    """Read tab-separated lines, the first naming the columns: run, group and kind, in any order; others are ignored.
 
     Raises:
-        InputError: no such columns, a line of another width or with an empty one of the three (numbered), a run twice, no line.
+        InputError: missing columns, a line of another width or with an empty one of the three (numbered), a repeated run, no line.
     """
     path = Path(path)
     systems: list[System] = []
@@ -97,7 +97,7 @@ def _places(header: Sequence[str], path: Path) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """Which file holds a system's run. ``absent`` are systems of the table without a file: they are left out, and shown."""
+    """The file of each system's run. ``absent`` are systems of the table without a file: they are left out, and shown."""
 
     files: Mapping[System, Path]
     absent: tuple[System, ...]
@@ -115,7 +115,7 @@ def run_name(path: Path) -> str:
 
 
 def find_runs(folder: Path | str, systems: Sequence[System], *, table: Path | str) -> RunFiles:
-    """The runs in a folder (``NAME``, ``NAME.run``, ``NAME.run.gz`` …) by the systems of ``table``; hidden files and manifests are skipped.
+    """Find the runs in a folder (``NAME``, ``NAME.run``, ``NAME.run.gz`` …) by the systems of ``table``; hidden files and manifests are skipped.
 
     A file is also found by its whole name without ``.gz``, where a run's own name ends as a file's would.
 
@@ -166,7 +166,7 @@ def run_paths(folder: Path | str) -> list[Path]:
 
 
 def read_runs(files: Mapping[System, Path]) -> Iterator[tuple[System, Run]]:
-    """Each system with its run, one at a time, named as in the table.
+    """Yield each system with its run, named as in the table.
 
     Raises:
         InputError: a malformed line (numbered).
@@ -176,6 +176,6 @@ def read_runs(files: Mapping[System, Path]) -> Iterator[tuple[System, Run]]:
 
 
 def runs_checksum(paths: Iterable[Path]) -> str:
-    """What stands for the files of a folder of runs: a SHA-256 of their names and of what they hold."""
+    """Return a SHA-256 of the names and contents of a folder's runs."""
     lines = "".join(f"{sha256_file(path)}  {path.name}\n" for path in sorted(paths))
     return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()

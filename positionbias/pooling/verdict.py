@@ -1,8 +1,8 @@
-"""Can an existing collection judge one new run: what it would score, how sure that is, whom it is better than, and what to judge next.
+"""The verdict on one new run in an existing collection: its score, with its uncertainty, its comparisons, and the documents to judge next.
 
-Two things are kept apart. A *prediction* (``prediction``) is of the score that the run would have, had its group taken part in the pool. *Bounds*
-(``bounds``) hold whatever the unjudged documents are. A run can be judged where its prediction interval is at most half as wide as the interval that
-the choice of queries gives its score: then what is unjudged widens the two together by 12 % at most [decision].
+Two things are distinguished. A *prediction* (``prediction``) is of the run's score had its group taken part in the pool. *Bounds*
+(``bounds``) hold whatever the unjudged documents are. A run can be judged where its prediction interval is at most half as wide as the interval of
+its score over queries: then unjudged documents widen the two together by at most 12 % [decision].
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from positionbias.results.pool_verdict import RunAnswer
 
 __all__ = ["DEEP", "SURE", "MeasureVerdict", "Orders", "RunVerdict", "open_depth", "verdict"]
 
-SURE = 0.95  # the probability from which an order is called decided [decision]
-_SHARE = 0.5  # of the half-width that the choice of queries gives
-DEEP = 0.5  # the judged share of what others retrieved deeper, from which leaving groups out spares that too
+SURE = 0.95  # the probability from which an order is decided [decision]
+_SHARE = 0.5  # of the half-width over queries
+DEEP = 0.5  # the judged share of others' deeper documents from which leaving groups out keeps those too
 
 
 class Obstacle(StrEnum):
-    """Why no prediction could be calibrated."""
+    """The reason why no prediction could be calibrated."""
 
     NO_RUNS = "no pooled runs"
-    FEW_GROUPS = "few groups"  # that brought in documents of their own
+    FEW_GROUPS = "few groups"  # that contributed documents of their own
     NO_ERRORS = "few groups' documents change the measure"
     BEYOND = "more is unjudged than of any left-out run"
 
@@ -44,8 +44,8 @@ class Obstacle(StrEnum):
 class Orders:
     """The new run against each pooled run, every array ``(pooled runs,)``.
 
-    ``difference`` is predicted, new less pooled; ``better`` the probability that it is above 0. ``new_queries`` are p-values, by Holm over the runs,
-    of no difference over queries like these: a t-test whose error has that of the unjudged documents added.
+    ``difference`` is predicted, new less pooled; ``better`` the probability that it is above 0. ``new_queries`` are p-values, Holm-adjusted over the runs,
+    of no difference over queries like these: a t-test whose error includes that of the unjudged documents.
     """
 
     difference: np.ndarray
@@ -57,9 +57,9 @@ class Orders:
 class MeasureVerdict:
     """The verdict by one measure. ``bounds`` and ``differences`` are of all runs, ``(queries, runs)``, the new one last.
 
-    ``expected`` is the score by ``guess``; ``interval`` its prediction interval, with ``calibration`` and ``orders``, None where none could be
-    calibrated, for the reason ``obstacle``. ``open_half`` is half the interval's width, ``query_half`` that of the score over queries. ``needed``: so many documents, in the order of
-    ``reductions``, are to be judged until the first is at most half of the second.
+    ``expected`` is the score by ``guess``; ``interval`` its prediction interval, with ``calibration`` and ``orders``; None where it could not be
+    calibrated, for the reason ``obstacle``. ``open_half`` is half the interval's width, ``query_half`` that of the score over queries.
+    ``needed``: the number of documents, in the order of ``reductions``, to judge until the first is at most half of the second.
     """
 
     measure: PoolMeasure
@@ -84,10 +84,10 @@ class MeasureVerdict:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunVerdict:
-    """The new run is the last of ``runs``. ``judged (queries, runs)`` is Judged@k, NaN where a run has nothing; ``precision`` RBP with its residual.
+    """The new run is the last of ``runs``. ``judged (queries, runs)`` is Judged@k, NaN where a run has no documents; ``precision`` RBP with its residual.
 
-    ``grouped`` says whether several runs share a group, without which coverage is overstated. ``most_open``: the largest unjudged share of a run whose group is
-    left out of the pool, None where nothing was learned.
+    ``grouped``: several runs share a group; otherwise coverage is overstated. ``most_open``: the largest unjudged share of a run whose group is
+    left out of the pool, None without a fit.
     """
 
     runs: OpenRuns
@@ -100,13 +100,13 @@ class RunVerdict:
 
 
 def open_depth(measures: Sequence[PoolMeasure], depth: int) -> int:
-    """How far down unjudged documents need numbers: the deepest cutoff; 100 for a measure without one."""
+    """Return the depth to which unjudged documents need numbers: the deepest cutoff; 100 for a measure without one."""
     return max([depth, *(measure.cutoff or DEEPEST_OPEN for measure in measures)])
 
 
 def verdict(new: OpenRuns, settings: VerdictSettings) -> RunVerdict:
-    """Judge the last of ``new``'s runs by what the others teach; where fewer than four groups teach anything, or more of it is unjudged than of any left-out
-    run, by what its judged depth allows.
+    """Judge the last of ``new``'s runs by a fit to the others; with fewer than four groups to learn from, or a larger unjudged share than any left-out
+    run, by its judged depth.
 
     Raises:
         SettingError: a measure without known bounds.
@@ -129,7 +129,7 @@ def verdict(new: OpenRuns, settings: VerdictSettings) -> RunVerdict:
         new,
         depth,
         judged_share(known[:, :, :depth], top != runs.nothing),
-        # a rank behind the end of a ranking is as open as one that holds an unjudged document
+        # a rank behind the end of a ranking is open, like an unjudged document
         rank_biased_precision(relevant[runs.places].astype(np.float64), known),
         found,
         len(pool.groups) < len(pool.runs.systems),
@@ -171,7 +171,7 @@ def _by_measure(new: OpenRuns, run: int, guess: Guess, measure: PoolMeasure, cal
 
 
 def _orders(scores: np.ndarray, calibration: Calibration) -> Orders:
-    """Of drawn scores ``(draws, queries, runs)``, the new run last."""
+    """Compare runs by drawn scores ``(draws, queries, runs)``, the new run last."""
     from scipy import stats
 
     from positionbias.evaluation.significance import corrected

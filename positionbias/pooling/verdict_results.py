@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from positionbias.core.formatting import decimal, percent
+from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import atomic_file
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.pooling.bounds import Bounds
@@ -31,7 +32,7 @@ from positionbias.results.result import Result
 __all__ = ["verdict_results", "write_judge_next"]
 
 NEW_QUERIES = 0.05  # the p of an order over queries like these
-_NOTHING = 1e-12  # what rounding alone leaves of a difference
+_NOTHING = 1e-12  # rounding error of a difference
 _OBSTACLES = {
     Obstacle.NO_RUNS: ("no pooled runs", "give the runs that the pool was made from (--pool-runs, with --systems), or "),
     Obstacle.FEW_GROUPS: (
@@ -40,7 +41,7 @@ _OBSTACLES = {
     ),
     Obstacle.NO_ERRORS: ("what fewer than {fewest} groups brought in changes their runs' scores", ""),
     Obstacle.BEYOND: ("of no run that is left out of the pool more than {most} is unjudged", ""),
-}  # what is missing, and what to do
+}  # the obstacle, and the advice
 
 
 def verdict_results(found: RunVerdict, *, collection: str) -> list[Result]:
@@ -57,7 +58,7 @@ def verdict_results(found: RunVerdict, *, collection: str) -> list[Result]:
     interval = clustered_mean(own[~np.isnan(own)], None).interval
     title = f"{UNJUDGED}{found.depth}"
     results.append(Result(title, collection, "", name, None, head.share, interval, count, head))
-    notes = {"depth": found.depth, "undefined": "a query without candidates has no share"}
+    notes: JsonObject = {"depth": found.depth, "undefined": "a query without candidates has no share"}
     shares = PerQuery(runs.query_ids, [float(value) for value in own], notes)
     results.append(Result(f"{title} by query", collection, "", name, None, head.share, None, count, shares))
     for item, score, compared in measured:
@@ -136,7 +137,7 @@ def _compared(item: MeasureVerdict, run: int, found: RunVerdict) -> ComparedRun:
 
 
 def _finding(item: MeasureVerdict, score: ScoreFigures, compared: Sequence[ComparedRun], head: UnjudgedFigures) -> Finding:
-    """The answer, the score, the orders, new queries, what it rests on, the next step."""
+    """The answer, the score, the orders, new queries, the basis, the next step."""
     unjudged = f"{percent(head.share)} of its first {head.depth} are unjudged"
     bounds = f"{decimal(score.low)} to {decimal(score.high)} possible whatever the rest is"
     possible = f"{decimal(score.score)} with what is judged, {bounds}"
@@ -183,7 +184,7 @@ def _next(item: MeasureVerdict) -> list[str]:
 
 
 def _without_prediction(item: MeasureVerdict, head: UnjudgedFigures, unjudged: str, possible: str) -> list[str]:
-    """What the judged depth alone allows."""
+    """The answer from the judged depth alone."""
     name, measure, depth = head.run, item.measure.name, head.judged_depth
     assert item.obstacle is not None
     missing, do = _OBSTACLES[item.obstacle]
@@ -205,7 +206,7 @@ def _without_prediction(item: MeasureVerdict, head: UnjudgedFigures, unjudged: s
 def write_judge_next(found: RunVerdict, path: Path, *, overwrite: bool = False) -> int:
     """Write the new run's unjudged documents, by the first measure, in the order in which to judge them; return their number.
 
-    Lines of query id, document id and the expected reduction of the variance of the run's score, tab-separated, below a line that names them.
+    Lines have query id, document id and the expected reduction of the variance of the run's score, tab-separated, below a header.
 
     Raises:
         OutputExistsError, StorageError: as for ``atomic_file``.

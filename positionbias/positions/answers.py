@@ -1,6 +1,6 @@
-"""All answers of a split, located passage by passage, and counts of what happened to each.
+"""All answers of a split, located passage by passage, and counted by outcome.
 
-The answers are sorted by passage and cut into shards of 8,192 answered passages; what is found in a shard depends on nothing else.
+The answers are sorted by passage and cut into shards of 8,192 answered passages; a shard's result depends on nothing else.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.positions.expectation import Spans
 from positionbias.positions.locate import BY_OFFSETS, OUTCOMES, Located, Span, TokenisedPassage, check_span, locate
 from positionbias.positions.settings import Matching
+from positionbias.results.curves import OffsetCheck
 
 __all__ = [
     "SHARD_PASSAGES",
@@ -42,7 +43,7 @@ SHARD_PASSAGES = 8_192
 
 
 def answered_passages(collection: Collection, answers: Sequence[Answer]) -> Iterator[tuple[Passage, list[int]]]:
-    """Each answered passage once, with the indices of its answers, by query; texts are fetched a block at a time."""
+    """Yield each answered passage once, with the indices of its answers, by query; texts are fetched a block at a time."""
     ordered = sorted(range(len(answers)), key=lambda index: (answers[index].passage_id, answers[index].query_id))
     grouped = ((passage_id, list(group)) for passage_id, group in groupby(ordered, key=lambda i: answers[i].passage_id))
     while block := list(islice(grouped, PASSAGES_AT_ONCE)):
@@ -53,7 +54,7 @@ def answered_passages(collection: Collection, answers: Sequence[Answer]) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class AnswerShard:
-    """The answers of some passages, each passage's together and by query; where their collection lies, and its checksum."""
+    """The answers of some passages, grouped by passage and query; the path and checksum of their collection."""
 
     collection: Path
     checksum: str
@@ -62,9 +63,9 @@ class AnswerShard:
 
 @dataclass(slots=True)
 class AnswerCounts:
-    """What happened to answers; counts of several shards add up."""
+    """Answers by outcome; counts of shards are additive."""
 
-    # named first, so that they are printed even where they are 0
+    # listed first, so that they are printed even when 0
     outcomes: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(("answers", *OUTCOMES, "repeated"), 0)))
     unmatched: Counter[str] = field(default_factory=Counter)
     missed: Counter[str] = field(default_factory=Counter)
@@ -72,7 +73,7 @@ class AnswerCounts:
     checked: int = 0
 
     def add_place(self, place: Located, repeated: int) -> None:
-        """Count one answer by what happened to it; ``repeated`` of its spans had counted for its query before."""
+        """Count one answer by outcome; ``repeated`` of its spans had counted for its query before."""
         self.outcomes.update({"answers": 1, place.outcome: 1, "repeated": repeated})
         if place.cause is not None:
             self.unmatched[place.cause] += 1
@@ -85,29 +86,24 @@ class AnswerCounts:
         self.extra.update(other.extra)
         self.checked += other.checked
 
-    def figures(self) -> dict[str, Any]:
-        """What was unmatched by cause; how matching did on the spans that the source gave."""
-        found: dict[str, Any] = {"unmatched": dict(self.unmatched)} if self.unmatched else {}
-        if self.checked:
-            found["offset_check"] = {
-                "spans": self.checked,
-                "among_matches": self.checked - self.missed.total(),
-                "missed": dict(self.missed.most_common()),
-                "extra": dict(self.extra.most_common()),
-            }
-        return found
+    def check(self) -> OffsetCheck | None:
+        """How matching did on the spans that the source gave; None where it gave none."""
+        if not self.checked:
+            return None
+        missed, extra = dict(self.missed.most_common()), dict(self.extra.most_common())
+        return OffsetCheck(self.checked, self.checked - self.missed.total(), missed, extra)
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedShard:
-    """Where a shard's answers stand, 20 bytes a span (int32), groups and passages numbered from 0 within the shard; and the counts."""
+    """The spans of a shard's answers, 20 bytes each (int32), groups and passages numbered from 0 within the shard; and the counts."""
 
     spans: Spans
     counts: AnswerCounts
 
 
 class _Finding:
-    """The rows and counts of a shard as they are found."""
+    """The rows and counts of a shard, while it is read."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, int, int, int, int]] = []
@@ -126,7 +122,7 @@ class _Finding:
         self.groups += 1
 
     def check(self, passage: TokenisedPassage, span: Span, answer: str, marked: set[Span]) -> None:
-        """Hold one span of the source against the matches."""
+        """Compare one span of the source with the matches."""
         missed, extra = check_span(passage, span, answer, marked)
         self.counts.checked += 1
         self.counts.missed.update([missed] if missed else ())
@@ -143,9 +139,9 @@ def locate_split(collection: Collection, split: str, matching: Matching, map_sha
 
 
 def answer_shards(collection: Collection, split: str, passages: int) -> Iterator[AnswerShard]:
-    """The answers of a split in shards of ``passages`` answered passages, in the order in which passages are first answered.
+    """Yield the answers of a split in shards of ``passages`` answered passages, in order of their first answer.
 
-    The split's answers are held as one Arrow table, and no more than that.
+    Memory holds the split's answers as one Arrow table.
     """
     table = collection.answer_table(split)
     by_passage, by_query = (_numbered(table.column(name)) for name in ("passage_id", "query_id"))
@@ -158,7 +154,7 @@ def answer_shards(collection: Collection, split: str, passages: int) -> Iterator
 
 
 def _numbered(column: pa.ChunkedArray) -> np.ndarray:
-    """Every value as the number of its first appearance among the distinct ones, ``(rows,)``."""
+    """Number the distinct values in order of first appearance, ``(rows,)``."""
     if not len(column):
         return np.empty(0, np.int32)
     encoded = column.combine_chunks().dictionary_encode()
@@ -167,12 +163,12 @@ def _numbered(column: pa.ChunkedArray) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def _opened(path: Path, checksum: str) -> Collection:
-    """A collection that stays open from shard to shard; the checksum tells one from what lay there before."""
+    """Open a collection once for all shards; the checksum distinguishes it from an earlier one at the path."""
     return Collection(path)
 
 
 def answers_by_query(matching: Matching, shard: AnswerShard) -> Iterator[tuple[TokenisedPassage, list[Answer]]]:
-    """The answers of each query in each passage of a shard, with the passage split into words once for all its queries."""
+    """Yield the answers of each query in each passage of a shard; a passage is split into words once for all its queries."""
     answers = map(Answer, *(shard.answers.column(name).to_pylist() for name in Answer._fields))
     grouped = [(passage_id, list(group)) for passage_id, group in groupby(answers, key=lambda answer: answer.passage_id)]
     texts = _opened(shard.collection, shard.checksum).texts([passage_id for passage_id, _ in grouped])
@@ -183,7 +179,7 @@ def answers_by_query(matching: Matching, shard: AnswerShard) -> Iterator[tuple[T
 
 
 class CountedAnswer(NamedTuple):
-    """An answer in a passage: where it stands, which of these spans count, and how many had counted for its query before."""
+    """An answer in a passage: its location, the spans that count, and the number that had counted for its query before."""
 
     answer: Answer
     place: Located
@@ -222,5 +218,5 @@ def _add_query(found: _Finding, passage: TokenisedPassage, answers: Sequence[Cou
         for span in spans:
             if place.outcome == BY_OFFSETS:
                 found.check(passage, span, answer.text, marked)
-            # of all matches each counts alone; of a first or last one, the others shape what is expected
+            # with all matches each counts alone; with a first or last one, the others shape the expectation
             found.add(passage, [span] if passage.matching.matches == "all" else place.spans)

@@ -1,7 +1,7 @@
-"""Where many passages are cut, found in bulk: the cuts of ``positions.rotate``, in bytes, over a block of UTF-8.
+"""Cuts of many passages, found in bulk: those of ``positions.rotate``, in bytes, over a block of UTF-8.
 
 White-space words are found by array operations over the whole block. BlingFire's C function is called once for several passages, where
-that gives the words of each; what it costs is nearly all of the time.
+that gives the words of each; it takes nearly all of the time.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ __all__ = [
     "possible_fates",
 ]
 
-# what can happen to a passage; UNSPLIT counts again those of ONE_WORD in which BlingFire finds several words
+# fates of a passage; UNSPLIT counts again those of ONE_WORD in which BlingFire finds several words
 ROTATED, DRAWN_AS_IT_WAS, WORDLESS = "rotated", "drawn_as_it_was", "without_words"
 ONE_WORD, UNSPLIT = "one_word", "without_white_space_inside"
 ONE_SENTENCE = "without_inner_sentence_boundary"
 
-# bytes of text whose arrays stay in a processor's cache: for what is done with arrays, and for one call of BlingFire
+# bytes of text whose arrays fit in a processor's cache: for array operations, and for one call of BlingFire
 _PORTION, _CALL = 1 << 20, 1 << 14
-_PIECE = 1 << 18  # of a long passage: BlingFire's buffers take 40 bytes for each byte of what it is given at once
+_PIECE = 1 << 18  # of a long passage: BlingFire's buffers take 40 bytes for each byte of a call
 _PARTING = np.isin(np.arange(256), [ord(" "), ord("\t"), ord("\n"), ord("\r")])
 _SPACE, _DOT = 0x20, 0x2E
-# what may follow an abbreviation at a passage's end: white space and quotes, and control characters to be on the safe side
+# possible characters after a final abbreviation: white space, quotes and, to be safe, control characters
 _TRAILING = np.isin(np.arange(256), [*range(0x21), 0x7F, ord("'"), ord('"')])
 
 
 class Cuts(NamedTuple):
-    """Of n passages: where each is cut, in bytes from its start (0 leaves it as it is), and its words or sentences; (n,) int64 each."""
+    """The cut of each of n passages, in bytes from its start (0: none), and its number of words or sentences; (n,) int64 each."""
 
     offsets: np.ndarray
     units: np.ndarray
 
 
 def byte_cuts(data: bytes, starts: np.ndarray, ends: np.ndarray, passage_ids: Sequence[bytes], rotation: Rotation) -> Cuts:
-    """Where the passages ``data[start:end]``, UTF-8, are cut; the same places as ``Rotation.cut`` gives in characters.
+    """Return the cuts of the passages ``data[start:end]``, UTF-8: the same places as ``Rotation.cut`` gives in characters.
 
     ``starts`` and ``ends`` are (n,) int64, rising and not overlapping; ``passage_ids`` are the n ids in UTF-8.
     """
@@ -68,7 +68,7 @@ def byte_cuts(data: bytes, starts: np.ndarray, ends: np.ndarray, passage_ids: Se
 
 
 def laid_out(texts: Sequence[bytes]) -> tuple[bytes, np.ndarray, np.ndarray]:
-    """Texts as one block, and where each starts and ends there, (n,) int64 each; with a line end between them, so that BlingFire may
+    """Join texts into one block; return it with their starts and ends, (n,) int64 each. Line ends separate them, so that BlingFire may
     split neighbours in one call."""
     sizes = np.fromiter(map(len, texts), np.int64, len(texts))
     starts = np.cumsum(sizes + 1) - (sizes + 1)
@@ -76,7 +76,7 @@ def laid_out(texts: Sequence[bytes]) -> tuple[bytes, np.ndarray, np.ndarray]:
 
 
 def _portions(starts: np.ndarray, ends: np.ndarray, size: int) -> Iterator[tuple[int, int]]:
-    """Runs of passages of about ``size`` bytes each."""
+    """Yield runs of passages of about ``size`` bytes each."""
     first = 0
     while first < len(starts):
         last = int(np.searchsorted(ends, starts[first] + size))
@@ -86,7 +86,7 @@ def _portions(starts: np.ndarray, ends: np.ndarray, size: int) -> Iterator[tuple
 
 
 class _Words(NamedTuple):
-    """The words of n passages: how many each has, where each one's begin in ``places``, and those places, from the passage's start."""
+    """The words of n passages: the number of each, where its words begin in ``places``, and those places, from the passage's start."""
 
     units: np.ndarray
     first: np.ndarray
@@ -98,7 +98,7 @@ def _draw(words: _Words, draws: np.ndarray, ids: Sequence[bytes], rotation: Rota
     skipped = 0 if rotation.identity else 1
     drawn = skipped + below_many(words.units - skipped, draws, rotation.seed, PURPOSE, ids)
     offsets = np.zeros(len(words.units), np.int64)
-    # the first word may follow white space; drawing it still means "as it is"
+    # the first word may follow white space; drawing it still means no cut
     cut = np.flatnonzero((words.units > 1) & (drawn > 0))
     offsets[cut] = words.places[words.first[cut] + drawn[cut]] - words.origin[cut]
     return Cuts(offsets, words.units)
@@ -107,14 +107,14 @@ def _draw(words: _Words, draws: np.ndarray, ids: Sequence[bytes], rotation: Rota
 def _by_white_space(
     data: bytes, starts: np.ndarray, ends: np.ndarray, draws: np.ndarray, ids: Sequence[bytes], rotation: Rotation
 ) -> Iterator[Cuts]:
-    """The cuts of one portion after another."""
+    """Yield the cuts of one portion after another."""
     for i, j in _portions(starts, ends, _PORTION):
         words_of = _white_space_words if j - i > 1 else _white_space_words_by_piece
         yield _draw(words_of(data, starts[i:j], ends[i:j]), draws[i:j], ids[i:j], rotation)
 
 
 def _white_space_words_by_piece(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Words:
-    """The words of one passage, found in one piece after another, so that a long one needs no arrays of its length."""
+    """Find the words of one passage piece by piece, so that a long one needs no arrays of its length."""
     number = np.int32 if len(data) < 2**31 else np.int64  # there may be a word for every second byte
     found = [np.empty(0, number)]
     for first, last in _pieces(data, int(starts[0]), int(ends[0])):
@@ -132,16 +132,16 @@ def _white_space_words(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Wo
     word = ~space
     word[1:] &= space[:-1]
     inside = starts[starts < ends]
-    word[inside] = ~space[inside]  # what stands before a passage is no part of it
+    word[inside] = ~space[inside]  # the byte before a passage is not part of it
     places = np.flatnonzero(word)
     first = np.searchsorted(places, starts)
     return _Words(np.searchsorted(places, ends) - first, first, places, starts)
 
 
 def _white_space(block: np.ndarray) -> np.ndarray:
-    """Which bytes belong to a character that ``\\s`` matches, (n,) bool."""
+    """The mask of bytes of characters that ``\\s`` matches, (n,) bool."""
     space = block <= _SPACE
-    if space.any() and ((block < 9) | ((block > 13) & (block < 28))).any():  # control characters that are no space
+    if space.any() and ((block < 9) | ((block > 13) & (block < 28))).any():  # control characters that are not spaces
         space &= ((block >= 9) & (block <= 13)) | (block >= 28)
     if block.size and block.max() >= 0xC2:
         _mark(space, block, 0xC2, lambda second, third: (second == 0x85) | (second == 0xA0), 2)
@@ -173,7 +173,7 @@ def _mark(
 def _by_blingfire(
     data: bytes, starts: np.ndarray, ends: np.ndarray, draws: np.ndarray, ids: Sequence[bytes], rotation: Rotation
 ) -> Iterator[Cuts]:
-    """The cuts of one portion after another; all portions share their buffers, as fresh memory costs more than the calls' overhead."""
+    """Yield the cuts of one portion after another; portions share buffers, as fresh memory costs more than the calls' overhead."""
     calls = _Calls(data)
     for i, j in _portions(starts, ends, _PORTION):
         first = _first_of_calls(data, starts[i:j], ends[i:j]) + i
@@ -187,7 +187,7 @@ def _by_blingfire(
 
 
 class _Calls:
-    """BlingFire's C function over stretches of a block, into buffers that are kept."""
+    """Calls of BlingFire's C function on stretches of a block, with reused buffers."""
 
     def __init__(self, data: bytes) -> None:
         self.function, self.data = words_function(), data
@@ -195,11 +195,11 @@ class _Calls:
         self.output, self.starts, self.ends = bytearray(), np.empty(0, np.int32), np.empty(0, np.int32)
 
     def word_starts(self, firsts: list[int], lasts: list[int]) -> np.ndarray:
-        """Where the words of the stretches ``[first, last)`` begin, in bytes of the block, rising, (n,) int64."""
+        """The starts of the words of the stretches ``[first, last)``, in bytes of the block, rising, (n,) int64."""
         found = [np.empty(0, np.int64)]
         for first, last in (piece for stretch in zip(firsts, lasts, strict=True) for piece in _pieces(self.data, *stretch)):
             size = last - first
-            # The C function may write one offset for each byte of output that it has room for, and clears all of that room; its
+            # The C function may write one offset for each byte of its output buffer, and clears all of it; its
             # output is two bytes for a byte of text at most: each character a word, and a space.
             room = 2 * size + 16
             if room > len(self.output):
@@ -208,7 +208,7 @@ class _Calls:
             if length > room:
                 raise RuntimeError("BlingFire wrote more than two bytes for a byte of text: report this, with the text")
             if length > 1:
-                words = self.output.count(b" ", 0, length - 1) + 1  # words are parted by one space; a NUL ends the output
+                words = self.output.count(b" ", 0, length - 1) + 1  # words are separated by one space; a NUL ends the output
                 found.append(self.starts[:words] + np.int64(first))
         return np.concatenate(found)
 
@@ -218,24 +218,24 @@ class _Calls:
 
 
 def _first_of_calls(data: bytes, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """The passages at which a call of its own begins, (calls,) int64: neighbours that may share one do.
+    """The first passage of each call, (calls,) int64: neighbours share a call where possible.
 
-    BlingFire's published rules let no word hold white space, and take the end of a text for white space, with one exception: an abbreviation
-    such as "U.S." at the very end loses its last dot to a word of its own. A byte-order mark is dropped at the start of a
-    text only. So passages with ASCII white space between them are split together as each would be alone, but for those two kinds.
+    In BlingFire's published rules no word holds white space, and the end of a text acts like white space, with one exception: the last dot of an
+    abbreviation such as "U.S." at the very end becomes a word. A byte-order mark is dropped at the start of a
+    text only. So, except for those two kinds, passages with ASCII white space between them are split together as each would be alone.
     """
     block = np.frombuffer(data or b"\0", np.uint8)
     alone = _may_end_in_abbreviation(block, starts, ends) | (block[np.minimum(starts, len(block) - 1)] == 0xEF)
     before, after = block[starts[1:] - 1], block[np.minimum(ends[:-1], len(block) - 1)]
-    parted = (starts[1:] > ends[:-1]) & (_is_gap(before) & _is_gap(after))
-    together = parted & ~alone[1:] & ~alone[:-1] & (np.diff(starts // _CALL) == 0)
+    separate = (starts[1:] > ends[:-1]) & (_is_gap(before) & _is_gap(after))
+    together = separate & ~alone[1:] & ~alone[:-1] & (np.diff(starts // _CALL) == 0)
     return np.flatnonzero(np.append(True, ~together))
 
 
 def _pieces(data: bytes, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """The stretch ``[first, last)``; a long one in pieces of about ``_PIECE`` bytes, whose words are those of the whole.
+    """Yield the stretch ``[first, last)``; a long one in pieces of about ``_PIECE`` bytes, whose words are those of the whole.
 
-    They are parted at white space of which ``_first_of_calls`` says that BlingFire finds the same words on either side; a stretch
+    They are split at white space around which, by ``_first_of_calls``, BlingFire finds the same words; a stretch
     without any stays whole.
     """
     while last - first > 2 * _PIECE:
@@ -246,7 +246,7 @@ def _pieces(data: bytes, first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def _parting(block: np.ndarray, first: int, last: int) -> int:
-    """Where the first piece of a long stretch ends."""
+    """The end of the first piece of a long stretch."""
     for at in range(first + _PIECE, last - 1, _CALL):
         places = np.flatnonzero(_PARTING[block[at : min(at + _CALL, last - 1)]]) + at
         good = places[~_may_end_in_abbreviation(block, np.full(len(places), first), places) & (block[places + 1] != 0xEF)]
@@ -260,7 +260,7 @@ def _is_gap(values: np.ndarray) -> np.ndarray:
 
 
 def _may_end_in_abbreviation(block: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Whether a passage ends in a dot, a character and a dot, then white space and quotes; (n,) bool, True where that is not sure."""
+    """The mask of passages that end in a dot, a character and a dot, then white space and quotes; (n,) bool, True where unsure."""
     last = ends - 1
     for _ in range(4):
         last -= (last >= starts) & _TRAILING[block[np.maximum(last, 0)]]
@@ -282,7 +282,7 @@ def _by_sentences(data: bytes, starts: np.ndarray, ends: np.ndarray, ids: Sequen
 
 
 def fates(data: bytes, starts: np.ndarray, ends: np.ndarray, cuts: Cuts, rotation: Rotation) -> Counter[str]:
-    """How many of these passages were rotated, were drawn as they were, or could not be cut."""
+    """Count the passages that were rotated, that were drawn without a cut, and that could not be cut."""
     one = cuts.units == 1
     counts = Counter(
         {
@@ -299,7 +299,7 @@ def fates(data: bytes, starts: np.ndarray, ends: np.ndarray, cuts: Cuts, rotatio
 
 
 def possible_fates(rotation: Rotation) -> tuple[str, ...]:
-    """The counts that ``fates`` gives under these settings, in the order in which they are shown."""
+    """Return the fates possible under these settings, in display order."""
     if rotation.mode == "sentences":
         return ROTATED, DRAWN_AS_IT_WAS, WORDLESS, ONE_SENTENCE
     return (ROTATED, DRAWN_AS_IT_WAS, WORDLESS, ONE_WORD, *((UNSPLIT,) if rotation.words == "whitespace" else ()))

@@ -1,28 +1,30 @@
-"""A rotated collection from a collection: every passage rotated once (position-bias paper, §4.2), answers moved along.
+"""Rotate a collection: every passage once (position-bias paper, §4.2), answers moved along.
 
-The draw for a passage depends on (seed, passage id) alone [our decision], so the same text comes out of any
-order, sharding and number of workers. Queries and judgements are carried over as they are; ``positions.rewrite`` has what becomes of answers.
+The draw for a passage depends on (seed, passage id) alone [our decision], so any order, sharding and number
+of workers give the same text. Queries and judgements are copied; ``positions.rewrite`` says how answers change.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
+from positionbias.core.manifest import Provenance
 from positionbias.core.records import Passage
+from positionbias.core.schema import read_as
+from positionbias.core.seal import AGAIN
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.positions.cuts import byte_cuts, fates, laid_out, possible_fates
-from positionbias.positions.rewrite import ORIGINAL, MoveSpan, Rewriting, moved_answers, rewrite
+from positionbias.positions.rewrite import ORIGINAL, MoveSpan, Rewriting, Rewritten, RewrittenShard, moved_answers, rewrite
 from positionbias.positions.rotate import Rotation, move_span
 from positionbias.positions.rotation_facts import rotation_notes, rotation_result_of
-from positionbias.results.collections import AnswersMoved, RotationFigures
+from positionbias.results.collections import RotationFigures
 from positionbias.results.result import Result
 
 __all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_result", "uncut_queries"]
@@ -36,7 +38,7 @@ def debias(
     map_shards: MapShards = map,
     overwrite: bool = False,
     name: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``collection`` rotated, shard by shard through ``map_shards``; ``name`` defaults to that of the folder.
 
@@ -58,7 +60,7 @@ def debias(
     return rewrite(collection, out, rewriting, map_shards=map_shards, overwrite=overwrite, name=name, provenance=provenance)
 
 
-def _rotate_shard(rotation: Rotation, source: Path, target: Path) -> dict[str, Any]:
+def _rotate_shard(rotation: Rotation, source: Path, target: Path) -> RewrittenShard:
     """Rotate one shard into another; a pure function of the shard and the settings."""
     counts: Counter[str] = Counter()
 
@@ -66,7 +68,8 @@ def _rotate_shard(rotation: Rotation, source: Path, target: Path) -> dict[str, A
         for batch in read_shard(source).to_batches():
             yield from _rotate_batch(batch.column("passage_id").to_pylist(), batch.column("text").to_pylist(), rotation, counts)
 
-    return {**write_shard(target, rotated()).facts(), "passages": counts}
+    shard = write_shard(target, rotated())
+    return RewrittenShard(shard.count, shard.checksum, counts)
 
 
 def _rotate_batch(ids: list[str], texts: list[str], rotation: Rotation, counts: Counter[str]) -> Iterator[Passage]:
@@ -79,12 +82,12 @@ def _rotate_batch(ids: list[str], texts: list[str], rotation: Rotation, counts: 
 
 
 def _turn(rotation: Rotation, passage: Passage) -> MoveSpan:
-    """Where the rotation puts a span of this passage."""
+    """Return the function that moves a span of this passage."""
     return partial(move_span, cut=rotation.cut(passage.text, passage.passage_id), length=len(passage.text))
 
 
 def rotation_of(collection: Collection) -> Rotation:
-    """The settings that a rotated collection was made with.
+    """Return the settings of a rotated collection.
 
     Raises:
         InputError: it was not made by ``debias``.
@@ -96,11 +99,11 @@ def rotation_of(collection: Collection) -> Rotation:
             found=f"one made by {collection.manifest.command!r}",
             do="make one with: posbias debias",
         )
-    return Rotation(**collection.manifest.settings)
+    return read_as(Rotation, collection.manifest.settings, collection.path, do=AGAIN)
 
 
 def uncut_queries(original: Collection, rotated: Collection, split: str) -> set[str]:
-    """The queries of a split none of whose answer spans was cut.
+    """Return the queries of a split without a cut answer span.
 
     Raises:
         InputError: as ``queries_by_cut``.
@@ -109,9 +112,9 @@ def uncut_queries(original: Collection, rotated: Collection, split: str) -> set[
 
 
 def queries_by_cut(original: Collection, rotated: Collection, split: str) -> tuple[set[str], set[str]]:
-    """The queries of a split none of whose answer spans was cut, and those with one that was.
+    """Return the queries of a split without a cut answer span, and those with one.
 
-    A query none of whose answers can be found in its passages is in neither: nothing is known of it.
+    A query whose answers cannot be found in its passages is in neither.
 
     Raises:
         InputError: ``rotated`` was not made from ``original``.
@@ -135,16 +138,11 @@ def queries_by_cut(original: Collection, rotated: Collection, split: str) -> tup
 
 
 def rotation_result(collection: Collection) -> Result:
-    """What a rotation did, from the manifest; ``value`` is the share of passages that it changed.
+    """Return the counts of a rotation, from the manifest; ``value`` is the share of passages that it changed.
 
     Raises:
         InputError: as ``rotation_of``.
     """
-    content = collection.manifest.content
-    facts = content["rotation"]
-    figures = RotationFigures(
-        passages=facts["passages"],
-        answers={split: AnswersMoved(**counts) for split, counts in facts["splits"].items()},
-        passages_checksum=content["passages_checksum"],
-    )
+    facts = collection.manifest.content_as(Rewritten, "rotation")
+    figures = RotationFigures(passages=facts.passages, answers=facts.splits, passages_checksum=collection.passages_checksum)
     return rotation_result_of(collection.name, rotation_of(collection), figures)

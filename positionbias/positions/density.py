@@ -1,18 +1,18 @@
-"""How likely evidence is to stand where in its passage: a density over relative positions, and sentences drawn from it.
+"""A density of evidence over relative positions in its passage, and sentences drawn from it.
 
     uniform    f(x) = 1
     front:λ    f(x) = (1 − λ) + λ · κ·exp(−κ·x) / (1 − exp(−κ)),   x in [0, 1), κ = 12
     end:λ      f(1 − x) of front:λ
     middle:λ   f(|2x − 1|) of front:λ
 
-λ = 0 is uniform, λ = 1 the strongest; front:0.7 has about as much in its first tenth as MS MARCO's answers have there. A histogram, of real
-answers for example, is constant within each bin. Of n sentences, sentence k has what the density has from k/n to (k + 1)/n.
+λ = 0 is uniform, λ = 1 the strongest; front:0.7 has about as much in its first tenth as MS MARCO's answers. A histogram, for example of real
+answers, is constant within each bin. Of n sentences, sentence k has the mass from k/n to (k + 1)/n.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,8 @@ from typing import Any, Literal, get_args
 
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json
+from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.schema import converted
 from positionbias.core.seeds import key64
 
 __all__ = ["Density", "read_density"]
@@ -30,11 +32,19 @@ WANTED = "wanted uniform, front:X, end:X or middle:X with X from 0 to 1, or a fi
 
 
 @dataclass(frozen=True, slots=True)
+class _Bins:
+    """A histogram, as JSON has it."""
+
+    edges: tuple[float, ...]
+    counts: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Density:
     """A density over [0, 1); checked when made. ``strength`` is λ; a histogram has ``edges`` from 0 to 1 and ``counts``, one fewer.
 
     Raises:
-        SettingError: a shape that is not known, a strength outside [0, 1], or edges and counts that make no histogram.
+        SettingError: an unknown shape, a strength outside [0, 1], or edges and counts that are not a histogram.
     """
 
     shape: Shape = "uniform"
@@ -53,7 +63,7 @@ class Density:
 
     @classmethod
     def parse(cls, text: str) -> Density:
-        """``uniform``, ``front:λ``, ``end:λ`` or ``middle:λ``, as ``str`` writes it; else the path of a histogram.
+        """Parse ``uniform``, ``front:λ``, ``end:λ`` or ``middle:λ``, as written by ``str``; else read the histogram at this path.
 
         >>> Density.parse("front:0.8")
         Density(shape='front', strength=0.8, edges=(), counts=())
@@ -74,18 +84,19 @@ class Density:
         return self.shape if self.shape in ("uniform", "histogram") else f"{self.shape}:{self.strength:g}"
 
     def record(self) -> str | dict[str, list[float]]:
-        """The density, as a manifest has it."""
+        """The density for a manifest."""
         return {"edges": [*self.edges], "counts": [*self.counts]} if self.shape == "histogram" else str(self)
 
     @classmethod
-    def of(cls, record: str | Mapping[str, Sequence[float]]) -> Density:
+    def of(cls, record: Json) -> Density:
         """The inverse of ``record``."""
         if isinstance(record, str):
             return cls.parse(record)
-        return cls("histogram", 0.0, tuple(record["edges"]), tuple(record["counts"]))
+        bins = converted(_Bins, record)
+        return cls("histogram", 0.0, bins.edges, bins.counts)
 
     def cumulative(self, x: float) -> float:
-        """How much of the density lies below ``x``."""
+        """The mass below ``x``."""
         if self.shape == "histogram":
             import numpy as np
 
@@ -101,7 +112,7 @@ class Density:
         return (1 - self.strength) * x + self.strength * -math.expm1(-STEEPNESS * x) / -math.expm1(-STEEPNESS)
 
     def shares(self, parts: int) -> list[float]:
-        """How much of the density lies in the 1st, 2nd … of ``parts`` equal parts: the chance that the 1st, 2nd … sentence is the one.
+        """The mass in each of ``parts`` equal parts: the probability that the 1st, 2nd … sentence is drawn.
 
         >>> Density().shares(4)
         [0.25, 0.25, 0.25, 0.25]
@@ -109,9 +120,9 @@ class Density:
         return [self.cumulative((part + 1) / parts) - self.cumulative(part / parts) for part in range(parts)]
 
     def draw(self, parts: int, seed: int, purpose: str, *key: str | int) -> int:
-        """One of ``parts`` equal parts by its share.
+        """Draw one of ``parts`` equal parts by its share.
 
-        The part is the quantile of a number that depends on the key alone: what a denser front moves, it moves to the front.
+        The part is the quantile of a number that depends on the key alone, so a denser front moves draws only to the front.
         """
         number = (key64(seed, purpose, *key) >> 11) / (1 << 53)
         return next((part for part in range(parts - 1) if number < self.cumulative((part + 1) / parts)), parts - 1)
@@ -125,7 +136,7 @@ def _is_histogram(edges: tuple[float, ...], counts: tuple[float, ...]) -> bool:
 
 
 def read_density(path: Path | str) -> Density:
-    """The density of a histogram: the JSON that ``posbias histogram --json`` prints, the folder of its ``--out``, or ``edges`` and ``counts``.
+    """Read the density of a histogram: the output of ``posbias histogram --json``, the folder of its ``--out``, or ``edges`` and ``counts``.
 
     Raises:
         InputError: not such a file, or one of several histograms.
@@ -144,17 +155,17 @@ def read_density(path: Path | str) -> Density:
             do="make one of one split with: posbias histogram COLLECTION --split SPLIT --json",
         )
     try:
-        edges, counts = (tuple(map(float, found[0][name])) for name in ("edges", "counts"))
-    except (TypeError, ValueError) as error:
+        bins = converted(_Bins, found[0], more=True)
+    except ValueError as error:
         raise bad_input(path, wanted="a histogram", found=str(error), do="make it with: posbias histogram … --json") from error
-    return Density("histogram", 0.0, edges, counts)
+    return Density("histogram", 0.0, bins.edges, bins.counts)
 
 
 def _has_bins(record: Any) -> bool:
     return isinstance(record, Mapping) and {"edges", "counts"} <= record.keys()
 
 
-def _payloads(record: Any) -> list[Mapping[str, Any]]:
+def _payloads(record: Any) -> list[JsonObject]:
     """The payloads of all histograms of answer positions among some results."""
     results = record.get("results") if isinstance(record, Mapping) else None
     found = [item for item in results or () if isinstance(item, Mapping) and item.get("kind") == "histogram"]

@@ -1,16 +1,16 @@
 """The one evidence sentence of each passage, and the questions that it alone answers.
 
-A density of positions can be set for one sentence a passage only, and real passages have several that answer questions: 83 % of SQuAD's. So a
+Only one sentence a passage can follow a density of positions, but real passages have several that answer questions: 83 % of SQuAD's. So a
 passage keeps the questions of one sentence [our decisions]:
 
 - An answer is located as in an audit: by the source's offsets, else by its words (BlingFire, case-sensitive), in passages judged 1 or higher
-  by the split's own judgements. All that is located of a question in a passage must lie in one sentence: else another sentence answers it too.
+  by the split's own judgements. All located answers of a question in a passage must lie in one sentence: else another sentence answers it too.
 - Passages of fewer than three sentences keep no question.
-- Of the others, the sentence with most questions counts, over all splits, as a passage has one text; ties are broken by (seed, passage id, sentence).
-- A question is kept where *every* passage that is relevant to it keeps it, with all its judgements: none of its evidence then stands
-  where nobody put it. With ``one_question`` a passage keeps one of its questions, drawn by (seed, passage id, split, query id).
+- Otherwise the sentence with most questions counts, over all splits, as a passage has one text; ties are broken by (seed, passage id, sentence).
+- A question is kept where *every* passage that is relevant to it keeps it, with all its judgements: so all of
+  its evidence is placed. With ``one_question`` a passage keeps one of its questions, drawn by (seed, passage id, split, query id).
 
-Passages are not dropped: one without a kept question stays in the collection with its text as it is.
+Passages are not dropped: one without a kept question stays unchanged.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class EvidenceSentence(NamedTuple):
 
 
 class KeptQuestions(NamedTuple):
-    """By split the questions that are kept, each with its passages; by passage its evidence sentence; what became of the split's questions."""
+    """The kept questions by split, each with its passages; the evidence sentence by passage; the split's questions by outcome."""
 
     passages_of: Mapping[str, Mapping[str, tuple[str, ...]]]
     sentences: Mapping[str, EvidenceSentence]
@@ -58,7 +58,7 @@ class KeptQuestions(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """One question in one passage: the sentence that answers it, or why there is no such one."""
+    """One question in one passage: the sentence that answers it, or why there is none."""
 
     query_id: str
     passage_id: str
@@ -69,7 +69,7 @@ class _Found(NamedTuple):
 def choose_sentences(
     collection: Collection, *, seed: int, one_question: bool = False, map_shards: MapShards = map
 ) -> KeptQuestions:
-    """Choose the evidence sentence of every passage of a collection, and the questions that stay.
+    """Choose the evidence sentence of every passage of a collection, and the questions to keep.
 
     Raises:
         InputError: no question can be kept, or an answer lies outside its passage.
@@ -120,7 +120,7 @@ def _find(collection: Collection, split: str, map_shards: MapShards) -> Iterator
 
 
 def _find_shard(shard: AnswerShard) -> list[_Found]:
-    """Where the questions of a shard are answered; a pure function of the shard."""
+    """Find the sentences that answer a shard's questions; a pure function of the shard."""
     found: list[_Found] = []
     starts: list[int] = []
     last = None

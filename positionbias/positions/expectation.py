@@ -1,7 +1,7 @@
-"""What unbiased answer positions look like, as arrays in and arrays out.
+"""The distribution of unbiased answer positions; arrays in and arrays out.
 
 An answer of L words cannot start in the last L − 1 words of its passage of n words, so a flat histogram is the wrong
-yardstick [our decision]. Unbiased means: every start in {0 … n−L} is equally likely.
+reference [our decision]. Unbiased means: every start in {0 … n−L} is equally likely.
 
 Rotation makes exactly that. Cut the passage before word c, uniform on {0 … n−1} (Eq. 7 with c = r − 1). An answer at
 words s … s+L−1 is cut through by the L − 1 values s < c < s+L. The other n−L+1 values leave it whole and move its
@@ -13,7 +13,7 @@ answer cannot stay at s: each answer's curve then lacks that one start, a share 
 rotation promises no such curve.
 
 With only the first (or last) of an answer's k matches counted, even unbiased text puts the first one early. Its
-expected curve is worked out by the same rotation: over all n cuts, where the first match that is not cut then stands.
+expected curve follows from the same rotation: over all n cuts, the place of the first match that is not cut.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TENTH, FIFTH, MEAN = -3, -2, -1
 class Spans:
     """Answer spans as integer arrays of one length, in words: first word, length, words of the passage.
 
-    ``group`` numbers what gives one count each (a span; or an answer, of whose matches one is chosen), from 0, rising;
+    ``group`` numbers the counted units (a span; or an answer, one of whose matches is chosen), from 0, rising;
     ``passage`` numbers the passages, from 0.
     """
 
@@ -52,7 +52,7 @@ class Spans:
         return Spans(self.first[index], self.length[index], self.words[index], self.group[index], self.passage[index])
 
     def widened(self) -> Spans:
-        """The same in int64, for arithmetic."""
+        """The spans in int64, for arithmetic."""
         return Spans(*(getattr(self, name).astype(np.int64) for name in self.__slots__))
 
     def group_starts(self) -> np.ndarray:
@@ -61,10 +61,10 @@ class Spans:
 
 
 def moments(first: np.ndarray, length: np.ndarray, words: np.ndarray, bins: int, midpoint: bool) -> np.ndarray:
-    """What each span adds to the histogram and its summaries, ``(spans, bins + 3)``.
+    """The contribution of each span to the histogram and its summaries, ``(spans, bins + 3)``.
 
-    A one in its bin; then whether it lies in the first tenth and fifth; then its relative position: first word / words,
-    or the middle of the span, (first + length/2) / words [our reading of "midpoint"]. Bins are found in whole numbers.
+    A one in its bin; then 1 if it lies in the first tenth, and in the first fifth; then its relative position: first word / words,
+    or the middle of the span, (first + length/2) / words [our reading of "midpoint"]. Bins are computed in integers.
     """
     doubled, scale = (2 * first + length if midpoint else 2 * first), 2 * words
     table = np.zeros((len(first), bins + 3))
@@ -110,7 +110,7 @@ def _uniform_moments(length: np.ndarray, words: np.ndarray, bins: int, midpoint:
 def _chosen_after_every_cut(
     first: np.ndarray, length: np.ndarray, words: int, matches: Matches
 ) -> tuple[np.ndarray, np.ndarray]:
-    # (cuts, matches): where each match starts after each cut; beyond words − count it has been cut through
+    # (cuts, matches): the start of each match after each cut; beyond words − count it is cut
     moved = (first[None, :] - np.arange(words)[:, None]) % words
     whole = moved <= words - length[None, :]
     moved, whole = moved[whole.any(axis=1)], whole[whole.any(axis=1)]
@@ -122,7 +122,7 @@ def _chosen_after_every_cut(
 
 
 def select(spans: Spans, whole: np.ndarray, matches: Matches) -> np.ndarray:
-    """The index of the span that each group counts, among those that are ``whole``; groups without one give none."""
+    """The index of the counted span of each group, among ``whole`` ones; groups without one give none."""
     index = np.flatnonzero(whole)
     if matches == "first":
         index = index[np.lexsort((spans.first[index], spans.group[index]))]
@@ -141,10 +141,10 @@ def rotated_histograms(
     draws: int,
     generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Histograms of the same spans had every passage been rotated, and what was expected of those left whole.
+    """Histograms of the same spans with every passage rotated, and the expectation of those left whole.
 
-    Two arrays ``(draws, bins)`` of sums: how far chance alone takes a histogram from its expectation, questions that
-    share a passage moving together. A draw that cuts through every span is a row of zeros.
+    Two arrays ``(draws, bins)`` of sums, for the deviation of a histogram from its expectation by chance; questions that
+    share a passage move together. A draw that cuts through every span is a row of zeros.
     """
     passages = int(spans.passage.max()) + 1
     found, left = np.empty((draws, bins)), np.zeros((draws, len(expected)))

@@ -1,7 +1,7 @@
-"""Where answers sit in their passages (position-bias paper, §4.1 and Figure 1), beside where unbiased ones would sit.
+"""Answer positions in passages (position-bias paper, §4.1 and Figure 1), compared with unbiased ones.
 
-The relative position of an answer is its first word / the passage's words, in [0, 1). What "unbiased" means is
-worked out in ``positionbias.positions.expectation``.
+The relative position of an answer is its first word / the passage's words, in [0, 1).
+``positionbias.positions.expectation`` defines "unbiased".
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -20,8 +19,10 @@ from positionbias.core.progress import track
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import AnswerCounts, locate_split
 from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans
+from positionbias.positions.rewrite import Rewritten
 from positionbias.positions.settings import HistogramOptions
 from positionbias.positions.sums import ShardToSum, SumOptions, Sums, add_sums, resampled_passages, sum_shard
+from positionbias.results.curves import BinIntervals, HistogramFigures, PositionFigure, Sample, VariationFigure
 from positionbias.results.payloads import PositionHistogram
 from positionbias.results.result import Result
 
@@ -31,12 +32,12 @@ MEASURE = "answer positions"
 
 
 def splits_with_answers(collection: Collection) -> list[str]:
-    """The splits that a histogram can be made of.
+    """Return the splits with answers.
 
     Raises:
         InputError: there is none.
     """
-    splits = [name for name, facts in collection.manifest.content["splits"].items() if facts["answers"]]
+    splits = [name for name, facts in collection.split_facts.items() if facts.answers]
     if not splits:
         raise InputError(
             f"{collection.path}: wanted a collection with answers; found none in any split; "
@@ -48,14 +49,14 @@ def splits_with_answers(collection: Collection) -> list[str]:
 def position_histogram(
     collection: Collection, split: str, options: HistogramOptions | None = None, *, map_shards: MapShards = map
 ) -> Result:
-    """The histogram of a split's answer positions, shard by shard through ``map_shards``; ``value`` is the mean relative position.
+    """Return the histogram of a split's answer positions, shard by shard through ``map_shards``; ``value`` is the mean relative position.
 
     The outcomes count answers: found by the source's offsets or by matching, unmatched, empty, "No Answer Present.";
-    then spans that stood already for the same query (``repeated``), and answers that the rotation which made this
+    then repeated spans of the same query (``repeated``), and answers that the rotation of this
     collection had cut through (``cut``).
 
-    Each figure stands beside its expectation: the mean, the shares in the first tenth and fifth, and the total variation
-    ½ Σ |share − expected share| over the bins. Chance lifts the last above 0 even without bias: ``by_chance`` and
+    Each figure has its expectation: the mean, the shares in the first tenth and fifth, and the total variation
+    ½ Σ |share − expected share| over the bins. Chance raises the last above 0 even without bias: ``by_chance`` and
     ``by_chance_high`` are its mean and 95th percentile over draws in which every passage is rotated. Intervals resample
     passages, since questions share them.
 
@@ -77,8 +78,7 @@ def position_histogram(
         )
     sums = _sum(located, options, map_shards)
     outcomes["cut"] = _cut_before(collection, split)
-    figures = {**_figures(sums, options), **counts.figures()}
-    mean = figures["mean"]
+    mean = _figure(sums, MEAN)
     bins, width = options.bins, len(sums.total) // 2
     return Result(
         measure=MEASURE,
@@ -86,15 +86,26 @@ def position_histogram(
         split=split,
         system="answers",
         seed=options.seed,
-        value=mean["value"],
-        interval=Interval(**mean["interval"]),
+        value=mean.value,
+        interval=mean.interval,
         count=sums.spans,
         payload=PositionHistogram(
             edges=[edge / bins for edge in range(bins + 1)],
             counts=sums.total[:bins].astype(int).tolist(),
             expected=(sums.total[width : width + bins] / sums.spans).tolist(),
             outcomes=outcomes,
-            figures=figures,
+            figures=HistogramFigures(
+                mean=mean,
+                first_tenth=_figure(sums, TENTH),
+                first_fifth=_figure(sums, FIFTH),
+                total_variation=_variation_figure(sums, bins),
+                bin_intervals=_bin_intervals(sums, bins),
+                settings={**asdict(options.matching), "point": options.point, "bins": bins},
+                expectation="every possible start of an answer, 0 to n − L, equally likely",
+                sample=Sample(sums.spans, sums.passages),
+                unmatched=dict(counts.unmatched),
+                offset_check=counts.check(),
+            ),
         ),
     )
 
@@ -106,20 +117,11 @@ def _sum(located: Sequence[Spans], options: HistogramOptions, map_shards: MapSha
     return add_sums(track(map_shards(partial(sum_shard, settings), shards), "intervals", len(located), unit="shards"))
 
 
-def _figures(sums: Sums, options: HistogramOptions) -> dict[str, Any]:
-    method = f"bootstrap over {sums.passages:,} passages"
-    figures: dict[str, Any] = {
-        name: _figure(sums, column, method) for name, column in (("mean", MEAN), ("first_tenth", TENTH), ("first_fifth", FIFTH))
-    }
-    figures["total_variation"] = _variation_figure(sums, options.bins, method)
-    figures["bin_intervals"] = _bin_intervals(sums, options.bins, method)
-    figures["settings"] = {**asdict(options.matching), "point": options.point, "bins": options.bins}
-    figures["expectation"] = "every possible start of an answer, 0 to n − L, equally likely"
-    figures["sample"] = {"spans": sums.spans, "passages": sums.passages}
-    return figures
+def _method(sums: Sums) -> str:
+    return f"bootstrap over {sums.passages:,} passages"
 
 
-def _figure(sums: Sums, column: int, method: str) -> dict[str, Any]:
+def _figure(sums: Sums, column: int) -> PositionFigure:
     """A mean over the counted answers, its expectation, their difference; percentile intervals."""
     width = len(sums.total) // 2
 
@@ -129,37 +131,37 @@ def _figure(sums: Sums, column: int, method: str) -> dict[str, Any]:
 
     value, expected = ratios(sums.total)
     values, expectations = ratios(sums.resampled)
-    return {
-        "value": float(value),
-        "expected": float(expected),
-        "difference": float(value - expected),
-        "interval": asdict(Interval(*_quantiles(values), method=method)),
-        "difference_interval": asdict(Interval(*_quantiles(values - expectations), method=method)),
-    }
+    return PositionFigure(
+        float(value),
+        float(expected),
+        float(value - expected),
+        Interval(*_quantiles(values), method=_method(sums)),
+        Interval(*_quantiles(values - expectations), method=_method(sums)),
+    )
 
 
-def _bin_intervals(sums: Sums, bins: int, method: str) -> dict[str, Any]:
+def _bin_intervals(sums: Sums, bins: int) -> BinIntervals:
     """Percentile intervals of the share of answers in each bin, each bin by itself."""
     shares = sums.resampled[:, :bins] / sums.resampled[:, :bins].sum(axis=1, keepdims=True)
     low, high = np.quantile(shares, [0.025, 0.975], axis=0)
-    return {"low": low.tolist(), "high": high.tolist(), "level": 0.95, "method": method}
+    return BinIntervals(low.tolist(), high.tolist(), 0.95, _method(sums))
 
 
-def _variation_figure(sums: Sums, bins: int, method: str) -> dict[str, Any]:
+def _variation_figure(sums: Sums, bins: int) -> VariationFigure:
     width = len(sums.total) // 2
     value = float(_total_variation(sums.total[:bins], sums.total[width : width + bins]))
     variations = _total_variation(sums.resampled[:, :bins], sums.resampled[:, width : width + bins])
-    # Resampling adds noise, and noise lifts a total variation: only the spread of the resamples is used, about the value.
+    # Resampling adds noise, which raises a total variation: only the spread of the resamples is used, about the value.
     low, high = (max(0.0, value + bound - float(variations.mean())) for bound in _quantiles(variations))
-    left = sums.chance.any(axis=1)  # a draw that cut through every answer says nothing
+    left = sums.chance.any(axis=1)  # a draw that cut through every answer does not count
     chance = _total_variation(sums.chance[left], sums.chance_expected[left])
-    return {
-        "value": value,
-        "expected": 0.0,
-        "by_chance": float(chance.mean()) if len(chance) else None,
-        "by_chance_high": float(np.quantile(chance, 0.95)) if len(chance) else None,
-        "interval": asdict(Interval(low, high, method=f"{method}, centred on the value")),
-    }
+    return VariationFigure(
+        value,
+        0.0,
+        float(chance.mean()) if len(chance) else None,
+        float(np.quantile(chance, 0.95)) if len(chance) else None,
+        Interval(low, high, method=f"{_method(sums)}, centred on the value"),
+    )
 
 
 def _total_variation(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -174,5 +176,5 @@ def _quantiles(values: np.ndarray) -> tuple[float, float]:
 
 
 def _cut_before(collection: Collection, split: str) -> int:
-    rotation = collection.manifest.content.get("rotation", {})
-    return int(rotation.get("splits", {}).get(split, {}).get("cut", 0))
+    rotated = collection.manifest.content_as(Rewritten, "rotation", Rewritten({}, {}))
+    return rotated.splits[split].cut if split in rotated.splits else 0

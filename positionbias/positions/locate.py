@@ -1,4 +1,4 @@
-"""Finding answers in passages: by the source's character offsets where it gives them, else by their words.
+"""Answers located in passages: by the source's character offsets where given, else by their words.
 
 An answer's words are matched to the passage's words as a contiguous run (position-bias paper, §4.1). Where offsets
 are known they are used, and matching is a check [our decision]: every span that matching misses, and every match
@@ -19,9 +19,9 @@ from positionbias.text.words import split_words
 __all__ = ["OUTCOMES", "Check", "Located", "Span", "TokenisedPassage", "Words", "check_span", "known_span", "locate"]
 
 NO_ANSWER = "No Answer Present."
-"""What the MS MARCO QA releases write where nobody found an answer."""
+"""The answer in the MS MARCO QA releases where none was found."""
 
-# what can happen to an answer
+# outcomes of an answer
 BY_OFFSETS, BY_MATCHING, UNMATCHED, EMPTY, NO_ANSWER_GIVEN = OUTCOMES = (
     "by_offsets",
     "by_matching",
@@ -30,7 +30,7 @@ BY_OFFSETS, BY_MATCHING, UNMATCHED, EMPTY, NO_ANSWER_GIVEN = OUTCOMES = (
     "no_answer_present",
 )
 
-# why an answer is not matched, why a span is not among the matches, and what a match is that is not the span
+# causes of unmatched answers, of spans not among the matches, and kinds of matches beyond the span
 CASE = "found when case is ignored"
 INSIDE_WORDS = "its text stands there, but not at the edges of words"
 OTHER_WORDS = "its words do not stand there in a row"
@@ -50,7 +50,7 @@ class Span(NamedTuple):
 
 
 class Words(NamedTuple):
-    """A run of words: the index of the first, and how many."""
+    """A run of words: the index of the first, and their number."""
 
     first: int
     length: int
@@ -83,7 +83,7 @@ class TokenisedPassage:
         """The words that a span of characters touches; a span within white space gets the next word, or the last.
 
         Raises:
-            ValueError: the passage has no word.
+            ValueError: the passage has no words.
         """
         if not self.words:
             raise ValueError("a passage without words holds no span")
@@ -92,7 +92,7 @@ class TokenisedPassage:
         return Words(first, max(1, last - first + 1))
 
     def find(self, answer: str) -> list[Span]:
-        """Every place where the answer's words stand in a row, overlapping ones included."""
+        """Every contiguous match of the answer's words, overlapping ones included."""
         return self._find_words(self.words, self._fold(split_words(answer, self.matching.words).words))
 
     def _find_words(self, words: list[str], wanted: list[str]) -> list[Span]:
@@ -104,12 +104,12 @@ class TokenisedPassage:
             while (at := words.index(wanted[0], at + 1)) <= last:
                 if words[at : at + length] == wanted:
                     found.append(Span(self.starts[at], self.ends[at + length - 1]))
-        except ValueError:  # the first word stands nowhere further on
+        except ValueError:  # the first word does not occur further on
             pass
         return found
 
     def unmatched_cause(self, answer: str) -> str:
-        """Why ``find`` found nothing."""
+        """The reason why ``find`` found nothing."""
         wanted = [word.casefold() for word in split_words(answer, self.matching.words).words]
         if self._find_words([word.casefold() for word in self.words], wanted):
             return CASE
@@ -117,7 +117,7 @@ class TokenisedPassage:
 
 
 def known_span(answer: Answer, text: str) -> Span | None:
-    """The span that the source gives, or None where it gives none.
+    """Return the span given by the source, if any.
 
     Raises:
         InputError: offsets that lie outside the passage's ``text``.
@@ -133,9 +133,9 @@ def known_span(answer: Answer, text: str) -> Span | None:
 
 
 def locate(passage: TokenisedPassage, answer: Answer) -> Located:
-    """Where an answer stands in its passage, by the settings that the passage was split with.
+    """Locate an answer in its passage, by the passage's settings.
 
-    Blank answers, and the releases' "No Answer Present." where it has no offsets, are not looked for.
+    Blank answers, and the releases' "No Answer Present." without offsets, are not searched.
 
     Raises:
         InputError: as ``known_span``.
@@ -153,14 +153,14 @@ def locate(passage: TokenisedPassage, answer: Answer) -> Located:
 
 
 class Check(NamedTuple):
-    """A span that the source gave, held against the matches: why it is not among them, and what the others are."""
+    """A span of the source compared with the matches: why it is not among them, and the kinds of the others."""
 
     missed: str | None
     extra: list[str]
 
 
 def check_span(passage: TokenisedPassage, span: Span, answer: str, marked: Group[Span]) -> Check:
-    """Hold one span against the matches of its answer; ``marked`` are all spans of its query in this passage."""
+    """Compare one span with the matches of its answer; ``marked`` are all spans of its query in this passage."""
     matches = passage.find(answer)
     trimmed = _trim(passage.text, span)
     extra = [ANOTHER_SPAN if match in marked else REPEATED for match in matches if match != trimmed]
@@ -176,7 +176,7 @@ def check_span(passage: TokenisedPassage, span: Span, answer: str, marked: Group
 
 
 def _trim(text: str, span: Span) -> Span:
-    """The span without the white space at its edges; words never hold any."""
+    """Trim white space from a span's edges; words never hold any."""
     inside = text[span.start : span.end]
     return Span(span.end - len(inside.lstrip()), span.start + len(inside.rstrip())) if inside.strip() else span
 

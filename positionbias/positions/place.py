@@ -1,10 +1,10 @@
-"""A collection whose evidence stands where a density puts it: the one evidence sentence of a passage at a drawn place, the others in order.
+"""A collection with evidence placed by a density: the one evidence sentence of a passage at a drawn place, the others in order.
 
-``positions.evidence_sentences`` has which sentence and which questions that is; both are the same for every density, so that the arms of an
-experiment (one collection and seed, several densities) differ in the places alone. The place is the quantile, under the density, of a number
-that depends on (seed, passage id) alone [decision], so the same text comes out of any order, sharding and number of workers.
+``positions.evidence_sentences`` chooses the sentence and the questions; both are the same for every density, so the arms of an
+experiment (one collection and seed, several densities) differ only in the places. The place is the quantile, under the density, of a number
+that depends on (seed, passage id) alone [decision], so any order, sharding and number of workers give the same text.
 
-Sentences of a passage with evidence are joined by one space, also where the evidence stays where it was: all arms hold the same words [decision].
+Sentences of a passage with evidence are joined by one space, even where the evidence does not move: all arms hold the same words [decision].
 Passages without evidence keep their text. The collection has a table beside each split, ``placed/SPLIT.parquet``: a row a question and
 passage with its number of sentences, the evidence's sentence before and after (from 0), and its weight where distances are matched.
 """
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,17 +27,20 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Passage
+from positionbias.core.schema import converted
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.positions.answers import locate_split
 from positionbias.positions.density import Density
 from positionbias.positions.evidence_sentences import EvidenceSentence, KeptQuestions, choose_sentences
 from positionbias.positions.placed import BINS, PlacedQuestions, moves_of, place_histogram, weights_by_distance
-from positionbias.positions.rewrite import MoveSpan, Rewriting, rewrite
+from positionbias.positions.rewrite import MoveSpan, Rewriting, Rewritten, RewrittenShard, rewrite
 from positionbias.positions.settings import Matching, Placing
-from positionbias.results.collections import PLACEMENT, AnswersMoved, PlacementFigures
+from positionbias.results.collections import PLACEMENT, PlacementFigures
 from positionbias.results.payloads import PlaceHistogram
 from positionbias.results.result import Result
 from positionbias.text.sentences import Parts, sentence_spans, with_own_at
@@ -56,8 +59,15 @@ class _Move(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class _Facts(Rewritten):
+    """What was done to a collection, and how many ``questions`` were kept or dropped, by split and fate."""
+
+    questions: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class _Shard:
-    """A shard, its rows whose evidence is placed, rising, and how, ``(rows,)`` int64 each."""
+    """A shard, its rows with placed evidence, rising, and their moves, ``(rows,)`` int64 each."""
 
     path: Path
     rows: np.ndarray
@@ -77,7 +87,7 @@ def place(
     map_shards: MapShards = map,
     overwrite: bool = False,
     name: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``collection`` with its evidence sentences placed, shard by shard through ``map_shards``; ``name`` defaults to that of the folder.
 
@@ -85,7 +95,7 @@ def place(
         InputError: no question can be kept, an answer lies outside its passage, or the collection cannot be read.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
-    refuse_existing(out, overwrite=overwrite)  # before all answers are looked for
+    refuse_existing(out, overwrite=overwrite)  # before all answers are located
     kept = choose_sentences(collection, seed=placing.seed, one_question=placing.one_question, map_shards=map_shards)
     moves = {passage_id: _draw(placing, passage_id, sentence) for passage_id, sentence in kept.sentences.items()}
     rewriting = Rewriting(
@@ -120,7 +130,7 @@ def _shards(collection: Collection, moves: Mapping[str, _Move]) -> list[_Shard]:
     ]
 
 
-def _place_shard(shard: _Shard, target: Path) -> dict[str, Any]:
+def _place_shard(shard: _Shard, target: Path) -> RewrittenShard:
     """Write one shard with its evidence placed; a pure function of the shard and its moves."""
     moves = {
         row: _Move(own, to) for row, own, to in zip(*(c.tolist() for c in (shard.rows, shard.own, shard.place)), strict=True)
@@ -133,13 +143,14 @@ def _place_shard(shard: _Shard, target: Path) -> dict[str, Any]:
                 yield passage if row not in moves else passage._replace(text=_Placed(passage.text, moves[row]).text)
                 row += 1
 
-    facts = write_shard(target, placed()).facts()
+    written = write_shard(target, placed())
     moved = sum(move.own != move.place for move in moves.values())
-    return {**facts, "passages": {MOVED: moved, STAYED: len(moves) - moved, WITHOUT: facts["count"] - len(moves)}}
+    fates = {MOVED: moved, STAYED: len(moves) - moved, WITHOUT: written.count - len(moves)}
+    return RewrittenShard(written.count, written.checksum, fates)
 
 
 class _Placed:
-    """A passage with its evidence placed, and where its spans went."""
+    """A passage with its evidence placed, and the new places of its spans."""
 
     def __init__(self, text: str, move: _Move) -> None:
         self.original, self.spans = text, sentence_spans(text)
@@ -151,7 +162,7 @@ class _Placed:
         self.starts = dict(zip(order, accumulate([0, *lengths[:-1]]), strict=True))
 
     def move_span(self, start: int, end: int) -> tuple[int, int] | None:
-        """Where the same characters stand now; None where they stand together no more."""
+        """Return the span's new place; None where it is no longer contiguous."""
         own = max(0, bisect_right(self.spans, start, key=lambda span: span[0]) - 1)
         moved = start - self.spans[own][0] + self.starts[own]
         same = moved >= 0 and self.text[moved : moved + end - start] == self.original[start:end]
@@ -159,7 +170,7 @@ class _Placed:
 
 
 def _follow(moves: Mapping[str, _Move], passage: Passage) -> MoveSpan:
-    """Where a span of this passage goes."""
+    """Return the function that moves a span of this passage."""
     move = moves.get(passage.passage_id)
     return _Placed(passage.text, move).move_span if move is not None else _unmoved
 
@@ -168,7 +179,7 @@ def _unmoved(start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _write_tables(placing: Placing, kept: KeptQuestions, moves: Mapping[str, _Move], folder: Path) -> dict[str, Any]:
+def _write_tables(placing: Placing, kept: KeptQuestions, moves: Mapping[str, _Move], folder: Path) -> JsonObject:
     """Write what was done to each split's questions; how many were kept, and the checksums of the tables."""
     (folder / PLACED).mkdir(exist_ok=True)
     checksums = {}
@@ -200,7 +211,7 @@ def _notes(placing: Placing) -> tuple[str, ...]:
 
 
 def placing_of(collection: Collection) -> Placing:
-    """The settings that a placed collection was made with.
+    """Return the settings of a placed collection.
 
     Raises:
         InputError: it was not made by ``place``.
@@ -208,12 +219,12 @@ def placing_of(collection: Collection) -> Placing:
     if collection.manifest.command != "place":
         found = f"one made by {collection.manifest.command!r}"
         raise bad_input(collection.path, wanted="a placed collection", found=found, do="make one with: posbias place")
-    settings = dict(collection.manifest.settings)
-    return Placing(density=Density.of(settings.pop("density")), **settings)
+    settings = collection.manifest.settings
+    return converted(Placing, {**settings, "density": Density.of(settings["density"])})
 
 
 def placed_questions(collection: Collection, split: str) -> PlacedQuestions:
-    """What was done to the questions of a split.
+    """Return the placed questions of a split.
 
     Raises:
         InputError: the collection was not made by ``place``, or has no such split.
@@ -224,16 +235,15 @@ def placed_questions(collection: Collection, split: str) -> PlacedQuestions:
 
 
 def placement_results(collection: Collection, *, map_shards: MapShards = map) -> list[Result]:
-    """What a placing did: its counts; by split where sentences and answers stand beside where they were to stand, and how far sentences moved.
+    """Return the counts of a placing; by split the places of sentences and answers, wanted and reached, and the distances moved.
 
     Raises:
         InputError: as ``placing_of``.
     """
-    placing, facts = placing_of(collection), collection.manifest.content["placement"]
+    placing, facts = placing_of(collection), collection.manifest.content_as(_Facts, "placement")
     header = partial(Result, collection=collection.name, system=str(placing.density), seed=placing.seed, interval=None)
-    moved = facts["passages"][MOVED] / len(collection) if len(collection) else None
-    answers = {split: AnswersMoved(**counts) for split, counts in facts["splits"].items()}
-    figures = PlacementFigures(passages=facts["passages"], questions=facts["questions"], splits=answers)
+    moved = facts.passages[MOVED] / len(collection) if len(collection) else None
+    figures = PlacementFigures(passages=facts.passages, questions=facts.questions, splits=facts.splits)
     results = [header(PLACEMENT, split="", value=moved, count=len(collection), payload=figures)]
     for split in collection.splits:
         questions = placed_questions(collection, split)
@@ -244,7 +254,7 @@ def placement_results(collection: Collection, *, map_shards: MapShards = map) ->
         starts, mean = _answer_starts(collection, split, placing.density, map_shards)
         results.append(header("answer starts", split=split, value=mean, count=sum(starts.reached), payload=starts))
         moves = moves_of(questions)
-        distance = moves.figures["mean_distance"]
+        distance = moves.figures.mean_distance
         results.append(header("sentence moves", split=split, value=distance, count=len(questions.query_ids), payload=moves))
     return results
 
@@ -252,7 +262,7 @@ def placement_results(collection: Collection, *, map_shards: MapShards = map) ->
 def _answer_starts(
     collection: Collection, split: str, density: Density, map_shards: MapShards
 ) -> tuple[PlaceHistogram, float | None]:
-    """Where the answers start (first word / words), beside the density itself; and their mean."""
+    """Return the histogram of answer starts (first word / words), beside the density; and their mean."""
     counts, total = Counter[int](), 0.0
     for shard in locate_split(collection, split, Matching(), map_shards):
         first, words = shard.spans.first.astype(np.int64), shard.spans.words

@@ -1,8 +1,8 @@
-"""What a placing did, a row a question: whether the places fit the density, how far sentences were moved, and weights that match this over arms.
+"""The record of a placing, a row a question: the fit of the places to the density, distances moved, and weights that match these over arms.
 
-The weights match every arm to uniform placing of the same sentences, which each arm can work out by itself [decision]: a question that moved d
-sentences weighs  (questions that uniform placing moves d sentences, on average) / (questions moved d sentences here),  so that any two
-arms have moved sentences equally far. A distance that no sentence was moved here has no weight; its share is counted as unmatched.
+The weights match every arm to uniform placing of the same sentences, which each arm can compute by itself [decision]: a question that moved d
+sentences weighs  (questions that uniform placing moves d sentences, on average) / (questions moved d sentences here),  so that distances
+are equal in any two arms. A distance that no sentence moved here has no weight; its share counts as unmatched.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec import structs
 from scipy.stats import chi2
 
 from positionbias.core.errors import bad_input
 from positionbias.positions.density import Density
+from positionbias.results.curves import MovesFigures
 from positionbias.results.payloads import PlaceHistogram, SentenceMoves
 
 __all__ = ["BINS", "PlacedQuestions", "bin_of", "moves_of", "place_histogram", "weights_by_distance"]
@@ -28,7 +30,7 @@ COLUMNS = ("query_id", "passage_id", "sentences", "before", "after")
 
 @dataclass(frozen=True, slots=True)
 class PlacedQuestions:
-    """A question in a passage each: sentence ``before`` of ``sentences`` became sentence ``after``, from 0; (rows,) int64 each.
+    """Questions in passages, a row each: sentence ``before`` of ``sentences`` became sentence ``after``, from 0; (rows,) int64 each.
 
     ``weight`` (rows,) float64, None where distances were not matched.
     """
@@ -42,11 +44,11 @@ class PlacedQuestions:
 
     @property
     def distance(self) -> np.ndarray:
-        """How many sentences the evidence was moved."""
+        """The distance that the evidence moved, in sentences."""
         return np.abs(self.after - self.before)
 
     def passages(self) -> PlacedQuestions:
-        """One row a passage."""
+        """Keep one row a passage."""
         rows = [*{passage_id: row for row, passage_id in enumerate(self.passage_ids)}.values()]
         query_ids, passage_ids = ([column[row] for row in rows] for column in (self.query_ids, self.passage_ids))
         return PlacedQuestions(query_ids, passage_ids, self.sentences[rows], self.before[rows], self.after[rows])
@@ -80,7 +82,7 @@ class PlacedQuestions:
 
 
 def bin_of(place: np.ndarray, sentences: np.ndarray) -> np.ndarray:
-    """The fifth of the passage in which the middle of sentence ``place`` of ``sentences`` lies, were all sentences alike long.
+    """The fifth of the passage with the middle of sentence ``place`` of ``sentences``, as if all were equally long.
 
     >>> bin_of(np.arange(3), np.full(3, 3)).tolist()
     [0, 2, 4]
@@ -89,7 +91,7 @@ def bin_of(place: np.ndarray, sentences: np.ndarray) -> np.ndarray:
 
 
 def place_histogram(placed: PlacedQuestions, density: Density) -> PlaceHistogram:
-    """Where the evidence sentences of these passages (one row a passage) were to stand, stand, and stood."""
+    """Return the wanted, reached and original places of the evidence sentences (one row a passage)."""
     wanted, statistic, freedom = np.zeros(BINS), 0.0, 0
     for number in np.unique(placed.sentences).tolist():
         shares = np.array(density.shares(number))
@@ -111,7 +113,7 @@ def place_histogram(placed: PlacedQuestions, density: Density) -> PlaceHistogram
 
 def _chi_square(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]:
     """Pearson's statistic and its degrees of freedom, neighbouring places joined until 5 passages are expected; infinite where a sentence
-    stands where the density has nothing."""
+    is at a place of density 0."""
     if observed[expected < 1e-9].any():
         return float("inf"), 0
     cells: list[list[float]] = [[0.0, 0.0]]
@@ -127,7 +129,7 @@ def _chi_square(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]
 
 
 def _uniform_distances(placed: PlacedQuestions) -> np.ndarray:
-    """How many questions uniform placing moves by 0, 1 … sentences, on average; ``(most sentences,)``."""
+    """The mean number of questions that uniform placing moves by 0, 1 … sentences; ``(most sentences,)``."""
     expected = np.zeros(int(placed.sentences.max()))
     for number, before in zip(placed.sentences.tolist(), placed.before.tolist(), strict=True):
         np.add.at(expected, np.abs(np.arange(number) - before), 1 / number)
@@ -135,7 +137,7 @@ def _uniform_distances(placed: PlacedQuestions) -> np.ndarray:
 
 
 def _weights(uniform: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The weight of a question by the distance it moved; 0 where none moved so far."""
+    """The weight of a question by the distance it moved; 0 for a distance that none moved."""
     return np.divide(uniform, counts, out=np.zeros(len(uniform)), where=counts > 0)
 
 
@@ -146,21 +148,24 @@ def weights_by_distance(placed: PlacedQuestions) -> np.ndarray:
 
 
 def moves_of(placed: PlacedQuestions) -> SentenceMoves:
-    """How far the sentences of these questions were moved, and what matching the distances costs."""
+    """Return the distances that the sentences of these questions moved, and the cost of matching them."""
     uniform, distance = _uniform_distances(placed), placed.distance
     counts = np.bincount(distance, minlength=len(uniform))
-    figures = {
-        "mean_distance": float(distance.mean()),
-        "mean_distance_of_uniform": float(np.average(np.arange(len(uniform)), weights=uniform)),
-        "share_unmoved": float((distance == 0).mean()),
-        "share_moved_forward": float((placed.after < placed.before).mean()),
-        "share_moved_backward": float((placed.after > placed.before).mean()),
-    }
+    figures = MovesFigures(
+        mean_distance=float(distance.mean()),
+        mean_distance_of_uniform=float(np.average(np.arange(len(uniform)), weights=uniform)),
+        share_unmoved=float((distance == 0).mean()),
+        share_moved_forward=float((placed.after < placed.before).mean()),
+        share_moved_backward=float((placed.after > placed.before).mean()),
+    )
     weights = np.zeros(0)
     if placed.weight is not None:
         weights = _weights(uniform, counts)
-        figures["mean_distance_weighted"] = float(np.average(distance, weights=placed.weight))
-        figures["share_unmatched"] = float(uniform[counts == 0].sum() / uniform.sum())
-        figures["effective_questions"] = float(placed.weight.sum() ** 2 / (placed.weight**2).sum())
-        figures["largest_weight"] = float(placed.weight.max())
+        figures = structs.replace(
+            figures,
+            mean_distance_weighted=float(np.average(distance, weights=placed.weight)),
+            share_unmatched=float(uniform[counts == 0].sum() / uniform.sum()),
+            effective_questions=float(placed.weight.sum() ** 2 / (placed.weight**2).sum()),
+            largest_weight=float(placed.weight.max()),
+        )
     return SentenceMoves(counts.tolist(), uniform.tolist(), weights.tolist(), figures)

@@ -1,7 +1,7 @@
-"""What a rotation does to a block of bytes: some stretches are cut, and their two parts change places.
+"""The edits of a rotation in a block of bytes: stretches are cut, and their two parts exchanged.
 
-A worker finds the cuts; who writes the file makes them, from bytes that it has at hand. So 12 bytes a passage come back from a
-worker, and not the text.
+A worker finds the cuts; the writer of the file, which has the bytes, makes them. So a worker returns 12 bytes a passage instead of
+the text.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import numpy as np
 
 __all__ = ["Edits", "spliced"]
 
-_PORTION = 1_000  # stretches whose pieces stay in a processor's cache: twice as fast as a whole block at once
+_PORTION = 1_000  # stretches whose pieces fit in a processor's cache: twice as fast as a whole block at once
 _LONG = 1 << 16  # bytes a stretch
 
 
 class Edits(NamedTuple):
-    """Of a block: the bytes before ``begin`` are dropped; each of n stretches ``[start, end)`` is cut at its place; (n,) int32 each.
+    """Edits of a block: the bytes before ``begin`` are dropped; each of n stretches ``[start, end)`` is cut at its place; (n,) int32 each.
 
     Stretches rise and do not overlap.
     """
@@ -29,9 +29,9 @@ class Edits(NamedTuple):
 
 
 def spliced(data: bytes, edits: Edits) -> bytes:
-    """The block with its edits made: of each stretch what follows its place, one space, and what stood before it."""
+    """Apply edits to a block: each stretch becomes its part after the cut, one space, and its part before."""
     count, begin = len(edits.starts), edits.begin
-    # a view is no copy, of which a long line would need several; short pieces are quicker to copy
+    # views save copies of long lines; short pieces are quicker to copy
     source = data if count * _LONG > len(data) else memoryview(data)
     joined: list[bytes] = []
     for number in range(0, count, _PORTION):

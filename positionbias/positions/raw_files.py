@@ -1,8 +1,8 @@
 """Raw files rotated into files of the same format: TSV, JSON lines, Parquet, SQuAD JSON.
 
-The draw for a passage is that of ``positions.rotate``, keyed by the seed and the passage's id: what comes out equals the rotation of the
-imported collection. TSV and JSON lines go through in blocks of 2 MiB, and a killed run goes on after the last whole block.
-What is read from a pipe or written to one leaves nothing to go on from.
+The draw for a passage is that of ``positions.rotate``, keyed by the seed and the passage's id: the output equals the rotation of the
+imported collection. TSV and JSON lines are processed in blocks of 2 MiB, and a killed run resumes after the last whole block.
+A run from or to a pipe cannot be resumed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import input_errors, read_document, read_whole, sha256_file
 from positionbias.core.input_state import content_digest, file_mark, file_state, unchanged
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     InputRef,
     Manifest,
@@ -29,7 +30,7 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.memory import keep_freed_memory
-from positionbias.core.ordered_file import OrderedFile, Packing, pack, packing_of, resumable_file, resumed_file
+from positionbias.core.ordered_file import Counts, OrderedFile, Packing, pack, packing_of, resumable_file, resumed_file
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.shard_work import MapShards
@@ -46,14 +47,14 @@ from positionbias.results.result import Result
 
 __all__ = ["Pipe", "RotatedFile", "debias_file", "raw_result"]
 
-# smaller than the blocks of an import: what is made of one stays in a processor's cache
+# smaller than the blocks of an import: its arrays fit in a processor's cache
 RAW_BLOCK_BYTES = 2 << 20
 Rotate = Callable[[Block], tuple[Edits, Counter[str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Pipe:
-    """An open stream of bytes, and the name that messages give it."""
+    """An open stream of bytes, and its name in messages."""
 
     stream: IO[bytes]
     name: str
@@ -61,7 +62,7 @@ class Pipe:
 
 @dataclass(frozen=True, slots=True)
 class RotatedFile:
-    """What was written: its name, the SHA-256 and size of its uncompressed bytes, passages by fate, and SQuAD's answers."""
+    """The written file: its name, the SHA-256 and size of its uncompressed bytes, passages by fate, and SQuAD's answers."""
 
     name: str
     rotation: Rotation
@@ -80,7 +81,7 @@ def debias_file(
     fields: Fields | None = None,
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: JsonObject | None = None,
     block_bytes: int = RAW_BLOCK_BYTES,
 ) -> RotatedFile:
     """Write ``source`` rotated, in its own format; the end of a name says what is compressed (``.gz``, ``.zst``).
@@ -108,7 +109,7 @@ def debias_file(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One file to rotate; a method for each way through."""
+    """One file to rotate; a method for each kind of input and output."""
 
     source: Path | Pipe
     out: Path | Pipe
@@ -117,11 +118,11 @@ class _Task:
     fields: Fields
     map_shards: MapShards
     overwrite: bool
-    provenance: Mapping[str, Any]
+    provenance: JsonObject
     block_bytes: int
 
     def lines_resumed(self) -> RotatedFile:
-        """Lines from a file to a file: a killed run goes on."""
+        """Rotate lines from a file to a file; a killed run can be resumed."""
         assert isinstance(self.source, Path)
         assert isinstance(self.out, Path)
         with resumable_file(self.out, self._job(), overwrite=self.overwrite) as folder, unchanged([self.source]):
@@ -132,7 +133,7 @@ class _Task:
         return rotated
 
     def lines_streamed(self) -> RotatedFile:
-        """Lines from or to a pipe."""
+        """Rotate lines from or to a pipe."""
 
         def fill(file: OrderedFile) -> RotatedFile:
             self._append_lines(file)
@@ -141,7 +142,7 @@ class _Task:
         return self._at_once(fill)
 
     def squad(self) -> RotatedFile:
-        """SQuAD JSON, held whole."""
+        """Rotate SQuAD JSON, held whole."""
         if isinstance(self.source, Path):
             with input_errors(self.source, wanted="SQuAD JSON"):
                 data = read_document(self.source)
@@ -157,7 +158,7 @@ class _Task:
         return self._at_once(fill)
 
     def parquet(self) -> RotatedFile:
-        """Parquet, a row group at a time; finished row groups outlive a killed run."""
+        """Rotate Parquet, a row group at a time; finished row groups outlive a killed run."""
         from positionbias.positions.raw_parquet import rotate_parquet
 
         if not isinstance(self.source, Path) or not isinstance(self.out, Path):
@@ -179,7 +180,7 @@ class _Task:
             partial(rotate_tsv, self.rotation) if self.kind == "tsv" else partial(rotate_jsonl, self.rotation, self.fields)
         )
         keep_freed_memory()
-        sent: deque[Block] = deque()  # those at work; of a pipe's, their bytes stand nowhere else
+        sent: deque[Block] = deque()  # blocks in work; a pipe's bytes are nowhere else
         pieces = self.map_shards(partial(_piece, rotate, file.packing), self._left(len(file.facts), sent))
         for piece, facts in track(pieces, "rotating", self._number_of_blocks(), unit="blocks"):
             block = sent.popleft()
@@ -198,13 +199,13 @@ class _Task:
                 yield from stream_blocks(self.source.stream, self.source.name, self.block_bytes)
 
     def _number_of_blocks(self) -> int | None:
-        """About how many there are, where that is known before the end."""
+        """The approximate number of blocks, where it is known before the end."""
         if isinstance(self.source, Pipe) or packing_of(self.source):
             return None
         return -(-self.source.stat().st_size // self.block_bytes)
 
     def _at_once(self, fill: Callable[[OrderedFile], RotatedFile]) -> RotatedFile:
-        """Fill the pipe to write to, or a file that appears, with its manifest, when all is there."""
+        """Fill the output pipe, or a file that appears, with its manifest, when complete."""
         if isinstance(self.out, Pipe):
             return fill(OrderedFile(self.out.stream))
         read = [self.source] if isinstance(self.source, Path) else []
@@ -218,32 +219,32 @@ class _Task:
     def _name(place: Path | Pipe) -> str:
         return place.name if isinstance(place, Pipe) else str(place)
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self) -> JsonObject:
         return {
             **asdict(self.rotation),
             "format": self.kind,
             **{f"{key}_field": name for key, name in asdict(self.fields).items()},
         }
 
-    def _job(self) -> dict[str, Any]:
+    def _job(self) -> JsonObject:
         assert isinstance(self.source, Path)
         settings = {**self._settings(), "block_bytes": self.block_bytes}
         return {"command": "debias", "settings": settings, "inputs": [file_state(self.source)]}
 
     def _rotated(
-        self, checksum: str, size: int, facts: Sequence[Mapping[str, Any]], answers: Mapping[str, int] | None = None
+        self, checksum: str, size: int, facts: Sequence[Counts], answers: Mapping[str, int] | None = None
     ) -> RotatedFile:
         passages = Counter(dict.fromkeys(possible_fates(self.rotation), 0))
         for item in facts:
             passages.update(item["passages"])
         if not passages_in(passages):
-            raise bad_input(self._name(self.source), wanted="passages", found="none", do="check what was given")
+            raise bad_input(self._name(self.source), wanted="passages", found="none", do="check the input")
         return RotatedFile(self.out.name, self.rotation, checksum, size, dict(passages), dict(answers or {}))
 
     def _manifest(self, rotated: RotatedFile) -> Manifest:
         assert isinstance(self.out, Path)
         inputs: tuple[InputRef, ...] = ()
-        state: dict[str, Any] = {"name": self._name(self.source)}
+        state: JsonObject = {"name": self._name(self.source)}
         if isinstance(self.source, Path):
             state = file_mark(self.source)
             inputs = (input_ref("original", self.source, content_digest(self.source), artefact=self.out),)
@@ -267,13 +268,13 @@ class _Task:
 
 
 def raw_result(rotated: RotatedFile) -> Result:
-    """What a rotation did to a file, with the checksum of what was written; ``value`` is the share of passages that it changed."""
+    """Return the counts of a rotated file, with the checksum of the output; ``value`` is the share of passages that it changed."""
     answers = {"": AnswersMoved(**rotated.answers)} if rotated.answers else {}
     figures = RotationFigures(passages=rotated.passages, answers=answers, sha256=rotated.checksum)
     return rotation_result_of(rotated.name, rotated.rotation, figures)
 
 
-def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[Edits | bytes, dict[str, Any]]:
+def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[Edits | bytes, Counts]:
     """What is to be done to a block; or, where it is compressed, which takes longer than to send it, the block as it is written."""
     keep_freed_memory()
     edits, counts = rotate(block)

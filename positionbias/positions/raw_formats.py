@@ -1,4 +1,4 @@
-"""Which of the raw formats a file has: told by its name, else by how it begins."""
+"""The raw format of a file, by its name, else by its beginning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEAD = 1 << 20
 
 
 def format_of(path: Path) -> RawFormat:
-    """The format of a file, plain, ``.gz`` or ``.zst``; ``.json`` is SQuAD or JSON lines, as its content tells.
+    """Return the format of a file, plain, ``.gz`` or ``.zst``; ``.json`` is SQuAD or JSON lines, by its content.
 
     Raises:
         InputError: the file cannot be read, is empty, or looks like none of the four.
@@ -50,7 +50,7 @@ def _json_format(path: Path, text: bytes) -> RawFormat:
             record = json.loads(first)
             return "squad" if isinstance(record.get("data"), list) else "jsonl"
         except (ValueError, RecursionError):
-            pass  # no JSON by itself: the file is one document over several lines
+            pass  # not JSON by itself: the file is one document over several lines
     if b'"data"' in text or b'"paragraphs"' in text:
         return "squad"
     raise bad_input(

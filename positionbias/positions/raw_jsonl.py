@@ -1,8 +1,8 @@
 """Raw JSON lines, one object a line, with the passage's id and text under published or given keys.
 
-Known are the keys of BEIR (_id, text), Pyserini (id, contents), MS MARCO v2 (pid, passage; docid, segment) and their like; and the
+Known are the keys of BEIR (_id, text), Pyserini (id, contents), MS MARCO v2 (pid, passage; docid, segment) and similar ones; and the
 rows of MS MARCO QA, whose passages[].passage_text are all rotated, each keyed by (query_id, index). Only the characters of
-the texts move: every other byte of a line stays, the order of its keys and the way its text is escaped among them. Blank lines stay.
+the texts move: every other byte of a line stays, including the order of keys and the escapes of texts. Blank lines stay.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from positionbias.positions.rotate import Rotation
 
 __all__ = ["ID_FIELDS", "TEXT_FIELDS", "Fields", "rotate_jsonl"]
 
-# the first of these that a record has, unless one is given
+# by default the first of these in a record
 ID_FIELDS = ("_id", "id", "pid", "passage_id", "docid", "doc_id", "docno")
 TEXT_FIELDS = ("text", "contents", "passage", "passage_text", "segment", "content", "body")
 _BOM = b"\xef\xbb\xbf"
-# one character of a JSON string, where it is written as an escape
+# one character of a JSON string, written as an escape
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
 _OPEN = re.compile(r"[ \t\r\n]*([{\[])[ \t\r\n]*([}\]]?)")
 _MEMBER = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*')
 _NEXT = re.compile(r"[ \t\r\n]*([,}\]])[ \t\r\n]*")
 _scan = DECODER.scan_once  # type: ignore[attr-defined]
-_MEND = "mend the file, or give its --format"
-_NAME = "mend the file, or name its keys by --id-field and --text-field"
+_FIX = "fix the file, or give its --format"
+_NAME = "fix the file, or name its keys by --id-field and --text-field"
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The keys of a passage's id and text; None takes the first known one that a record has."""
+    """The keys of a passage's id and text; None: the first known one in a record."""
 
     id: str | None = None
     text: str | None = None
 
 
 class _Value(NamedTuple):
-    """A value within a line, which is written as ``line[start:end]``."""
+    """A value within a line, written as ``line[start:end]``."""
 
     start: int
     end: int
@@ -55,7 +55,7 @@ class _Value(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """A text that stands within the quotes ``[start, end)`` of its line, in characters, and the key of its draw."""
+    """A text within the quotes ``[start, end)`` of its line, in characters, and the key of its draw."""
 
     start: int
     end: int
@@ -64,19 +64,19 @@ class _Found(NamedTuple):
 
 
 class _Unusable(ValueError):
-    """What was wanted of a line, and what was found; the caller knows the line."""
+    """The content wanted of a line, and that found; the caller knows the line."""
 
 
 def rotate_jsonl(rotation: Rotation, fields: Fields, block: Block) -> tuple[Edits, Counter[str]]:
-    """How every passage of the block is cut, and how many passages met which fate.
+    """Return the cuts of the block's passages, and the passages counted by fate.
 
     Raises:
-        InputError: not UTF-8, a line that is no JSON object, or one without id or text; the line in the source is named.
+        InputError: not UTF-8, a line that is not a JSON object, or one without id or text; the line in the source is named.
     """
     data = block.read()
     begin = len(_BOM) if block.start == 0 and data.startswith(_BOM) else 0
     found: list[_Found] = []
-    lines: list[tuple[int, _Places]] = []  # of each text: where its line begins, and the places in it
+    lines: list[tuple[int, _Places]] = []  # of each text: the start of its line, and the places in it
     for number, (start, line) in enumerate(_lines(block, data, begin)):
         if line.strip(" \t\r"):
             try:
@@ -85,7 +85,7 @@ def rotate_jsonl(rotation: Rotation, fields: Fields, block: Block) -> tuple[Edit
                 wanted, what = error.args
                 raise block.bad_line(number, wanted=wanted, found=what, do=_NAME) from None
             except (RecursionError, ValueError) as error:
-                raise block.bad_line(number, wanted="one JSON object a line", found=str(error), do=_MEND) from None
+                raise block.bad_line(number, wanted="one JSON object a line", found=str(error), do=_FIX) from None
             lines += [(start, _Places(line))] * (len(found) - len(lines))
     cuts, counts = cuts_of([item.text for item in found], [item.key for item in found], rotation)
     edits = [_edit(*line, item, cut) for line, item, cut in zip(lines, found, cuts, strict=True) if cut]
@@ -93,7 +93,7 @@ def rotate_jsonl(rotation: Rotation, fields: Fields, block: Block) -> tuple[Edit
 
 
 def _lines(block: Block, data: bytes, begin: int) -> Iterator[tuple[int, str]]:
-    """Each line with the byte at which it begins."""
+    """Yield each line with its first byte's offset."""
     view = memoryview(data)
     while begin <= len(data):
         end = data.find(b"\n", begin)
@@ -101,19 +101,19 @@ def _lines(block: Block, data: bytes, begin: int) -> Iterator[tuple[int, str]]:
         try:
             yield begin, str(view[begin:end], "utf-8")
         except UnicodeDecodeError:
-            block.text()  # says where
+            block.text()  # names the place
             raise
         begin = end + 1
 
 
 class _Places:
-    """Where the characters of a line stand in its bytes, asked for from left to right: a line is gone through once."""
+    """The byte offsets of a line's characters, asked from left to right: a line is read once."""
 
     def __init__(self, line: str) -> None:
         self.line, self._at, self._bytes = line, 0, 0
 
     def byte(self, place: int) -> int:
-        """The byte at which the character begins."""
+        """The byte offset of the character."""
         if self.line.isascii():
             return place
         self._bytes += len(self.line[self._at : place].encode())
@@ -122,7 +122,7 @@ class _Places:
 
 
 def _edit(line_start: int, places: _Places, item: _Found, cut: int) -> tuple[int, int, int]:
-    """Where a text begins, is cut and ends, in bytes of the block."""
+    """The begin, cut and end of a text, in bytes of the block."""
     written = places.line[item.start : item.end]
     middle = item.start + (_place(written, cut) if "\\" in written else cut)
     first, second, last = (line_start + places.byte(place) for place in (item.start, middle, item.end))
@@ -130,7 +130,7 @@ def _edit(line_start: int, places: _Places, item: _Found, cut: int) -> tuple[int
 
 
 def _place(written: str, characters: int) -> int:
-    """Where in a string as JSON writes it so many of its characters have passed."""
+    """The offset in a JSON string, as written, after this many of its characters."""
     at = 0
     for escape in _ESCAPE.finditer(written):
         if characters <= escape.start() - at:
@@ -141,7 +141,7 @@ def _place(written: str, characters: int) -> int:
 
 
 def _passages(line: str, fields: Fields) -> Iterator[_Found]:
-    """The passages of one line, from left to right."""
+    """Yield the passages of one line, from left to right."""
     members, end = _members(line, 0)
     if end != len(line):
         raise ValueError(f"more after the object, from character {end + 1:,}")
@@ -159,7 +159,7 @@ def _passages(line: str, fields: Fields) -> Iterator[_Found]:
 
 
 def _nested_texts(line: str, nested: _Value) -> Iterator[_Value]:
-    """The texts of an MS MARCO QA row: of a list of objects, or (as the Hub writes it) of an object of lists."""
+    """Yield the texts of an MS MARCO QA row: a list of objects, or (as on the Hub) an object of lists."""
     if isinstance(nested.value, dict):
         texts = _members(line, nested.start)[0].get("passage_text")
         if texts is None or not isinstance(texts.value, list):
@@ -203,7 +203,7 @@ def _utf8(name: str, text: str) -> bytes:
 
 
 def _members(line: str, at: int) -> tuple[dict[str, _Value], int]:
-    """The members of the object that begins at ``at``, and where what follows it begins."""
+    """Read the members of the object at ``at``, and the offset after it."""
     members: dict[str, _Value] = {}
     at, closed = _open(line, at, "{")
     while not closed:
@@ -220,7 +220,7 @@ def _members(line: str, at: int) -> tuple[dict[str, _Value], int]:
 
 
 def _items(line: str, at: int) -> list[_Value]:
-    """The items of the list that begins at ``at``."""
+    """Read the items of the list at ``at``."""
     items: list[_Value] = []
     at, closed = _open(line, at, "[")
     while not closed:
@@ -238,7 +238,7 @@ def _value(line: str, at: int) -> _Value:
 
 
 def _open(line: str, at: int, bracket: str) -> tuple[int, bool]:
-    """Where the first member begins (or what follows an empty object or list), and whether there is none."""
+    """The offset of the first member (or after an empty object or list), and whether it is empty."""
     found = _OPEN.match(line, at)
     if found is None or found[1] + found[2] not in (bracket, "{}" if bracket == "{" else "[]"):
         raise ValueError(f"no {bracket!r} at character {at + 1:,}")
@@ -246,7 +246,7 @@ def _open(line: str, at: int, bracket: str) -> tuple[int, bool]:
 
 
 def _next(line: str, at: int, last: str) -> tuple[int, bool]:
-    """Where the next member begins (or what follows the last one's bracket), and whether there is none."""
+    """The offset of the next member (or after the closing bracket), and whether there is none."""
     found = _NEXT.match(line, at)
     if found is None or found[1] not in (",", last):
         raise ValueError(f"no comma and no {last!r} at character {at + 1:,}")

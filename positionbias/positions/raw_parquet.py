@@ -28,12 +28,12 @@ WITHOUT_TEXT = "without_text"  # null
 def rotate_parquet(
     rotation: Rotation, fields: Fields, source: Path, target: Path, parts: Path, map_shards: MapShards = map
 ) -> Iterator[Mapping[str, int]]:
-    """Write ``source`` rotated to ``target`` by way of one Arrow file a row group in ``parts``; gives the fates of each in order.
+    """Write ``source`` rotated to ``target`` via one Arrow file a row group in ``parts``; yield the fates of each in order.
 
-    A text that is null stays null. Memory: a row group a worker.
+    A null text stays null. Memory: a row group a worker.
 
     Raises:
-        InputError: no Parquet file, no column of ids or texts, or a row without an id.
+        InputError: not a Parquet file, no column of ids or texts, or a row without an id.
     """
     import pyarrow as pa
     import pyarrow.ipc as ipc
@@ -50,6 +50,7 @@ def rotate_parquet(
     _check_types(source, schema, *names)
     parts.mkdir(exist_ok=True)
     made = make_shards(
+        dict[str, int],
         partial(_rotate_group, rotation, source, names),
         range(metadata.num_row_groups),
         lambda index: parts / f"{index:05d}.arrow",
@@ -71,7 +72,7 @@ def _compression(metadata: pq.FileMetaData) -> dict[str, str] | str:
     return {column.path_in_schema: "none" if column.compression == "UNCOMPRESSED" else column.compression for column in columns}
 
 
-def _rotate_group(rotation: Rotation, source: Path, names: tuple[str, str], index: int, target: Path) -> Mapping[str, Any]:
+def _rotate_group(rotation: Rotation, source: Path, names: tuple[str, str], index: int, target: Path) -> dict[str, int]:
     """Rotate one row group into an Arrow file; pure of the others."""
     import pyarrow as pa
     import pyarrow.ipc as ipc
@@ -85,7 +86,7 @@ def _rotate_group(rotation: Rotation, source: Path, names: tuple[str, str], inde
             source,
             wanted=f"an id in every row of {names[0]!r}",
             found=f"none in row {ids.index(None)} of row group {index}",
-            do="mend the file",
+            do="fix the file",
         )
     there = [number for number, text in enumerate(texts) if text is not None]
     cuts, counts = cuts_of([texts[number] for number in there], [str(ids[number]).encode() for number in there], rotation)
@@ -139,7 +140,7 @@ def _check_types(source: Path, schema: pa.Schema, id_name: str, text_name: str) 
 
 @contextmanager
 def _reading(source: Path) -> Iterator[None]:
-    """Turn what pyarrow says of a file that it cannot read into one clear line."""
+    """Turn pyarrow's errors of an unreadable file into one clear line."""
     import pyarrow as pa
 
     try:

@@ -1,8 +1,8 @@
 """Raw SQuAD JSON, v1.1 or v2.0: paragraphs rotated, answers moved along, everything else kept.
 
-A paragraph has no id: its draw is keyed by its article's number and its own within it, both from 0 [decision]. Answers of which the
-cut goes through are dropped and counted, and with the last of them their question, for which SQuAD has no other form. Unanswerable
-questions stay; so do their ``plausible_answers``, but for those that were cut.
+A paragraph has no id: its draw is keyed by its article's number and its own within it, both from 0 [decision]. Answers that
+the cut goes through are dropped and counted, and with the last one the question, as SQuAD has no other form for it. Unanswerable
+questions stay, as do their ``plausible_answers``, except those that were cut.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from positionbias.positions.rotate import Rotation, move_span, rotate_at
 
 __all__ = ["rotate_squad"]
 
-_MEND = "mend the file or fetch it again"
+_FIX = "fix the file or fetch it again"
 
 
 def rotate_squad(rotation: Rotation, data: bytes, source: str) -> tuple[bytes, Counter[str], Counter[str]]:
-    """The file rotated, how many paragraphs met which fate, and counts of answers and questions.
+    """Return the rotated file, paragraphs by fate, and counts of answers and questions.
 
-    The largest published file has 42 MB: it is held whole.
+    The file is held whole: the largest published one has 42 MB.
 
     Raises:
         InputError: not SQuAD JSON in UTF-8, or an answer that is not where its offset says.
@@ -47,7 +47,7 @@ def rotate_squad(rotation: Rotation, data: bytes, source: str) -> tuple[bytes, C
 def _written(document: Any, *, ascii_only: bool) -> bytes:
     try:
         return json.dumps(document, ensure_ascii=ascii_only).encode()
-    except UnicodeEncodeError:  # half a surrogate pair, in a title or question: only an escape can carry it
+    except UnicodeEncodeError:  # half a surrogate pair, in a title or question: only an escape can hold it
         return json.dumps(document).encode()
 
 
@@ -60,7 +60,7 @@ def _parse(data: bytes, source: str) -> Any:
         raise bad_input(source, line=line, wanted="SQuAD JSON in UTF-8", found=found, do="convert the file") from None
     except json.JSONDecodeError as error:
         found = f"{error.msg} at column {error.colno}"
-        raise bad_input(source, line=error.lineno, wanted="SQuAD JSON", found=found, do=_MEND) from None
+        raise bad_input(source, line=error.lineno, wanted="SQuAD JSON", found=found, do=_FIX) from None
     except (RecursionError, ValueError) as error:
         raise _bad(source, "SQuAD JSON", str(error)) from None
 
@@ -116,4 +116,4 @@ def _take(record: Any, key: str, type_: type, source: str, place: str) -> Any:
 
 
 def _bad(source: str, wanted: str, found: str) -> InputError:
-    return bad_input(source, wanted=wanted, found=found, do=_MEND)
+    return bad_input(source, wanted=wanted, found=found, do=_FIX)

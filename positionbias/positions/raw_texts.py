@@ -1,4 +1,4 @@
-"""Cuts of texts that stand as Python strings, in bulk: what the raw formats other than TSV are rotated with."""
+"""Cuts of Python strings, in bulk, for raw formats other than TSV."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["cuts_of"]
 
 
 def cuts_of(texts: Sequence[str], keys: Sequence[bytes], rotation: Rotation) -> tuple[list[int], Counter[str]]:
-    """The character at which each text is cut (0 leaves it as it is), and how many texts met which fate.
+    """Return the character at which each text is cut (0: no cut), and the texts counted by fate.
 
     Raises:
         UnicodeEncodeError: a text holds half a surrogate pair.

@@ -1,4 +1,4 @@
-"""Raw TSV, one passage a line: its id, a tab, its text (MS MARCO's collection.tsv). The first tab parts them; later ones are text.
+"""Raw TSV, one passage a line: its id, a tab, its text (MS MARCO's collection.tsv). The first tab separates them; later ones are text.
 
 Every byte but those of the texts stays: ids, a CR before the newline, a last line without one. A byte-order mark at the start is
 dropped, as the readers of all formats do.
@@ -21,12 +21,12 @@ __all__ = ["rotate_tsv"]
 
 _BOM = b"\xef\xbb\xbf"
 _TAB, _NEWLINE, _CR = 9, 10, 13
-# lines, or bytes, at a time: what is made of them stays in a processor's cache, which is twice as fast as a whole block at once
+# lines, or bytes, at a time: they fit in a processor's cache, which is twice as fast as a whole block at once
 _PORTION, _STEP = 1_000, 1 << 18
 
 
 class _Lines(NamedTuple):
-    """Of n lines: where the id, its text, and what ends the line begin, in bytes of the block; (n,) int64 each."""
+    """Of n lines, the begin of the id, of the text and of the line's end, in bytes of the block; (n,) int64 each."""
 
     starts: np.ndarray
     texts: np.ndarray
@@ -34,7 +34,7 @@ class _Lines(NamedTuple):
 
 
 def rotate_tsv(rotation: Rotation, block: Block) -> tuple[Edits, Counter[str]]:
-    """How every passage of the block is cut, and how many passages met which fate.
+    """Return the cuts of the block's passages, and the passages counted by fate.
 
     Raises:
         InputError: not UTF-8, a line without a tab, or without an id; the line in the source is named.
@@ -60,7 +60,7 @@ def _check_utf8(block: Block, data: bytes, lines: _Lines) -> None:
         for start, end in pairwise(bounds):
             str(view[start:end], "utf-8")
     except UnicodeDecodeError:
-        block.text()  # says where
+        block.text()  # names the place
         raise
 
 
@@ -70,7 +70,7 @@ def _lines(block: Block, data: bytes) -> _Lines:
     begin = len(_BOM) if block.start == 0 and data.startswith(_BOM) else 0
     starts = np.concatenate(([begin], newlines + 1))
     ends = np.concatenate((newlines, [len(data)]))
-    if starts[-1] >= len(data):  # what follows the last newline is no line
+    if starts[-1] >= len(data):  # nothing after the last newline is a line
         starts, ends = starts[:-1], ends[:-1]
     tabs = np.append(_places_of(array, _TAB), len(data))
     first_tabs = tabs[np.searchsorted(tabs, starts)]
@@ -79,16 +79,16 @@ def _lines(block: Block, data: bytes) -> _Lines:
         number = int(bad[0])
         found = "no tab" if first_tabs[number] >= ends[number] else "no id before the tab"
         raise block.bad_line(
-            number, wanted="a passage id, a tab and a text", found=found, do="mend the file, or give its --format"
+            number, wanted="a passage id, a tab and a text", found=found, do="fix the file, or give its --format"
         )
     texts = first_tabs + 1
     before = np.maximum(ends - 1, 0)
-    ends = ends - ((array[before] == _CR) & (ends > texts) & (ends < len(data)))  # a CR belongs to the line's end
+    ends = ends - ((array[before] == _CR) & (ends > texts) & (ends < len(data)))  # a CR is part of the line's end
     return _Lines(starts, texts, ends)
 
 
 def _places_of(array: np.ndarray, byte: int) -> np.ndarray:
-    """Where a byte stands, (n,) int64."""
+    """The indices of a byte, (n,) int64."""
     same = np.empty(_STEP, bool)
     parts = [np.empty(0, np.int64)]
     for at in range(0, len(array), _STEP):

@@ -1,8 +1,8 @@
-"""A collection whose passages are rewritten one for one: shard by shard, answers moved along, queries and judgements carried over.
+"""Rewrite a collection's passages one for one: shard by shard, answers moved along, queries and judgements copied.
 
-An answer with offsets moves with its text; one that the rewriting takes apart is dropped and counted. An answer without offsets keeps none: it is
-found again by its words in the new text, under whatever settings that reader chooses. It is dropped and counted as cut only where matching
-its words (BlingFire, case-sensitive) finds it in the original and the rewriting takes every match apart [our decisions].
+An answer with offsets moves with its text; one that the rewriting splits is dropped and counted. An answer without offsets keeps none: readers
+find it again by its words in the new text, under their own settings. It is dropped and counted as cut only where matching
+its words (BlingFire, case-sensitive) finds it in the original and the rewriting splits every match [our decisions].
 """
 
 from __future__ import annotations
@@ -16,47 +16,64 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.manifest import input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage
 from positionbias.core.shard_work import MapShards
+from positionbias.core.shards import Shard
 from positionbias.positions.answers import answered_passages
 from positionbias.positions.locate import TokenisedPassage, known_span, locate
 from positionbias.positions.settings import Matching
+from positionbias.results.collections import AnswersMoved
 
-__all__ = ["ORIGINAL", "Moved", "MoveSpan", "Rewriting", "moved_answers", "rewrite"]
+__all__ = ["ORIGINAL", "Moved", "MoveSpan", "Rewriting", "Rewritten", "RewrittenShard", "moved_answers", "rewrite"]
 
 Item = TypeVar("Item")
 MoveSpan = Callable[[int, int], tuple[int, int] | None]
-ORIGINAL = "original"  # the part that the collection itself plays among the inputs
+ORIGINAL = "original"  # the role of the collection itself among the inputs
 OWN_CONTENT = ("checksum", "passages_checksum", "passages", "shards", "splits", "absent")
 
 
-def _nothing_more(folder: Path) -> Mapping[str, Any]:
+def _nothing_more(folder: Path) -> JsonObject:
     return {}
 
 
 @dataclass(frozen=True, slots=True)
-class Rewriting(Generic[Item]):
-    """What is done to every passage.
+class RewrittenShard(Shard):
+    """A shard, with how many ``passages`` met which fate."""
 
-    ``make(item, path)`` writes one of ``shards`` as ``CollectionWriter.add_shards`` wants it, with how many ``passages`` met which of ``fates`` among
-    its facts. ``move(passage)`` says where a span of that passage stands afterwards, or None where it is taken apart. ``kept`` has the queries
+    passages: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What was done to passages, counted by fate, and to the answers of each split."""
+
+    passages: Mapping[str, int]
+    splits: Mapping[str, AnswersMoved]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting(Generic[Item]):
+    """The rewriting of every passage.
+
+    ``make(item, path)`` writes one of ``shards`` as ``CollectionWriter.add_shards`` wants it, and counts which of ``fates`` its passages met. ``move(passage)`` says where a span of that passage stands afterwards, or None where it is taken apart. ``kept`` has the queries
     that stay, by split; a split without any is left out; None keeps all. ``beside(folder)`` writes what else belongs into the
     collection, and gives facts about it. The manifest has these facts and the counts under ``what``.
     """
 
     command: str
     what: str
-    settings: Mapping[str, Any]
+    settings: JsonObject
     seed: int
     shards: Sequence[Item]
-    make: Callable[[Item, Path], Mapping[str, Any]]
+    make: Callable[[Item, Path], RewrittenShard]
     move: Callable[[Passage], MoveSpan]
     fates: Sequence[str]
     notes: Sequence[str]
     kept: Mapping[str, Container[str]] | None = None
-    beside: Callable[[Path], Mapping[str, Any]] = _nothing_more
+    beside: Callable[[Path], JsonObject] = _nothing_more
 
 
 def rewrite(
@@ -67,7 +84,7 @@ def rewrite(
     map_shards: MapShards = map,
     overwrite: bool = False,
     name: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``collection`` rewritten, shard by shard through ``map_shards``; ``name`` defaults to that of the folder.
 
@@ -76,12 +93,12 @@ def rewrite(
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
     out, kept = Path(out), rewriting.kept
-    job = {"command": rewriting.command, "settings": dict(rewriting.settings), "collection": collection.checksum}
+    job: JsonObject = {"command": rewriting.command, "settings": dict(rewriting.settings), "collection": collection.checksum}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         passages = Counter(dict.fromkeys(rewriting.fates, 0))
-        done = writer.add_shards(rewriting.make, rewriting.shards, map_shards)
+        done = writer.add_shards(RewrittenShard, rewriting.make, rewriting.shards, map_shards)
         for facts in track(done, rewriting.command, len(rewriting.shards), unit="shards"):
-            passages.update(facts["passages"])
+            passages.update(facts.passages)
         splits = {}
         for split in collection.splits:
             if kept is not None and not kept.get(split):
@@ -103,21 +120,21 @@ def rewrite(
                 **{key: value for key, value in original.content.items() if key not in OWN_CONTENT},
                 rewriting.what: {"passages": dict(passages), "splits": splits, **rewriting.beside(writer.folder)},
             },
-            allow_absent=True,  # what the original judges without holding it, this one does too
+            allow_absent=True,  # judged passages missing in the original are missing here too
             **(provenance or {}),
         )
     return Collection(out)
 
 
 class Moved(NamedTuple):
-    """One answer, by its number, and where each of its spans (by offsets, else by matching) stands afterwards; None where it was taken apart."""
+    """One answer, by its number, and the new place of each of its spans (by offsets, else by matching); None where it was split."""
 
     number: int
     spans: list[tuple[int, int] | None]
 
 
 def moved_answers(collection: Collection, answers: Sequence[Answer], move: Callable[[Passage], MoveSpan]) -> Iterator[Moved]:
-    """What becomes of every answer, passage by passage."""
+    """Yield every answer with its new places, passage by passage."""
     for passage, indices in answered_passages(collection, answers):
         move_span = move(passage)
         words: TokenisedPassage | None = None
@@ -132,7 +149,7 @@ def moved_answers(collection: Collection, answers: Sequence[Answer], move: Calla
 
 
 def _moved(collection: Collection, answers: Sequence[Answer], move: Callable[[Passage], MoveSpan]) -> list[Answer]:
-    """The answers that are left, in their order, at their new places."""
+    """The remaining answers, in order, at their new places."""
     left: list[Answer | None] = [None] * len(answers)
     for number, spans in moved_answers(collection, answers, move):
         left[number] = _at(answers[number], spans)

@@ -1,10 +1,10 @@
-"""Rotation (position-bias paper, Eq. 7): cut a passage at a random word and let its two parts change places.
+"""Rotation (position-bias paper, Eq. 7): cut a passage at a random word and exchange its two parts.
 
 With n words and r drawn uniformly from {1 … n}, the new passage is words r … n, then words 1 … r−1. The raw text is
 sliced at the character offset of word r and joined by one space, so every character survives [our decision; the
-paper's code re-joins tokens]. r = 1 leaves the passage as it is, with probability 1/n.
+paper's code re-joins tokens]. r = 1 leaves the passage unchanged, with probability 1/n.
 
-Splitting the rotated text into words again gives the same words in the new order, but for a few cuts beside an abbreviation
+Splitting the rotated text into words again gives the same words in the new order, except for a few cuts beside an abbreviation
 ("U.S.") or before a clitic ("'s"): under 1 % of SQuAD's paragraphs. Text written without spaces is split by
 BlingFire at its punctuation only, and not at all by white space.
 """
@@ -27,11 +27,11 @@ PURPOSE = "rotate"
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """How passages are rotated; checked when made.
+    """Settings of a rotation; checked when made.
 
-    ``words`` is what a word is; ``mode`` "sentences" cuts at sentence starts only (the paper's rejected pilot; sentences
-    are BlingFire's, whatever ``words`` says); ``identity`` False draws r from {2 … n}, so that no passage of
-    two or more words stays as it is.
+    ``words`` defines a word; ``mode`` "sentences" cuts at sentence starts only (the paper's rejected pilot; sentences
+    are BlingFire's, whatever ``words`` says); ``identity`` False draws r from {2 … n}, so that every passage of
+    two or more words changes.
 
     Raises:
         SettingError: an unknown method or mode, or a negative seed.
@@ -54,7 +54,7 @@ class Rotation:
         return self.cut_among(unit_starts(text, self.words, self.mode), *key, purpose=purpose)
 
     def cut_among(self, starts: list[int], *key: str | int, purpose: str = PURPOSE) -> int:
-        """``draw_cut`` under these settings, for a text whose words (or sentences) have been found."""
+        """``draw_cut`` under these settings, for a text with known words (or sentences)."""
         return draw_cut(starts, *key, seed=self.seed, purpose=purpose, identity=self.identity)
 
     def apply(self, text: str, *key: str | int, purpose: str = PURPOSE) -> str:
@@ -67,7 +67,7 @@ def rotate(
 ) -> str:
     """Rotate one passage; the draw depends on (seed, passage id) alone.
 
-    Empty, blank and one-word passages stay as they are.
+    Empty, blank and one-word passages do not change.
 
     >>> rotate("one two three four", passage_id="p1", seed=1)
     'two three four one '
@@ -84,9 +84,9 @@ def cut_offset(
     mode: Mode = "words",
     identity: bool = True,
 ) -> int:
-    """The character offset at which ``text`` is cut; 0 leaves it as it is.
+    """Draw the character offset at which ``text`` is cut; 0: no cut.
 
-    The draw is keyed by (seed, purpose, key), and so independent of order, shard, worker and other passages.
+    The draw is keyed by (seed, purpose, key), so independent of order, shard, worker and other passages.
 
     Raises:
         SettingError: an unknown ``words`` or ``mode``.
@@ -95,7 +95,7 @@ def cut_offset(
 
 
 def draw_cut(starts: list[int], *key: str | int, seed: int, purpose: str = PURPOSE, identity: bool = True) -> int:
-    """As ``cut_offset``, from the starts of the words (or sentences) instead of the text."""
+    """Draw as ``cut_offset``, from the starts of the words (or sentences) instead of the text."""
     choices = len(starts)
     if choices < 2:
         return 0
@@ -103,12 +103,12 @@ def draw_cut(starts: list[int], *key: str | int, seed: int, purpose: str = PURPO
         drawn = below(choices, seed, purpose, *key)
     else:
         drawn = 1 + below(choices - 1, seed, purpose, *key)
-    # the first word may follow white space; r = 1 still means "as it is"
+    # the first word may follow white space; r = 1 still means no cut
     return starts[drawn] if drawn else 0
 
 
 def unit_starts(text: str, words: WordMethod = "blingfire", mode: Mode = "words") -> list[int]:
-    """The character offset of every word (or sentence): where a cut may fall.
+    """Return the character offset of every word (or sentence), the possible cuts.
 
     Raises:
         SettingError: an unknown ``words`` or ``mode``.
@@ -118,7 +118,7 @@ def unit_starts(text: str, words: WordMethod = "blingfire", mode: Mode = "words"
 
 
 def rotate_at(text: str, cut: int) -> str:
-    """``text[cut:] + " " + text[:cut]``; a cut of 0 leaves the text as it is.
+    """Return ``text[cut:] + " " + text[:cut]``; a cut of 0 leaves the text unchanged.
 
     >>> rotate_at("one two three", 4)
     'two three one '
@@ -127,7 +127,7 @@ def rotate_at(text: str, cut: int) -> str:
 
 
 def move_span(start: int, end: int, cut: int, length: int) -> tuple[int, int] | None:
-    """Where the span ``[start, end)`` of a text of ``length`` characters stands after ``rotate_at(text, cut)``.
+    """Return the span ``[start, end)`` of a text of ``length`` characters after ``rotate_at(text, cut)``.
 
     None where the cut goes through the span.
 

@@ -1,4 +1,4 @@
-"""A collection's passages rotated as they are read: what ``debias`` would store, without storing it."""
+"""A collection's passages rotated while they are read, as ``debias`` would store them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["RotatedTexts"]
 
 @dataclass(frozen=True, slots=True)
 class RotatedTexts:
-    """The same texts as a collection that ``debias`` made with these settings."""
+    """The texts of a collection as ``debias`` would make it with these settings."""
 
     collection: Collection
     rotation: Rotation

@@ -1,4 +1,4 @@
-"""What is said of a rotation, of a collection's as of a raw file's: its counts as a Result, and the decisions that it rests on."""
+"""A rotation, of a collection or a raw file, as a Result with its counts, and the decisions behind it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["passages_in", "rotation_notes", "rotation_result_of"]
 
 
 def passages_in(fates: Mapping[str, int]) -> int:
-    """How many passages these counts speak of."""
+    """The number of passages in these counts."""
     return sum(count for fate, count in fates.items() if fate != UNSPLIT)
 
 
@@ -32,7 +32,7 @@ def rotation_result_of(name: str, rotation: Rotation, figures: RotationFigures) 
 
 
 def rotation_notes(rotation: Rotation) -> tuple[str, ...]:
-    """The decisions that what was rotated rests on."""
+    """The decisions behind a rotation."""
     unit = "sentence" if rotation.mode == "sentences" else "word"
     first = "1" if rotation.identity else "2"
     return (

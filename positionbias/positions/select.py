@@ -1,25 +1,28 @@
-"""A collection that keeps only those queries of a split whose answers start in one part of their passages: a bias of known size.
+"""A collection with only those queries of a split whose answers start in one part of their passages: a bias of known size.
 
-Position is that of ``positionbias.positions.histogram``: an answer's first word / the passage's words. A query of several answers, or of
-one that stands several times, is kept where every known start lies in the range [decision]; ``several="any"`` asks for one of them.
-Queries none of whose answers can be placed are dropped and counted. The other splits and the passages stay as they are, so that what a
-first stage finds for a query does not change.
+Position is that of ``positionbias.positions.histogram``: an answer's first word / the passage's words. A query with several answers, or
+with one that occurs several times, is kept if every known start lies in the range [decision]; ``several="any"`` needs one of them.
+Queries without a located answer are dropped and counted. The other splits and the passages do not change, nor do a
+first stage's results for a query.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from msgspec import UNSET
 
 from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.manifest import input_ref
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.seeds import drawn_order
@@ -42,7 +45,7 @@ PURPOSE = "select query"
 
 
 class _Starts(NamedTuple):
-    """By query: how many starts of its answers are known, and how many of them lie in the range; and what happened to the answers."""
+    """Counts by query of known answer starts, and of those in the range; and the answers by outcome."""
 
     known: Counter[str]
     inside: Counter[str]
@@ -50,10 +53,10 @@ class _Starts(NamedTuple):
 
 
 class _Chosen(NamedTuple):
-    """The ids of the queries that are kept, and how many were dropped for what."""
+    """The ids of the kept queries, and the dropped ones counted by cause."""
 
     query_ids: set[str]
-    facts: dict[str, Any]
+    facts: SelectionFigures
 
 
 def select(
@@ -65,7 +68,7 @@ def select(
     map_shards: MapShards = map,
     overwrite: bool = False,
     name: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``collection`` with the chosen queries alone in one split; ``by`` is the collection whose answers choose them, where that is
     another one: the original of a rotated collection, to keep the same queries of both. ``name`` defaults to that of the folder.
@@ -75,7 +78,7 @@ def select(
         SettingError: more queries are wanted than there are.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
-    refuse_existing(out, overwrite=overwrite)  # before all answers are looked for
+    refuse_existing(out, overwrite=overwrite)  # before all answers are located
     out, by = Path(out), by or collection
     chosen = _choose(by, selection, map_shards)
     settings = selection.record()
@@ -83,9 +86,9 @@ def select(
     if by is not collection:
         _check_queries(collection, by, selection.split, chosen.query_ids)
         inputs.append(input_ref("chosen by", by.path, by.checksum, artefact=out))
-    if original := collection.manifest.input("original"):  # of a rotated one: whoever looks for it finds it from here too
+    if original := collection.manifest.input("original"):  # the original of a rotated collection, reachable from here too
         inputs.append(input_ref("original", collection.path / original.path, original.checksum, artefact=out))
-    job = {"command": "select", "settings": settings, "collections": [item.checksum for item in inputs]}
+    job: JsonObject = {"command": "select", "settings": settings, "collections": [item.checksum for item in inputs]}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         writer.share_passages(collection)
         for split in collection.splits:
@@ -98,7 +101,7 @@ def select(
             inputs=inputs,
             licence=collection.manifest.licence,
             notes=(*collection.manifest.notes, *_notes(selection)),
-            content={"selection": chosen.facts},
+            content={"selection": chosen.facts.to_rows()},
             allow_absent=True,  # what the collection judges without holding it, this one does too
             **(provenance or {}),
         )
@@ -106,10 +109,10 @@ def select(
 
 
 def count_fitting(collection: Collection, selection: Selection, *, map_shards: MapShards = map) -> int:
-    """How many queries have their answers in the range, however many of them are wanted.
+    """Count the queries with their answers in the range, whatever number is wanted.
 
     Raises:
-        InputError: no such split, or no such query.
+        InputError: a missing split, or no such query.
     """
     return len(_choose(collection, replace(selection, queries=None), map_shards).query_ids)
 
@@ -126,26 +129,27 @@ def _choose(collection: Collection, selection: Selection, map_shards: MapShards)
     whole = [item for item in placed if starts.inside[item] == starts.known[item]]
     partly = [item for item in placed if 0 < starts.inside[item] < starts.known[item]]
     fitting = [*whole, *partly] if selection.several == "any" else whole
-    facts: dict[str, Any] = {
-        "queries": len(query_ids),
-        "without_known_position": len(query_ids) - len(placed),
-        "outside": len(placed) - len(whole) - len(partly),
-        "inside_in_part": len(partly),
-        "inside": len(whole),
-        "answers": dict(starts.counts.outcomes),
-        **({"unmatched": dict(starts.counts.unmatched)} if starts.counts.unmatched else {}),
-    }
-    _check_enough(collection, selection, len(fitting), facts)
     kept = _drawn(fitting, selection)
-    return _Chosen(kept, {"kept": len(kept), **facts})
+    facts = SelectionFigures(
+        kept=len(kept),
+        queries=len(query_ids),
+        without_known_position=len(query_ids) - len(placed),
+        outside=len(placed) - len(whole) - len(partly),
+        inside_in_part=len(partly),
+        inside=len(whole),
+        answers=starts.counts.outcomes,
+        unmatched=starts.counts.unmatched or UNSET,
+    )
+    _check_enough(collection, selection, len(fitting), facts)
+    return _Chosen(kept, facts)
 
 
-def _check_enough(collection: Collection, selection: Selection, fitting: int, facts: Mapping[str, Any]) -> None:
+def _check_enough(collection: Collection, selection: Selection, fitting: int, facts: SelectionFigures) -> None:
     if not fitting:
         raise InputError(
             f"{collection.path}: wanted queries of split {selection.split!r} whose answers start in {selection.answers_in}; found none "
-            f"among {facts['queries']:,} ({facts['outside'] + facts['inside_in_part']:,} with answers elsewhere, "
-            f"{facts['without_known_position']:,} without a known position); widen --answers-in, or give another --split"
+            f"among {facts.queries:,} ({facts.outside + facts.inside_in_part:,} with answers elsewhere, "
+            f"{facts.without_known_position:,} without a known position); widen --answers-in, or give another --split"
         )
     if selection.queries is not None and selection.queries > fitting:
         raise SettingError(
@@ -155,12 +159,12 @@ def _check_enough(collection: Collection, selection: Selection, fitting: int, fa
 
 
 def _drawn(query_ids: Sequence[str], selection: Selection) -> set[str]:
-    """So many of them as are wanted, those of the smallest keys: fewer are part of more."""
+    """Draw the wanted number of queries, those of the smallest keys: a smaller draw is part of a larger one."""
     return set(drawn_order(query_ids, selection.seed, PURPOSE)[: selection.queries])
 
 
 def _find_starts(selection: Selection, shard: AnswerShard) -> _Starts:
-    """What the answers of a shard add; a pure function of the shard and the settings."""
+    """Count the starts of a shard's answers; a pure function of the shard and the settings."""
     found, holds = _Starts(Counter(), Counter(), AnswerCounts()), selection.answers_in.test()
     for passage, answers in answers_by_query(selection.matching, shard):
         for answer, place, spans, repeated in counted_answers(passage, answers):
@@ -191,17 +195,17 @@ def _notes(selection: Selection) -> tuple[str, ...]:
 
 
 def selection_result(collection: Collection) -> Result:
-    """What a selection kept and dropped, from the manifest; ``value`` is the share of the split's queries that were kept."""
+    """Return the counts of a selection, from the manifest; ``value`` is the share of the split's queries kept."""
     manifest = collection.manifest
-    facts, settings = manifest.content["selection"], manifest.settings
+    figures = manifest.content_as(SelectionFigures, "selection")
     return Result(
         measure=SELECTION,
         collection=collection.name,
-        split=settings["split"],
-        system=f"answers in {settings['answers_in']}",
+        split=str(manifest.settings["split"]),
+        system=f"answers in {manifest.settings['answers_in']}",
         seed=manifest.seed,
-        value=facts["kept"] / facts["queries"],
+        value=figures.kept / figures.queries,
         interval=None,
-        count=facts["queries"],
-        payload=SelectionFigures(**facts),
+        count=figures.queries,
+        payload=figures,
     )

@@ -1,13 +1,14 @@
-"""What histograms, selections and placings can be told. Neither numpy nor pyarrow is needed to read or check it."""
+"""Settings of histograms, selections and placings, which need neither numpy nor pyarrow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
 from positionbias.positions.density import Density
 from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
@@ -38,7 +39,7 @@ SEVERAL: tuple[Several, ...] = get_args(Several)
 class Matching:
     """How answers are matched to words; checked when made.
 
-    All matches count in the paper. ``offsets`` False ignores the source's offsets, and matches every answer.
+    In the paper all matches count. ``offsets`` False ignores the source's offsets and matches every answer.
 
     Raises:
         SettingError: an unknown method or choice of matches.
@@ -77,7 +78,7 @@ class HistogramOptions:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRange:
-    """Relative positions from ``low`` up to, and without, ``high``; checked when made.
+    """Relative positions in [``low``, ``high``); checked when made.
 
     Raises:
         SettingError: not 0 ≤ low < high ≤ 1.
@@ -92,7 +93,7 @@ class AnswerRange:
 
     @classmethod
     def parse(cls, text: str, *, flag: str = "--answers-in") -> AnswerRange:
-        """``LOW:HIGH``, as ``str`` writes it; ``flag`` is whose value it is.
+        """Parse ``LOW:HIGH``, as written by ``str``; ``flag`` is the option's name.
 
         >>> AnswerRange.parse("0:0.2")
         AnswerRange(low=0.0, high=0.2)
@@ -107,7 +108,7 @@ class AnswerRange:
         return f"{self.low:g}:{self.high:g}"
 
     def test(self) -> Callable[[int, int], bool]:
-        """Whether an answer whose first word has this index lies here, in a passage of so many words; in whole numbers."""
+        """Return a test of a first word's index, in a passage of a number of words; in integers."""
         low, high = (Fraction(repr(bound)) for bound in (self.low, self.high))  # 0.2 is one fifth, not the float beside it
         return lambda first, words: (
             low.numerator * words <= first * low.denominator and first * high.denominator < high.numerator * words
@@ -120,7 +121,7 @@ def _no_range(found: str, flag: str = "--answers-in") -> SettingError:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which queries of which split are kept; checked when made. ``queries``: so many of them, drawn by (seed, id); None keeps all.
+    """The queries of a split to keep; checked when made. ``queries``: their number, drawn by (seed, id); None keeps all.
 
     Raises:
         SettingError: a setting outside its range.
@@ -143,14 +144,14 @@ class Selection:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The settings, as a manifest has them."""
         return {**asdict(self), "answers_in": str(self.answers_in)}
 
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """Where evidence sentences are put, and which questions are kept; checked when made.
+    """The density of evidence sentences, and the questions to keep; checked when made.
 
     Raises:
         SettingError: a negative seed.
@@ -171,7 +172,7 @@ class Placing:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The settings, as a manifest has them."""
         given = {"one_question": self.one_question, "match_distance": self.match_distance, "seed": self.seed}
         return {"density": self.density.record(), **given}

@@ -1,4 +1,4 @@
-"""What a shard of located answers adds to a histogram, to its bootstrap, and to its draws by chance; sums that shards add up.
+"""Additive sums of a shard of located answers for a histogram, its bootstrap, and its draws by chance.
 
 The bootstrap draws all passages of a split with replacement. Done by shards it is the same draw: how many passages fall into each shard is
 multinomial, and within a shard they are uniform. Draws are keyed by (seed, purpose, shard), so workers cannot change them.
@@ -26,7 +26,7 @@ _AT_ONCE = 64  # resamples of a shard whose counts are held together
 
 @dataclass(frozen=True, slots=True)
 class SumOptions:
-    """What the sums depend on."""
+    """Settings of the sums."""
 
     bins: int
     midpoint: bool
@@ -35,7 +35,7 @@ class SumOptions:
 
 
 class ShardToSum(NamedTuple):
-    """A shard: its number, its spans, and how many of its passages each resample draws, ``(resamples,)``."""
+    """A shard: its number, its spans, and the number of its passages in each resample, ``(resamples,)``."""
 
     number: int
     spans: Spans
@@ -43,7 +43,7 @@ class ShardToSum(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums over spans: of their moments, then of what is expected of these; both again for each resample; histograms by chance.
+    """Sums over spans: of their moments, then of their expectations; both for each resample; histograms by chance.
 
     ``total`` is (2 · (bins + 3),), ``resampled`` (resamples, 2 · (bins + 3)), ``chance`` and ``chance_expected`` (draws, bins).
     """
@@ -57,14 +57,14 @@ class Sums(NamedTuple):
 
 
 def resampled_passages(passages: list[int], resamples: int, seed: int) -> np.ndarray:
-    """How many passages each resample draws from each shard, ``(shards, resamples)``, for shards of so many passages."""
+    """Draw the number of passages of each shard in each resample, ``(shards, resamples)``; ``passages`` is the size of each shard."""
     total = sum(passages)
     shares = np.array(passages, np.float64) / total
     return generator(seed, "histogram intervals", "shards").multinomial(total, shares, size=resamples).T
 
 
 def sum_shard(options: SumOptions, shard: ShardToSum) -> Sums:
-    """The sums of one shard; a pure function of the shard and the settings."""
+    """Sum one shard; a pure function of the shard and the settings."""
     spans, bins = shard.spans.widened(), options.bins
     chosen = spans.take(select(spans, np.ones(len(spans), bool), options.matches))
     observed = moments(chosen.first, chosen.length, chosen.words, bins, options.midpoint)
@@ -90,12 +90,12 @@ def sum_shard(options: SumOptions, shard: ShardToSum) -> Sums:
 
 
 def add_sums(parts: Iterable[Sums]) -> Sums:
-    """The sums of all shards together, added in order."""
+    """Add the sums of all shards, in order."""
     return reduce(lambda total, part: Sums(*map(add, total, part)), parts)
 
 
 def _per_passage(table: np.ndarray, passage: np.ndarray) -> np.ndarray:
-    """Rows added up by passage; passages rise from 0 and each has a row."""
+    """Add up rows by passage; passages rise from 0 and each has a row."""
     return np.add.reduceat(table, np.flatnonzero(np.diff(passage, prepend=-1)))
 
 

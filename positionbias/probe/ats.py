@@ -1,16 +1,15 @@
 """Average term similarity by distance in position (ATS), and its summary MATS (position-bias paper, Eqs. 8 and 9).
 
 No code was published with the paper. Terms are vocabulary entries other than padding and unknown; stop words count; pairs are of
-different passages, after Figure 2's caption [our decisions].
+different passages, as in Figure 2's caption [our decisions].
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from msgspec import UNSET, structs
 
 from positionbias.core.errors import SettingError
 from positionbias.probe.pair_sample import PairDeviation, deviation_over_pairs
@@ -24,6 +23,7 @@ from positionbias.probe.sums import (
     term_pairs,
 )
 from positionbias.probe.unit_rows import UnitRows
+from positionbias.results.curves import AtsFigures
 from positionbias.results.payloads import AtsCurve
 
 __all__ = ["average_term_similarity", "curve_of_sums", "mats_figures"]
@@ -43,9 +43,9 @@ def average_term_similarity(
         ATS(Δ) = mean over the terms with a pair at Δ of the mean cosine of that term's pairs
 
     ``terms``, ``positions``, ``passages`` ``(n,)``: vocabulary number (0 padding and 1 unknown are left out), position in the passage,
-    passage. ``vectors (n, dim)`` may be memory-mapped; they need not be normalised, and a zero vector has cosine 0 with all.
+    passage. ``vectors (n, dim)`` may be memory-mapped; they need not be normalised, and a zero vector has cosine 0 with all others.
     The curve ends before the first Δ with fewer than ``minimum_terms`` terms, even where later ones have more [our decision: MATS then sums
-    every Δ up to its largest]. ``memory_bytes`` bounds the sums held at once.
+    every Δ of the curve]. ``memory_bytes`` bounds the sums held at once.
 
     Raises:
         SettingError: a setting out of range.
@@ -72,7 +72,7 @@ def average_term_similarity(
 
 
 def curve_of_sums(sums: TermPositionSums, *, minimum_terms: int = 20) -> AtsCurve:
-    """As ``average_term_similarity``, from sums that were made of shards and merged; without a deviation over pairs.
+    """The ATS curve from sums, for example merged over shards; without a deviation over pairs.
 
     Raises:
         SettingError: ``minimum_terms`` is below 1.
@@ -83,32 +83,27 @@ def curve_of_sums(sums: TermPositionSums, *, minimum_terms: int = 20) -> AtsCurv
     return tally.curve(settings, None)
 
 
-def mats_figures(curve: AtsCurve) -> dict[str, Any]:
+def mats_figures(ats: Sequence[float]) -> AtsFigures:
     """MATS of a curve (position-bias paper, Eq. 9) and what stands beside it.
 
     ``mats`` = Σ_{i = 1 … max Δ} (ATS(0) − ATS(i)) / (max Δ − 1), as the paper prints it; None, with the reason under
     ``undefined``, for max Δ ≤ 1. ``mats_plain`` is the same sum divided by max Δ; ``mats_std`` the deviation of ATS(0) − ATS(i) over
     i = 1 … max Δ, divided by their number [our reading of Table 2].
     """
-    longest = len(curve.deltas) - 1
-    figures: dict[str, Any] = {
-        "mats": None,
-        "mats_plain": None,
-        "mats_std": None,
-        "max_delta": longest if longest >= 0 else None,
-    }
+    longest = len(ats) - 1
     if longest < 0:
-        return {**figures, "undefined": "no Δ has enough terms, not even Δ = 0"}
-    falls = curve.ats[0] - np.asarray(curve.ats[1:], np.float64)
-    if longest >= 1:
-        figures["mats_plain"], figures["mats_std"] = float(falls.mean()), float(falls.std())
+        return AtsFigures(undefined="no Δ has enough terms, not even Δ = 0")
+    falls = ats[0] - np.asarray(ats[1:], np.float64)
+    plain, deviation = (float(falls.mean()), float(falls.std())) if longest else (None, None)
+    figures = AtsFigures(mats_plain=plain, mats_std=deviation, max_delta=longest)
     if longest <= 1:
-        return {**figures, "undefined": f"Eq. 9 divides by max Δ − 1, and the largest Δ with enough terms is {longest}"}
-    return {**figures, "mats": float(falls.sum() / (longest - 1))}
+        why = f"Eq. 9 divides by max Δ − 1, and the largest Δ with enough terms is {longest}"
+        return structs.replace(figures, undefined=why)
+    return structs.replace(figures, mats=float(falls.sum() / (longest - 1)))
 
 
 def _by_terms(occurrences: Occurrences, *, cells: int) -> Iterator[Occurrences]:
-    """Occurrences of whole terms, in stored order, that make at most ``cells`` distinct (term, position), or are of one term."""
+    """Yield occurrences of whole terms, in stored order, with at most ``cells`` distinct (term, position), or of a single term."""
     order = np.lexsort((occurrences.positions, occurrences.terms))
     sorted_terms = occurrences.terms[order]
     begins_cell = np.zeros(len(order), np.int64)
@@ -124,7 +119,7 @@ def _by_terms(occurrences: Occurrences, *, cells: int) -> Iterator[Occurrences]:
 
 
 class _Tally:
-    """What the curve needs of the terms seen so far, ``(deltas,)`` each: terms, pairs (and those within a passage, left out), and
+    """Running totals of the terms added so far, ``(deltas,)`` each: terms, pairs (and excluded ones within a passage), and
     mean and spread of the terms' mean cosines.
     """
 
@@ -149,35 +144,33 @@ class _Tally:
         np.add.at(self.same_passage, sums.same_deltas, sums.same_counts)
 
     def cut(self, minimum_terms: int) -> int:
-        """The first Δ with fewer terms; the number of Δ where there is none."""
+        """The first Δ with fewer than ``minimum_terms`` terms, else the number of Δ."""
         few = np.flatnonzero(self.terms < minimum_terms)
         return int(few[0]) if len(few) else len(self.terms)
 
     def curve(self, settings: ProbeSettings, deviation: PairDeviation | None) -> AtsCurve:
-        """The curve up to the first Δ with too few terms, and in words what it rests on."""
+        """The curve up to the first Δ with too few terms, with its settings in words."""
         cut = self.cut(settings.minimum_terms)
         over_pairs = deviation.deviation[:cut] if deviation else np.full(cut, np.nan)
-        curve = AtsCurve(
+        ats, was_cut = self._mean[:cut].tolist(), cut < len(self.terms)
+        drawn = f"deviation over pairs, from a sample of about {settings.sample_pairs:,} pairs a Δ, seed {settings.seed}"
+        figures = structs.replace(
+            mats_figures(ats),
+            pairs="different passages" if settings.pairs == "different" else "all, within a passage as well",
+            minimum_terms=settings.minimum_terms,
+            cut_at=cut if was_cut else None,
+            terms_at_cut=int(self.terms[cut]) if was_cut else None,
+            later_deltas_left_out=int((self.terms[cut:] >= settings.minimum_terms).sum()),
+            std_terms_is="deviation over terms of the mean cosine of each term's pairs, exact",
+            std_pairs_is=drawn if deviation else "not estimated",
+            pairs_sampled=deviation.pairs[:cut].tolist() if deviation else UNSET,
+        )
+        return AtsCurve(
             deltas=list(range(cut)),
-            ats=self._mean[:cut].tolist(),
+            ats=ats,
             terms=self.terms[:cut].tolist(),
             pairs=self.pairs[:cut].tolist(),
             std_terms=np.sqrt(self._squares[:cut] / np.maximum(self.terms[:cut], 1)).tolist(),
             std_pairs=[None if np.isnan(value) else float(value) for value in over_pairs],
-            figures={},
+            figures=figures,
         )
-        was_cut = cut < len(self.terms)
-        figures = {
-            "pairs": "different passages" if settings.pairs == "different" else "all, within a passage as well",
-            "minimum_terms": settings.minimum_terms,
-            "cut_at": cut if was_cut else None,
-            "terms_at_cut": int(self.terms[cut]) if was_cut else None,
-            "later_deltas_left_out": int((self.terms[cut:] >= settings.minimum_terms).sum()),
-            "std_terms_is": "deviation over terms of the mean cosine of each term's pairs, exact",
-            "std_pairs_is": "not estimated",
-        }
-        if deviation:
-            drawn = f"a sample of about {settings.sample_pairs:,} pairs a Δ, seed {settings.seed}"
-            figures["std_pairs_is"] = f"deviation over pairs, from {drawn}"
-            figures["pairs_sampled"] = deviation.pairs[:cut].tolist()
-        return replace(curve, figures={**mats_figures(curve), **figures})

@@ -1,4 +1,4 @@
-"""Keep the term vectors of passages in a file mapped into memory, where the measures read them."""
+"""Term vectors of passages in a memory-mapped file, for the measures to read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RESERVE_BLOCK = 1 << 24
 
 @dataclass
 class EncodedPassages:
-    """Term vectors of distinct passages. A context manager: the vectors go when it ends.
+    """Term vectors of distinct passages. A context manager that deletes the vectors on exit.
 
     ``offsets (n + 1,)`` int64: passage ``i`` has the words ``offsets[i] … offsets[i + 1]``; a word's position is its index in
     its passage. ``terms (words,)`` int32 vocabulary numbers; ``vectors (layers, words, dim)`` float32, memory-mapped.
@@ -48,12 +48,12 @@ class EncodedPassages:
         self.close()
 
     def close(self) -> None:
-        """Drop the vectors, and with them their file, which has no name."""
+        """Drop the vectors and their unnamed file."""
         self.vectors = np.empty((0, 0, 0), np.float32)
 
 
 def _read(model: TermEncoder, collection: PassageTexts, passage_ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray, int]:
-    """Terms of all passages one after another, their offsets, and how many passages reach the length limit."""
+    """Return the terms of all passages in sequence, their offsets, and the number of passages that reach the length limit."""
     lengths = np.zeros(len(passage_ids) + 1, dtype=np.int64)
     blocks, truncated = [], 0
     for start in range(0, len(passage_ids), READ_PASSAGES):
@@ -65,10 +65,10 @@ def _read(model: TermEncoder, collection: PassageTexts, passage_ids: Sequence[st
 
 
 def _room(layers: int, words: int, dimension: int, folder: Path | None) -> np.ndarray:
-    """Zeros ``(layers, words, dim)`` float32 in a file without a name: however the process ends, nothing stays behind.
+    """Zeros ``(layers, words, dim)`` float32 in an unnamed file, which disappears however the process ends.
 
     Raises:
-        StorageError: no room for them.
+        StorageError: not enough disk space.
     """
     shape = (layers, words, dimension)
     if not words:
@@ -87,7 +87,7 @@ def _room(layers: int, words: int, dimension: int, folder: Path | None) -> np.nd
 
 
 def _reserve(file: IO[bytes], size: int) -> None:
-    """Take a file's whole room at once: a mapped file that ran out of disk later would end the process with a signal."""
+    """Reserve a file's disk space at once: running out of it later would end the process with a signal."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
     else:  # macOS
@@ -108,12 +108,12 @@ def encode_passages(
 ) -> EncodedPassages:
     """Encode passages, in batches of alike length, each once for all layers.
 
-    The vectors go to a temporary file in ``folder`` (default: the system's) of layers × words × dim × 4 bytes; what is held in
-    memory is one batch and the word numbers.
+    The vectors go to a temporary file in ``folder`` (default: the system's) of layers × words × dim × 4 bytes; memory
+    holds one batch and the word numbers.
 
     Raises:
         InputError: a passage is not in the collection.
-        StorageError: no room for the vectors.
+        StorageError: not enough disk space for the vectors.
     """
     terms, offsets, truncated = _read(model, collection, passage_ids)
     vectors = _room(len(model.term_layers), len(terms), model.dimension, folder)

@@ -1,8 +1,8 @@
 """The deviation of cosines over pairs, at each Δ, from a seeded sample of pairs (the band of Figure 2).
 
-The sums of ``positionbias.probe.sums`` give means exactly but no deviation over pairs. Here all pairs at a Δ are thought of as
-numbered: by term, then position, then passage. Random numbers are drawn, keyed by (seed, Δ), and only those pairs are looked at;
-so the sample does not depend on the order of the input or on how much memory is used.
+The sums of ``positionbias.probe.sums`` give means exactly but no deviation over pairs. Here all pairs at a Δ are
+numbered: by term, then position, then passage. Random numbers are drawn, keyed by (seed, Δ), and only those pairs are read;
+so the sample depends neither on the order of the input nor on memory use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CELL_PAIRS_AT_ONCE = 1 << 22
 
 
 class PairDeviation(NamedTuple):
-    """At each Δ, ``(deltas,)``: the deviation over the pairs looked at (NaN where none was), and how many these were."""
+    """At each Δ, ``(deltas,)``: the deviation over the sampled pairs (NaN without any), and their number."""
 
     deviation: np.ndarray
     pairs: np.ndarray
@@ -35,13 +35,13 @@ def deviation_over_pairs(
 ) -> PairDeviation:
     """Standard deviation (divided by the number of pairs) of the cosines of about ``sample`` pairs at each Δ.
 
-    ``totals (deltas,)`` all pairs at each Δ, ``kept`` those that count (of different passages). Where there are no more than
-    ``sample`` pairs, all are looked at and the deviation is exact.
+    ``totals (deltas,)`` all pairs at each Δ, ``kept`` those that count (of different passages). With at most
+    ``sample`` pairs, all are read and the deviation is exact.
     """
     first, second = draw_pairs(occurrences, totals, kept, sample=sample, seed=seed)
     if pairs == "different":
-        apart = occurrences.passages[first] != occurrences.passages[second]
-        first, second = first[apart], second[apart]
+        different = occurrences.passages[first] != occurrences.passages[second]
+        first, second = first[different], second[different]
     by_row = np.argsort(occurrences.rows[first], kind="stable")  # read in stored order
     first, second = first[by_row], second[by_row]
     deltas = np.abs(occurrences.positions[second] - occurrences.positions[first])
@@ -56,9 +56,9 @@ def deviation_over_pairs(
 def draw_pairs(
     occurrences: Occurrences, totals: np.ndarray, kept: np.ndarray, *, sample: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of occurrences (as indices), uniform at each Δ with replacement; all of them where ``sample`` suffices.
+    """Draw pairs of occurrences (as indices), uniform at each Δ with replacement; all of them where ``sample`` suffices.
 
-    More are drawn than ``sample``, by the share of pairs that will not count.
+    More than ``sample`` are drawn, to make up for pairs that do not count.
     """
     numbers = [_numbers(delta, int(totals[delta]), int(kept[delta]), sample, seed) for delta in range(len(totals))]
     order = np.lexsort((occurrences.passages, occurrences.positions, occurrences.terms))
@@ -84,7 +84,7 @@ def draw_pairs(
 
 
 def _numbers(delta: int, total: int, kept: int, sample: int, seed: int) -> np.ndarray:
-    """Sorted numbers of the pairs to look at, of ``total``."""
+    """Sorted numbers of the sampled pairs, of ``total``."""
     if not kept or not sample:
         return np.empty(0, np.int64)
     wanted = -(-sample * total // kept)
@@ -94,7 +94,7 @@ def _numbers(delta: int, total: int, kept: int, sample: int, seed: int) -> np.nd
 
 
 def _cell_pairs(terms: np.ndarray, positions: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """For some whole terms at a time: (Δ, cell, later cell of the same term), sorted by Δ and cell, each ``(cell pairs,)``."""
+    """Yield for some whole terms at a time (Δ, cell, later cell of the same term), sorted by Δ and cell, each ``(cell pairs,)``."""
     starts = starts_of_runs(terms)
     lengths = np.diff(starts, append=len(terms))
     ends = np.cumsum(lengths * (lengths + 1) // 2)
@@ -115,6 +115,6 @@ def _unrank(number: np.ndarray, right: np.ndarray, same_cell: bool) -> tuple[np.
     if not same_cell:
         return number // right, number % right
     j = np.floor((1 + np.sqrt(1 + 8.0 * number)) / 2).astype(np.int64)
-    j -= j * (j - 1) // 2 > number  # the root may be rounded to either side
+    j -= j * (j - 1) // 2 > number  # correct the rounding of the root
     j += j * (j + 1) // 2 <= number
     return number - j * (j - 1) // 2, j

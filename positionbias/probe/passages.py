@@ -1,4 +1,4 @@
-"""Which passages a model is probed on: the original ones that its checkpoint leads to, all of them or a keyed sample."""
+"""The passages that a model is probed on: the original ones behind its checkpoint, all or a keyed sample."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GIVE_IT = "name the collection to probe on the command line"
 
 
 def sample_passages(collection: Collection, count: int | None, seed: int) -> list[str]:
-    """The ids of ``count`` passages, in stored order: the same ones for a collection and for its rotation. All for None.
+    """Return the ids of ``count`` passages (None: all), in stored order: the same ones for a collection and for its rotation.
 
     Each passage's draw is keyed by (seed, id), so it depends on no other passage.
 
@@ -36,10 +36,10 @@ def sample_passages(collection: Collection, count: int | None, seed: int) -> lis
 
 
 def collection_of_checkpoint(checkpoint: Path, manifest: Manifest) -> Collection:
-    """The original collection that a checkpoint's manifest leads to, through the one it was trained on.
+    """Return the original collection behind the one that a checkpoint was trained on, by its manifest.
 
     Raises:
-        InputError: the manifest names none, or what it names is gone or has other content.
+        InputError: the manifest names none, or the named one is gone or has changed.
     """
     trained_on = manifest.input("collection")
     if trained_on is None:
@@ -48,10 +48,10 @@ def collection_of_checkpoint(checkpoint: Path, manifest: Manifest) -> Collection
 
 
 def original_collection(collection: Collection) -> Collection:
-    """The collection that this one was rotated from; itself where it is an original.
+    """Return the collection that this one was rotated from; an original is returned as it is.
 
     Raises:
-        InputError: the original is gone or has other content.
+        InputError: the original is gone or has changed.
     """
     source = collection.manifest.input("original")
     return collection if source is None else original_collection(_follow(collection.path, source))

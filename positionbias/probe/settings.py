@@ -1,4 +1,4 @@
-"""What a probe of term vectors reads, and how its curve is made."""
+"""Settings of a probe of term vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["PAIR_MODES", "Layers", "PairMode", "ProbeSettings", "layers_of"]
 PairMode = Literal["different", "all"]
 PAIR_MODES: tuple[PairMode, ...] = ("different", "all")
 Layers = tuple[int, ...] | Literal["all"] | None
-"""Whose states are term vectors: numbers of layers, all, or None for the last."""
+"""The layers whose states are term vectors: their numbers, all, or None for the last."""
 
 
 def layers_of(given: Layers | str) -> Layers:

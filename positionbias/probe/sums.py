@@ -1,8 +1,8 @@
-"""Sums over term occurrences that hold every pair: ATS without looping over pairs.
+"""Sums over term occurrences that cover every pair: ATS without looping over pairs.
 
 With u the unit vectors, S[t, p] = Σ u over the occurrences of term t at position p, and n[t, p] their number, the cosines of
 all pairs of t at distance Δ > 0 add up to Σ_p S[t, p] · S[t, p + Δ], and at Δ = 0 to Σ_p (|S[t, p]|² − Σ |u|²) / 2. Pairs within
-one passage are few; they are added up one by one and subtracted. All of it adds up over shards of whole passages.
+one passage are few; they are added up one by one and subtracted. All sums are additive over shards of whole passages.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ class Occurrences(NamedTuple):
     passages: np.ndarray
 
     def at(self, indices: np.ndarray) -> Occurrences:
-        """Those at ``indices`` (or where a mask is true)."""
+        """The occurrences at ``indices`` (or where a mask is true)."""
         return Occurrences(*(column[indices] for column in self))
 
     def repeated(self) -> Occurrences:
-        """Those of terms that stand twice or more: the others form no pair."""
+        """The occurrences of terms that occur at least twice: others form no pair."""
         return self.at(np.bincount(self.terms)[self.terms] > 1) if len(self.terms) else self
 
 
 class TermPositionSums(NamedTuple):
-    """What ATS needs of a set of whole passages; adds up over sets by ``merge_sums``.
+    """The sums that ATS needs of a set of whole passages; ``merge_sums`` adds them up over sets.
 
     One entry a distinct (term, position), sorted: ``counts`` n, ``sums (cells, dim)`` S, ``squares`` Σ|u|². One entry a distinct
     (term, Δ) of pairs within one passage: ``same_counts``, ``same_cosines`` (empty where these pairs count as well).
@@ -70,7 +70,7 @@ def read_occurrences(terms: np.ndarray, positions: np.ndarray, passages: np.ndar
     """All occurrences but those of padding and unknown words.
 
     Raises:
-        ValueError: arrays of unlike length, or a negative position.
+        ValueError: arrays of different lengths, or a negative position.
     """
     if not terms.shape == positions.shape == passages.shape or terms.ndim != 1:
         raise ValueError(f"terms, positions, passages must be (n,), got {terms.shape}, {positions.shape}, {passages.shape}")
@@ -81,7 +81,7 @@ def read_occurrences(terms: np.ndarray, positions: np.ndarray, passages: np.ndar
 
 
 def starts_of_runs(*columns: np.ndarray) -> np.ndarray:
-    """Where a run of equal entries begins, for columns sorted together."""
+    """The starts of runs of equal entries, for columns sorted together."""
     if not len(columns[0]):
         return np.empty(0, np.int64)
     changed = np.zeros(len(columns[0]) - 1, bool)
@@ -101,7 +101,7 @@ def position_sums(occurrences: Occurrences, units: UnitRows, pairs: PairMode = "
         block = slice(start, start + BLOCK_ROWS)
         vectors = units.take(rows[block])
         runs = starts_of_runs(cells[block])
-        found = slice(cells[start], cells[start] + len(runs))  # a block's cells follow one another
+        found = slice(cells[start], cells[start] + len(runs))  # a block's cells are consecutive
         sums[found] += np.add.reduceat(vectors, runs, axis=0)
         squares[found] += np.add.reduceat(np.einsum("ij,ij->i", vectors, vectors), runs)
     counts = np.diff(starts, append=len(order))
@@ -157,7 +157,7 @@ def merge_sums(parts: Sequence[TermPositionSums]) -> TermPositionSums:
 
 
 def term_pairs(sums: TermPositionSums, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For some terms at a time: the sum of cosines and the number of pairs at each Δ < ``width``, each ``(terms, width)``."""
+    """Yield for some terms at a time the sum of cosines and the number of pairs at each Δ < ``width``, each ``(terms, width)``."""
     starts = starts_of_runs(sums.terms)
     ends = np.append(starts[1:], len(sums.terms))
     size = max(1, _CELLS_AT_ONCE // width)
@@ -174,7 +174,7 @@ def term_pairs(sums: TermPositionSums, width: int) -> Iterator[tuple[np.ndarray,
         where = (np.searchsorted(names, sums.same_terms[same]), sums.same_deltas[same])
         cosines[where] -= sums.same_cosines[same]
         counts[where] -= sums.same_counts[same]
-        yield cosines, counts.astype(np.int64)  # whole numbers until here: exact below 2^53
+        yield cosines, counts.astype(np.int64)  # integers until here: exact below 2^53
 
 
 def _pairs_of_term(

@@ -1,7 +1,7 @@
 """A model's term vectors, and the probe of a whole model on a collection's passages.
 
-The vector of a term is the one that enters the model's cosine matrix: for TK, gated and contextualised [our decision]. Of an encoder
-the terms are word pieces, and the vectors their states after a layer.
+The vector of a term is the one that enters the model's cosine matrix: for TK, gated and contextualised [our decision]. An encoder's
+terms are word pieces, and the vectors their states after a layer.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from positionbias.core.collection import Collection
 from positionbias.models.checkpoint import Checkpoint
@@ -38,7 +39,7 @@ class TermVectors(NamedTuple):
 def term_vectors(encoded: EncodedPassages, layer: int = 0) -> TermVectors:
     """The words of encoded passages, as ``average_term_similarity`` takes them; ``layer`` is a place among those encoded.
 
-    The vectors stay where they are.
+    The vectors are not copied.
     """
     lengths = np.diff(encoded.offsets)
     passages = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
@@ -55,7 +56,7 @@ def probe_model(
     plain name); for TK one. A Result's value is MATS as printed (position-bias paper, Eq. 9); its payload the whole ATS curve.
 
     Raises:
-        SettingError: a model without term vectors, or a layer that it has not.
+        SettingError: a model without term vectors, or without a named layer.
         InputError: a term vector is not finite.
     """
     model, name = term_encoder(checkpoint.model, settings.layers), system or checkpoint.name
@@ -67,18 +68,19 @@ def probe_model(
 def probe(
     model: TermEncoder, collection: Collection, passage_ids: Sequence[str], settings: ProbeSettings, *, systems: Sequence[str]
 ) -> list[Result]:
-    """As ``probe_model``, for a model at hand and given passages; ``systems`` names each of the model's layers."""
+    """``probe_model`` for a loaded model and given passages; ``systems`` names each of the model's layers."""
     results = []
     with encode_passages(model, collection, passage_ids, description=f"probing {systems[0]}") as encoded:
         for layer, system in enumerate(systems):
             words = term_vectors(encoded, layer)
             curve = average_term_similarity(*words, settings)
-            read = {
-                "passages": len(passage_ids),
-                "passages_at_length_limit": encoded.truncated,
-                "words": len(words.terms),
-                "words_unknown": int((words.terms == UNKNOWN).sum()),
-            }
+            figures = structs.replace(
+                curve.figures,
+                passages=len(passage_ids),
+                passages_at_length_limit=encoded.truncated,
+                words=len(words.terms),
+                words_unknown=int((words.terms == UNKNOWN).sum()),
+            )
             results.append(
                 Result(
                     measure="MATS",
@@ -86,10 +88,10 @@ def probe(
                     split="",
                     system=system,
                     seed=settings.seed,
-                    value=curve.figures["mats"],
+                    value=figures.mats,
                     interval=None,
                     count=len(passage_ids),
-                    payload=replace(curve, figures={**curve.figures, **read}),
+                    payload=replace(curve, figures=figures),
                 )
             )
     return results

@@ -14,7 +14,7 @@ BLOCK_ROWS = 4_096
 
 
 class UnitRows:
-    """Term vectors ``(n, dim)``, read as unit vectors in float64; a zero vector stays zero, and so has cosine 0 with all."""
+    """Term vectors ``(n, dim)``, read as unit vectors in float64; a zero vector stays zero, so its cosines are 0."""
 
     def __init__(self, vectors: np.ndarray) -> None:
         if vectors.ndim != 2:
@@ -50,7 +50,7 @@ class UnitRows:
         return out / (self._finite_norms(first) * self._finite_norms(second))
 
     def _read(self, rows: np.ndarray, buffer: int) -> np.ndarray:
-        # "clip" reads straight into the buffer; the rows are known to be there
+        # "clip" reads straight into the buffer; the rows are known to exist
         return np.take(self._vectors, rows, axis=0, out=self._raw[buffer, : len(rows)], mode="clip")
 
     def _finite_norms(self, rows: np.ndarray) -> np.ndarray:

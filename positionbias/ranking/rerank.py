@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -170,7 +170,7 @@ def rerank_run(
         done = rescore(model, collection, queries, run.top(depth), name=name, config=config, description=name)
     with atomic_file(out, overwrite=overwrite) as partial:
         write_run(partial, apply_depth(run, done.run, depth, name=name))
-        checksums = (checkpoint.manifest.content["checksum"], collection.checksum, sha256_file(candidates))
+        checksums = (checkpoint.manifest.checksum, collection.checksum, sha256_file(candidates))
         places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates))
         inputs = tuple(input_ref(role, path, c, artefact=out) for (role, path), c in zip(places, checksums, strict=True))
         counts = {"truncated": done.counts.truncated, "empty_queries": done.counts.empty_queries}
@@ -185,7 +185,7 @@ def rerank_run(
                 "checksum": sha256_file(partial),
                 "pairs": done.run.pairs,
                 "passages": done.passages,
-                "ending": checkpoint.ending.to_json(),
+                "ending": asdict(checkpoint.ending),
                 **counts,
             },
             licence=collection.manifest.licence,

@@ -20,6 +20,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, group_queries
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref
 from positionbias.core.progress import Progress, step
 from positionbias.core.records import relevant_passages
@@ -61,7 +62,7 @@ class _Asked:
     pairs: Pairs
     total: int
     splits: Sequence[str]
-    settings: Mapping[str, str | int | None]
+    settings: JsonObject
     source: InputRef
     counts: Mapping[str, int]
 
@@ -97,14 +98,14 @@ def teach(
         "teach",
         settings={**asked.settings, "precision": precision, "model": shape_of(model.model)},
         inputs=(
-            input_ref("model", model.path, model.manifest.content["checksum"], artefact=out),
+            input_ref("model", model.path, model.manifest.checksum, artefact=out),
             input_ref("collection", collection.path, collection.checksum, artefact=out),
             asked.source,
         ),
         licence=collection.manifest.licence,
     )
     inputs = [(ref.role, ref.checksum) for ref in manifest.inputs]
-    job = {"command": "teach", "name": name, "settings": manifest.settings, "inputs": inputs, "block_pairs": size}
+    job: JsonObject = {"command": "teach", "name": name, "settings": manifest.settings, "inputs": inputs, "block_pairs": size}
     began = time.perf_counter()
     with (
         resumable_folder(out, job, overwrite=overwrite) as folder,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from positionbias.core.formatting import count, decimal, interval, percent, with_interval
 from positionbias.results.payloads import AtsCurve, PositionHistogram, TrainingCurve
@@ -20,11 +20,11 @@ def positions_caption(results: Sequence[Result]) -> str:
     sentences = ["Where answers start in their passages; the broken line is what an unbiased collection would show."]
     for result, label in zip(found, labels(found, first=1), strict=True):
         assert isinstance(result.payload, PositionHistogram)
-        fifth = result.payload.figures.get("first_fifth")
-        if isinstance(fifth, Mapping):
+        fifth = result.payload.figures.first_fifth
+        if fifth is not None:
             sentences.append(
-                f"{label}: {percent(fifth['value'])} of {count(result.count)} answers start in the first fifth, "
-                f"{percent(fifth['expected'])} if unbiased."
+                f"{label}: {percent(fifth.value)} of {count(result.count)} answers start in the first fifth, "
+                f"{percent(fifth.expected)} if unbiased."
             )
     return " ".join(sentences)
 
@@ -34,8 +34,8 @@ def ats_caption(results: Sequence[Result]) -> str:
     found = of_kind(results, "ats")
     curves = [result.payload for result in found if isinstance(result.payload, AtsCurve)]
     values = "; ".join(f"{label} {decimal(result.value)}" for result, label in zip(found, labels(found), strict=True))
-    bands = distinct(str(curve.figures["std_pairs_is"]) for curve in curves if curve.figures.get("std_pairs_is"))
-    ends = distinct(curve.figures["minimum_terms"] for curve in curves if curve.figures.get("cut_at") is not None)
+    bands = distinct(curve.figures.std_pairs_is for curve in curves if curve.figures.std_pairs_is)
+    ends = distinct(curve.figures.minimum_terms for curve in curves if curve.figures.cut_at is not None)
     sentences = ["A model without position dependence would show a level line.", f"MATS as printed: {values}."]
     if bands:
         sentences.append(f"Bands: {'; '.join(bands)}.")
@@ -50,13 +50,13 @@ def training_caption(results: Sequence[Result]) -> str:
     sentences = ["What was logged at each validation."]
     for result, label in zip(found, labels(found), strict=True):
         assert isinstance(result.payload, TrainingCurve)
-        parts = []
-        if (best := result.payload.notes.get("best_step")) is not None:
+        parts, notes = [], result.payload.notes
+        if (best := notes.best_step) is not None:
             parts.append(f"weights of step {count(best)} kept")
-        if (depth := result.payload.notes.get("depth")) is not None:
-            parts.append(f"re-ranking depth {count(depth)}")
-        if stopped := result.payload.notes.get("stopped"):
-            parts.append(f"stopped: {stopped}")
+        if notes.depth:
+            parts.append(f"re-ranking depth {count(notes.depth)}")
+        if notes.stopped:
+            parts.append(f"stopped: {notes.stopped}")
         if parts:
             sentences.append(f"{label}: {'; '.join(parts)}.")
     return " ".join(sentences)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from positionbias.core.formatting import count, decimal, interval, p_value, percent, setting, with_interval
@@ -15,7 +15,6 @@ __all__ = [
     "OVER_NOTE",
     "P_NOTE",
     "any_cell",
-    "as_interval",
     "count_cell",
     "decimal_cell",
     "drop_columns",
@@ -34,12 +33,6 @@ P_NOTE = (
 )
 # what intervals and p of trained systems are over, whose studies have one or several seeds
 OVER_NOTE = "Intervals and p of three training seeds or more are over trainings and queries; of one seed over queries alone, and speak of this checkpoint; of two there are none."
-Bounds = Interval | Mapping[str, Any] | None
-
-
-def as_interval(bounds: Bounds) -> Interval | None:
-    """An interval that may have come back from JSON as a mapping."""
-    return Interval(**bounds) if isinstance(bounds, Mapping) else bounds
 
 
 def level_heading(name: str, intervals: Iterable[Interval | None]) -> str:

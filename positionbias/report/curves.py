@@ -97,7 +97,7 @@ def _ats_line(axes: Axes, curve: Any, index: int) -> bool:
     colour = colour_of(index)
     axes.fill_between(xs, low, high, color=colour, alpha=0.16, linewidth=0)
     axes.plot(xs, ys, color=colour, linestyle=DASHES[index % len(DASHES)])
-    cut = curve.figures.get("cut_at") is not None and bool(xs)
+    cut = curve.figures.cut_at is not None and bool(xs)
     if cut:
         axes.plot(xs[-1:], ys[-1:], color=colour, linestyle="none", marker="|", markersize=12, markeredgewidth=1.8)
     return cut
@@ -144,8 +144,8 @@ def _training_line(axes: Axes, curve: TrainingCurve, name: str, index: int) -> b
     steps = list(curve.steps[: len(values)])
     marker = "o" if len(values) <= 12 else ""  # few points: each is shown
     axes.plot(steps, values, color=colour_of(index), linestyle=DASHES[index % len(DASHES)], marker=marker, markersize=3)
-    best = curve.notes.get("best_step")
-    if best not in steps or math.isnan(values[steps.index(best)]):
+    best = curve.notes.best_step
+    if best is None or best not in steps or math.isnan(values[steps.index(best)]):
         return False
     axes.plot([best], [values[steps.index(best)]], color=colour_of(index), marker="o", markersize=6, linestyle="none")
     return True

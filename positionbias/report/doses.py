@@ -81,7 +81,7 @@ def doses_of(results: Sequence[Result]) -> list[Dose]:
     for result in of_kind(results, "histogram"):
         if result.facts.variant and isinstance(result.payload, PositionHistogram):
             figures = result.payload.figures
-            values = [float(figures[name]["value"]) for name in ("first_fifth", "mean")]
+            values = [of.value for of in (figures.first_fifth, figures.mean) if of is not None and of.value is not None]
             found.append(Dose(result.facts.variant, result.count, *values))
     return sorted(found, key=lambda dose: (dose.first_fifth, -dose.mean)) if len(found) > 1 else []
 

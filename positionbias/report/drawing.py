@@ -64,7 +64,7 @@ def colour_of(index: int) -> str:
     return SERIES[index % len(SERIES)].light
 
 
-def series_looks(index: int) -> dict[str, Any]:
+def series_looks(index: int) -> dict[str, str]:
     """Colour, dashes and marker of a series, that can be told apart without the colour."""
     return {"color": colour_of(index), "linestyle": DASHES[index % len(DASHES)], "marker": MARKERS[index % len(MARKERS)]}
 

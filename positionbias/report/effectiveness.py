@@ -180,8 +180,8 @@ def _comparison_row(result: Result, payload: Comparison, adjusted: Sequence[str]
 
 
 def _repeat(result: Result) -> str:
-    if isinstance(result.payload, Comparison) and (trainings := result.payload.notes.get("trainings")):
-        draws = result.payload.notes.get("rotations", 1)
+    if isinstance(result.payload, Comparison) and (trainings := result.payload.noted.trainings):
+        draws = result.payload.noted.rotations
         return f"{trainings} trainings" + (f", {draws} draws" if draws > 1 else "")
     seed, draw = repeat_of(result)
     return ", ".join(filter(None, ("" if seed is None else f"{seed}", "" if draw is None else f"draw {draw}")))

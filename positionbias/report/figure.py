@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from positionbias.core.errors import SettingError
 from positionbias.core.publish import atomic_file
@@ -61,7 +61,7 @@ SERIES = (
     Colour("#5b5fc7", "#a9acff"),
 )
 
-_STYLE: dict[str, Any] = {
+_STYLE: dict[str, object] = {
     "axes.edgecolor": FRAME.light,
     "axes.grid": True,
     "axes.grid.axis": "y",

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from positionbias import __version__
 from positionbias.core.formatting import count, setting
+from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import atomic_file
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.load import Study, load_studies
@@ -171,7 +171,7 @@ def _facts(study: Study) -> list[tuple[str, str, bool]]:
     ]
 
 
-def _flat(settings: Mapping[str, Any], name: str = "") -> list[tuple[str, str]]:
+def _flat(settings: JsonObject, name: str = "") -> list[tuple[str, str]]:
     flat = []
     for key, value in settings.items():
         full = f"{name} {key}".strip()

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.errors import InputError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.results.collections import PassageFigures
 from positionbias.results.result import RESULTS, Result, load_results
@@ -61,7 +61,7 @@ def dose_of(study: Study) -> float | None:
     return next((dose for dose in map(_search, (study.manifest.settings, *origins)) if dose is not None), None)
 
 
-def _search(settings: Mapping[str, Any]) -> float | None:
+def _search(settings: JsonObject) -> float | None:
     for key, value in settings.items():
         if key.replace("-", "_") == "front_loading" and isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)

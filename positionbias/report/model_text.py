@@ -24,12 +24,12 @@ def training_text(results: Sequence[Result]) -> str:
 
 def _training(result: Result, curve: TrainingCurve) -> str:
     notes, ending = curve.notes, curve.ending
-    stopped = f"stopped after {notes['steps']:,} steps: {notes['stopped']}"
+    stopped = f"stopped after {notes.steps:,} steps: {notes.stopped}"
     if result.value is None:
-        return f"not validated: the weights of the last step, {notes['best_step']:,}, are kept, and no re-ranking depth is tuned; {stopped}"
+        return f"not validated: the weights of the last step, {notes.best_step:,}, are kept, and no re-ranking depth is tuned; {stopped}"
     return (
         f"nDCG@10 on {result.split}: {ending.ndcg:.4f} at re-ranking depth {ending.depth} with the weights of step "
-        f"{notes['best_step']:,}, first stage {ending.first_stage:.4f}; {stopped}"
+        f"{notes.best_step:,}, first stage {ending.first_stage:.4f}; {stopped}"
     )
 
 

@@ -19,7 +19,7 @@ from positionbias.report.leaked_order import order_findings
 from positionbias.report.load import Study, dose_of
 from positionbias.report.parts import general_comparisons, general_systems, own_sections, parts
 from positionbias.report.placement import moves_table, places_table
-from positionbias.report.pool_page import pool_sentences
+from positionbias.report.pool_text import task_sentences
 from positionbias.report.published import Published
 from positionbias.report.suspicion_cards import suspicion_cards, suspicions
 from positionbias.report.table import Table
@@ -64,7 +64,7 @@ class _Maker:
 
     def run(self) -> Block:
         block = self.block()
-        pooled = pool_sentences(self.study)
+        pooled = task_sentences(self.study.results)
         block.sentences = [*([_counts(self.results)] if self.results or not pooled else []), *pooled]
         block.sheets = self.sheet(tables.collection_table(self.results, self.published))
         elsewhere = {*COLLECTION_MEASURES, *(measure for part in parts() for measure in part.measures)}

@@ -24,16 +24,11 @@ from typing import Literal
 from positionbias.report.audit_page import AUDIT_SECTIONS
 from positionbias.report.blocks import Block
 from positionbias.report.clicks_page import CLICK_SECTIONS
-from positionbias.report.contamination_page import CONTAMINATION_SECTIONS
-from positionbias.report.leakage_page import LEAKAGE_SECTIONS
 from positionbias.report.load import Study
-from positionbias.report.pool_page import POOL_SECTIONS
 from positionbias.report.published import Published
 from positionbias.report.table import Table
 from positionbias.results.audit import AUDIT_MEASURES
 from positionbias.results.clicks import CLICK_MEASURES
-from positionbias.results.contamination import CONTAMINATION_MEASURES, distilled, is_contamination_test
-from positionbias.results.leakage import LEAKAGE_MEASURES, tests_of_leakage
 from positionbias.results.result import Result
 
 __all__ = ["PageSection", "Part", "general_comparisons", "general_systems", "own_sections", "parts", "tables_after"]
@@ -48,7 +43,7 @@ class Part:
 
     ``sections`` stand in their order. Results of ``measures`` stand in no table of statistics. ``is_of`` says whether results
     are of a study whose sections show every system; ``comparisons`` gives those that its sections show. ``published`` gives
-    what the paper prints about results that ``is_of`` accepts. ``after_study`` and ``after_report`` begin the names of the
+    what the paper prints beside results of its own study. ``after_study`` and ``after_report`` begin the names of the
     tables that the terminal shows.
     """
 
@@ -69,32 +64,14 @@ AUDIT = Part(
     sections=[(anchor, title, introduction, _alone(build)) for anchor, title, introduction, build in AUDIT_SECTIONS],
     measures=AUDIT_MEASURES,
 )
-LEAKAGE = Part(
-    sections=LEAKAGE_SECTIONS,
-    measures=LEAKAGE_MEASURES,
-    comparisons=lambda results: (result for result, _ in tests_of_leakage(results)),
-    after_study=("leakage", "memory"),
-)
-CONTAMINATION = Part(
-    sections=CONTAMINATION_SECTIONS,
-    measures=CONTAMINATION_MEASURES,
-    is_of=lambda results: bool(distilled(results)),
-    comparisons=lambda results: filter(is_contamination_test, results),
-    after_study=("contamination",),
-    after_report=("contamination",),
-)
 CLICKS = Part(sections=CLICK_SECTIONS, measures=CLICK_MEASURES)
-POOLS = Part(sections=POOL_SECTIONS, after_study=("pool-order", "pool-labels"))
-POSITIONS = Part(  # its sections are the general ones
-    after_study=("retrieval", "transfer", "doses", "architecture"), after_report=("effectiveness", "transfer")
-)
 
 
 @cache
 def parts() -> Sequence[Part]:
     """Return every part, in the page's order."""
     papers = [module.PART for module in import_module("positionbias.papers").modules("page")]
-    return (AUDIT, LEAKAGE, CONTAMINATION, CLICKS, *papers, POOLS, POSITIONS)
+    return (AUDIT, CLICKS, *papers)
 
 
 def own_sections() -> list[PageSection]:

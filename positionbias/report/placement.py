@@ -68,7 +68,9 @@ def moves_table(results: Sequence[Result]) -> Table:
     for result, name in zip(found, labels(found, first=1), strict=True):
         payload = result.payload
         assert isinstance(payload, SentenceMoves)
-        rows.append([text_cell(name), count_cell(result.count), *(_cell(key, payload.figures.get(key)) for key in FIGURES)])
+        rows.append(
+            [text_cell(name), count_cell(result.count), *(_cell(key, getattr(payload.figures, key)) for key in FIGURES)]
+        )
     columns = [Column("Placed", numeric=False), Column("Questions"), *map(Column, FIGURES.values())]
     drop_empty(columns, rows, 2)
     return Table("moves", "How far evidence sentences were moved", columns, rows)

@@ -83,8 +83,8 @@ def answer_positions(
 
 def _bounds(payload: Any) -> tuple[Sequence[float], Sequence[float]]:
     """The bounds of each bin's share; empty where none were worked out."""
-    bounds = payload.figures.get("bin_intervals", {})
-    return bounds.get("low", ()), bounds.get("high", ())
+    bounds = payload.figures.bin_intervals
+    return (bounds.low, bounds.high) if bounds else ((), ())
 
 
 def _shares(payload: Any) -> list[float]:

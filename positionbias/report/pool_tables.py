@@ -1,4 +1,4 @@
-"""Tables about pools: the order of systems (the paper's Tables 1 and 2), the change of their scores, wrong labels. Each is of one task."""
+"""Tables about pools, and the data of their figures. Each is of one task."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ from positionbias.core.formatting import p_value, percent
 from positionbias.report.cells import count_cell, decimal_cell, level_heading, percent_cell, text_cell
 from positionbias.report.published import Published
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.pool_verdict import ComparisonsFigures, ScoreFigures, UnjudgedFigures
 from positionbias.results.pools import (
     ChangeFigures,
+    CoverageFigures,
+    CurveFigures,
     KindFigures,
+    LeftOutByKind,
+    LeftOutFigures,
+    Moved,
+    OnePoolFigures,
     OrderFigures,
     RelabelledFigures,
     SystemCounts,
@@ -27,7 +34,22 @@ from positionbias.results.published import PublishedCell, under_pools
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, of_type
 
-__all__ = ["agreement_table", "bias_table", "effects_table", "order_table", "relabelled_table", "task_table"]
+__all__ = [
+    "agreement_table",
+    "bias_table",
+    "comparisons_table",
+    "coverage_data",
+    "curve_data",
+    "effects_table",
+    "left_out_by_kind_table",
+    "left_out_runs_table",
+    "left_out_table",
+    "order_table",
+    "relabelled_table",
+    "scatter_data",
+    "task_table",
+    "verdict_table",
+]
 
 PAPER_TABLES = (1, 2)
 
@@ -217,3 +239,215 @@ def relabelled_table(results: Sequence[Result]) -> Table:
         if missing := drawn - min(own.repeats for _, own in found):
             notes.append(f"{missing} of these, or fewer, left a row without pools or kinds and are not in it.")
     return Table("pool-labels", "What wrong labels do", columns, body, notes, stub=3)
+
+
+def left_out_by_kind_table(results: Sequence[Result]) -> Table:
+    """By measure and kind, what runs lose when their own group is out of the pool."""
+    body = [
+        [
+            text_cell(own.measure),
+            text_cell(own.kind),
+            count_cell(own.systems),
+            decimal_cell(result.value, sign=True),
+            decimal_cell(own.largest_fall, sign=True),
+            decimal_cell(own.ranks_lost, places=1),
+            count_cell(own.most_ranks_lost),
+        ]
+        for result, own in of_type(results, LeftOutByKind)
+    ]
+    columns = [Column("Measure", numeric=False), Column("Kind", numeric=False), Column("Runs")]
+    columns += [Column("mean", "Change of score"), Column("largest fall", "Change of score")]
+    columns += [Column("mean", "Ranks lost"), Column("most", "Ranks lost")]
+    notes = ("Every run by the gold judgements without those that only its own group brought in, against all of them.",)
+    return Table("pool-left-out-kinds", "Without a run's own group: by kind", columns, body, notes, stub=2)
+
+
+def left_out_table(results: Sequence[Result]) -> Table:
+    """Every group by what it alone found, with its runs' mean change of score."""
+    found = sorted((own for _, own in of_type(results, LeftOutFigures)), key=lambda own: (-own.relevant, own.group))
+    measures = distinct(name for own in found for run in own.runs for name in run.measures)
+    body = [
+        [
+            text_cell(own.group),
+            text_cell(", ".join(distinct(run.kind for run in own.runs))),
+            count_cell(len(own.runs)),
+            count_cell(own.unique),
+            count_cell(own.relevant),
+            *(decimal_cell(_mean([run.measures[name].change for run in own.runs]), sign=True) for name in measures),
+        ]
+        for own in found
+    ]
+    columns = [Column("Group", numeric=False), Column("Kinds", numeric=False), Column("Runs")]
+    columns += [Column("judgements", "Of this group alone"), Column("relevant", "Of this group alone")]
+    columns += [Column(name, "Mean change of its runs") for name in measures]
+    return Table("pool-left-out", "Each group left out", columns, body)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def left_out_runs_table(results: Sequence[Result]) -> Table:
+    """Every run's score and rank with its group in the pool and without."""
+    records = [(own.group, run) for _, own in of_type(results, LeftOutFigures) for run in own.runs]
+    measures = distinct(name for _, run in records for name in run.measures)
+    body = [
+        [
+            text_cell(run.run),
+            text_cell(group),
+            text_cell(run.kind),
+            *(cell for name in measures for cell in _moved(run.measures[name])),
+        ]
+        for group, run in records
+    ]
+    columns = [Column(name, numeric=False) for name in ("Run", "Group", "Kind")]
+    columns += [Column(part, name) for name in measures for part in ("with", "without", "rank with", "rank without")]
+    return Table("pool-left-out-runs", "Each run with and without its own group", columns, body)
+
+
+def _moved(run: Moved) -> list[Cell]:
+    return [
+        decimal_cell(run.before),
+        decimal_cell(run.after),
+        count_cell(run.rank_before),
+        count_cell(run.rank_after),
+    ]
+
+
+def coverage_data(results: Sequence[Result]) -> Table:
+    """Relevant documents by pool depth: in all, and in no other kind's pool."""
+    found = [own for _, own in of_type(results, CoverageFigures)]
+    depths = found[0].depths if found else []
+    counts = [column for own in found for column in (own.found_by_depth, own.unique_by_depth)]
+    body = [[count_cell(depth), *(count_cell(column[place]) for column in counts)] for place, depth in enumerate(depths)]
+    columns = [Column("Pool depth")]
+    columns += [Column(name, f"{own.kind}, {own.systems} runs") for own in found for name in ("in its pool", "in no other")]
+    notes = [f"Relevant: grade {found[0].relevant_from} or more."] if found else []
+    return Table("pool-coverage", "Relevant documents by pool depth", columns, body, notes)
+
+
+def scatter_data(results: Sequence[Result]) -> Table:
+    """Every test system of one pool: its gold and its estimated score, judged@k and RBP's residual under that pool."""
+    found = [own for _, own in by_measure(of_type(results, OnePoolFigures))]
+    body = [
+        [
+            text_cell(own.measure),
+            text_cell(own.pool),
+            text_cell(point.run),
+            text_cell(point.group),
+            text_cell(point.kind),
+            decimal_cell(point.gold),
+            decimal_cell(point.estimated),
+            decimal_cell(point.estimated - point.gold, sign=True),
+            percent_cell(point.judged, sign=False),
+            decimal_cell(point.residual),
+        ]
+        for own in found
+        for point in sorted(own.points, key=lambda point: -point.gold)
+    ]
+    columns = [Column(name, numeric=False) for name in ("Measure", "Pool", "Run", "Group", "Kind")]
+    columns += [Column(name) for name in ("Gold", "By this pool", "Change", "Judged", "RBP residual")]
+    notes = [f"The {own.pool} pool is fed by {', '.join(own.groups)}." for own in found if own.measure == found[0].measure]
+    return Table("pool-scatter", "Scores by gold and by one pool", columns, body, notes, stub=3)
+
+
+def curve_data(results: Sequence[Result], axis: str) -> Table:
+    """Each point of the curves along "depth" or "groups": τ_b, change, and how much the pools hold."""
+    body = [
+        [
+            text_cell(own.measure),
+            text_cell(own.pool),
+            text_cell(own.test),
+            count_cell(at),
+            decimal_cell(own.tau_b[place]),
+            decimal_cell(own.change[place], interval_of(own.change_low[place], own.change_high[place]), sign=True),
+            decimal_cell(own.judgements[place], places=0),
+            decimal_cell(own.relevant[place], places=0),
+        ]
+        for _, own in by_measure(of_type(results, CurveFigures))
+        if own.axis == axis
+        for place, at in enumerate(own.at)
+    ]
+    columns = [Column(name, numeric=False) for name in ("Measure", "Pools", "Test systems")]
+    columns += [Column("Depth" if axis == "depth" else "Groups"), Column("Kendall's τ"), Column("Change of score")]
+    columns += [Column("judgements", "In a pool"), Column("relevant", "In a pool")]
+    return Table(
+        f"pool-{axis}", f"Reliability by {'depth of pools' if axis == 'depth' else 'number of groups'}", columns, body, stub=3
+    )
+
+
+def verdict_table(results: Sequence[Result]) -> Table:
+    """One new run: the answer, its score with the prediction and its bounds, and how many pooled runs it is better and worse than."""
+    head = next((own for _, own in of_type(results, UnjudgedFigures)), None)
+    compared = {own.measure: own.comparisons for _, own in of_type(results, ComparisonsFigures)}
+    body = []
+    for _, own in of_type(results, ScoreFigures):
+        says: list[str] = [one.says for one in compared.get(own.measure, ())]
+        body.append(
+            [
+                text_cell(own.measure),
+                text_cell(own.answer),
+                decimal_cell(own.score),
+                decimal_cell(own.predicted, interval_of(own.predicted_low, own.predicted_high)),
+                decimal_cell(own.low),
+                decimal_cell(own.high),
+                *(count_cell(says.count(word)) for word in ("better", "worse", "open")),
+                count_cell(own.needed),
+            ]
+        )
+    columns = [Column("Measure", numeric=False), Column("The run", numeric=False)]
+    columns += [Column(name, "Score") for name in ("as judged", "predicted", "at least", "at most")]
+    columns += [Column(word, "Pooled runs that it is") for word in ("better than", "worse than", "open")]
+    columns += [Column("Documents to judge")]
+    notes = [
+        "Predicted: had its group taken part in the pool, with a 95\u00a0% prediction interval; at least and at most: whatever the unjudged documents are."
+    ]
+    if head:
+        pooled = (
+            f"; of the {head.pooled} pooled runs {percent(head.pooled_mean)} on average, at most {percent(head.pooled_most)}"
+        )
+        notes.append(
+            f"Unjudged among the first {head.depth} of {head.run}: {percent(head.share)}{pooled if head.pooled else ''}. "
+            f"RBP (p = 0.8) {head.rbp:.3f}, residual {head.residual:.3f}."
+        )
+    return Table("pool-verdict", "What the new run scores", columns, body, notes)
+
+
+def comparisons_table(results: Sequence[Result], *, only_open: bool = False) -> Table:
+    """The new run against each pooled run: the difference as judged, predicted, and its bounds; what can be said.
+
+    ``only_open`` leaves out the runs whose order is decided, and those without a prediction.
+    """
+    unjudged = {run: share for _, own in of_type(results, UnjudgedFigures) for run, share in own.by_run.items()}
+    scores = {(own.measure, run.run): run.score for _, own in of_type(results, ScoreFigures) for run in own.pooled}
+    body = []
+    for _, own in of_type(results, ComparisonsFigures):
+        shown = [one for one in own.comparisons if not only_open or (one.says == "open" and one.probability is not None)]
+        listed = [(scores[own.measure, one.run], one) for one in shown]
+        for score, one in sorted(listed, key=lambda item: -item[0]):
+            differences = (one.difference, one.predicted, one.least, one.most)
+            body.append(
+                [
+                    text_cell(own.measure),
+                    text_cell(one.run),
+                    text_cell(one.kind),
+                    decimal_cell(score),
+                    percent_cell(unjudged.get(one.run), sign=False),
+                    *(decimal_cell(difference, sign=True) for difference in differences),
+                    decimal_cell(one.probability, places=2),
+                    text_cell(one.says + (", certainly" if one.certain else "")),
+                    text_cell("yes" if one.new_queries else "no"),
+                ]
+            )
+    columns = [Column(name, numeric=False) for name in ("Measure", "Pooled run", "Kind")]
+    columns += [Column("Its score"), Column("Unjudged")]
+    columns += [Column(name, "The new run's less its") for name in ("as judged", "predicted", "at least", "at most")]
+    columns += [
+        Column("Probability of better"),
+        Column("The new run is", numeric=False),
+        Column("For new queries", numeric=False),
+    ]
+    notes = (
+        "Certainly: whatever the unjudged documents are. For new queries: the order holds over queries like these, at 5\u00a0% by Holm.",
+    )
+    return Table("pool-comparisons", "The new run against each pooled run", columns, body, notes, stub=3)

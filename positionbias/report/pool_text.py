@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from positionbias.core.formatting import decimal
+from positionbias.core.formatting import count, decimal
 from positionbias.report.collection_text import aligned
-from positionbias.report.pool_captions import task_sentence
-from positionbias.report.pool_data import comparisons_table, coverage_data, verdict_table
-from positionbias.report.pool_left_out import left_out_by_kind_table, left_out_table
-from positionbias.report.pool_tables import bias_table, effects_table, order_table, relabelled_table, task_table
+from positionbias.report.pool_tables import (
+    bias_table,
+    comparisons_table,
+    coverage_data,
+    effects_table,
+    left_out_by_kind_table,
+    left_out_table,
+    order_table,
+    relabelled_table,
+    task_table,
+    verdict_table,
+)
 from positionbias.report.table import Table, as_text
 from positionbias.results.payloads import Finding
-from positionbias.results.pools import CoverageFigures, CurveFigures
+from positionbias.results.pools import CoverageFigures, CurveFigures, by_task, task_of
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, of_type
 
-__all__ = ["pools_text", "verdict_text"]
+__all__ = ["task_sentences", "pools_text", "verdict_text"]
 
 MOST = 10  # groups that are listed
 POINTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)  # of a curve, beside its last
@@ -29,7 +37,24 @@ def pools_text(results: Sequence[Result]) -> str:
     tables = [_coverage(results), *(table(results) for table in (task_table, effects_table, order_table, bias_table))]
     tables += [left_out_by_kind_table(results), _first(left_out_table(results)), relabelled_table(results)]
     shown = [as_text(table) for table in tables if table.rows]
-    return "\n\n".join(filter(None, (task_sentence(results, results[0].collection), findings, *shown, *_curves(results))))
+    return "\n\n".join(filter(None, (_task_sentence(results, results[0].collection), findings, *shown, *_curves(results))))
+
+
+def task_sentences(results: Sequence[Result]) -> list[str]:
+    """Return what each task consists of, where that was told."""
+    return [text for task, own in by_task(results).items() if (text := _task_sentence(own, task))]
+
+
+def _task_sentence(results: Sequence[Result], name: str) -> str:
+    """Runs, groups, kinds, queries and judgements of a task in a sentence; empty where they were not told."""
+    task = task_of(results)
+    if task is None:
+        return ""
+    kinds = ", ".join(f"{own.systems} {kind} of {own.groups} groups" for kind, own in task.kinds.items())
+    return (
+        f"{name}: {task.systems} runs ({kinds}); {count(task.queries)} queries, {count(task.judgements)} judgements, of which "
+        f"{count(task.relevant)} are relevant (grade {task.relevant_from} or more)."
+    )
 
 
 def _coverage(results: Sequence[Result]) -> Table:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from positionbias.report.table import as_text
 from positionbias.report.tables import outcomes_table, positions_table
+from positionbias.results.payloads import PositionHistogram
 from positionbias.results.result import Result
 
 __all__ = ["positions_text"]
@@ -20,22 +20,19 @@ def positions_text(results: Sequence[Result]) -> str:
 
 def _remarks(result: Result) -> str:
     """What the tables do not hold: how much of the total variation may be chance, and what differs by cause."""
-    figures: Any = result.payload.figures  # type: ignore[union-attr]
-    variation, check = figures["total_variation"], figures.get("offset_check")
-    lines = [
-        f"{result.collection}, {result.split}: {figures['sample']['spans']:,} spans in {figures['sample']['passages']:,} passages"
-    ]
-    if variation["by_chance"] is not None:
+    assert isinstance(result.payload, PositionHistogram)
+    figures = result.payload.figures
+    sample, variation, check = figures.sample, figures.total_variation, figures.offset_check
+    lines = [f"{result.collection}, {result.split}: {sample.spans:,} spans in {sample.passages:,} passages"] if sample else []
+    if variation and variation.by_chance is not None:
         lines.append(
-            f"  total variation {variation['value']:.3f}; unbiased positions give {variation['by_chance']:.3f} by chance alone, "
-            f"95 % of the time below {variation['by_chance_high']:.3f}"
+            f"  total variation {variation.value:.3f}; unbiased positions give {variation.by_chance:.3f} by chance alone, "
+            f"95 % of the time below {variation.by_chance_high:.3f}"
         )
     if check:
-        share = check["among_matches"] / check["spans"]
-        lines.append(
-            f"  {check['among_matches']:,} of {check['spans']:,} offset spans ({share:.2%}) are among the words' matches"
-        )
-        lines += [f"    missed: {cause} {count:,}" for cause, count in check["missed"].items()]
-        lines += [f"    extra match: {cause} {count:,}" for cause, count in check["extra"].items()]
-    lines += [f"  unmatched: {cause} {count:,}" for cause, count in figures.get("unmatched", {}).items()]
+        share = check.among_matches / check.spans
+        lines.append(f"  {check.among_matches:,} of {check.spans:,} offset spans ({share:.2%}) are among the words' matches")
+        lines += [f"    missed: {cause} {count:,}" for cause, count in check.missed.items()]
+        lines += [f"    extra match: {cause} {count:,}" for cause, count in check.extra.items()]
+    lines += [f"  unmatched: {cause} {count:,}" for cause, count in figures.unmatched.items()]
     return "\n".join(lines)

@@ -22,9 +22,9 @@ def mats_text(results: Sequence[Result]) -> str:
 def ats_text(results: Sequence[Result]) -> str:
     """Return the curves, a row a distance, what they rest on, and why a MATS is undefined."""
     undefined = "".join(
-        f"\n{result.system}: MATS is undefined: {curve.figures['undefined']}"
+        f"\n{result.system}: MATS is undefined: {curve.figures.undefined}"
         for result, curve in of_type(results, AtsCurve)
-        if curve.figures.get("undefined")
+        if curve.figures.undefined
     )
     return f"{as_text(_curve_table(results))}\n\n{_remarks(results)}{undefined}"
 
@@ -52,13 +52,13 @@ def _remarks(results: Sequence[Result]) -> str:
     lines = []
     for result, curve in of_type(results, AtsCurve):
         figures = curve.figures
-        unknown = f"{figures['words_unknown']:,} unknown ones left out"
-        lines += [f"{result.system}: {result.count:,} passages, {figures['words']:,} words, {unknown}"]
-        if figures["passages_at_length_limit"]:
-            lines += [f"  {figures['passages_at_length_limit']:,} passages read only to the model's length limit"]
-        if figures["cut_at"] is not None:
-            cut = f"{figures['terms_at_cut']} terms have a pair, fewer than {figures['minimum_terms']}"
-            lines += [f"  the curve ends before Δ = {figures['cut_at']}, where {cut}"]
-        if figures["later_deltas_left_out"]:
-            lines += [f"  left out with it: {figures['later_deltas_left_out']} later Δ with enough terms"]
+        unknown = f"{figures.words_unknown:,} unknown ones left out"
+        lines += [f"{result.system}: {result.count:,} passages, {figures.words:,} words, {unknown}"]
+        if figures.passages_at_length_limit:
+            lines += [f"  {figures.passages_at_length_limit:,} passages read only to the model's length limit"]
+        if figures.cut_at is not None:
+            cut = f"{figures.terms_at_cut} terms have a pair, fewer than {figures.minimum_terms}"
+            lines += [f"  the curve ends before Δ = {figures.cut_at}, where {cut}"]
+        if figures.later_deltas_left_out:
+            lines += [f"  left out with it: {figures.later_deltas_left_out} later Δ with enough terms"]
     return "\n".join(lines)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from positionbias.core.interval import Interval
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.report.cells import (
     any_cell,
-    as_interval,
     count_cell,
     decimal_cell,
     drop_columns,
@@ -21,6 +21,7 @@ from positionbias.report.published import Published, differences
 from positionbias.report.retrieval import retrieval_tables, transfer_tables
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.collections import PassageFigures, QueryFigures
+from positionbias.results.curves import VariationFigure
 from positionbias.results.figures import Figures
 from positionbias.results.payloads import AtsCurve, PositionHistogram, TrainingCurve
 from positionbias.results.published import DEVIATION, PublishedCell
@@ -43,12 +44,7 @@ __all__ = [
 ]
 
 
-FIGURE_NAMES = {
-    "mean": "Mean position",
-    "first_tenth": "Share in the first tenth",
-    "first_fifth": "Share in the first fifth",
-    "total_variation": "Total variation from unbiased",
-}
+FIGURE_NAMES = ("Mean position", "Share in the first tenth", "Share in the first fifth", "Total variation from unbiased")
 
 
 def positions_table(results: Sequence[Result]) -> Table:
@@ -59,17 +55,20 @@ def positions_table(results: Sequence[Result]) -> Table:
     bounds: list[Interval | None] = []
     for result, name in zip(found, names, strict=True):
         assert isinstance(result.payload, PositionHistogram)
-        for figure, record in result.payload.figures.items():
-            if not isinstance(record, Mapping) or not isinstance(record.get("value"), int | float):
+        figures = result.payload.figures
+        for heading, record in zip(
+            FIGURE_NAMES, (figures.mean, figures.first_tenth, figures.first_fifth, figures.total_variation), strict=True
+        ):
+            if record is None or record.value is None:
                 continue
-            bounds.append(as_interval(record.get("interval")))
+            bounds.append(record.interval)
             rows.append(
                 [
                     text_cell(name),
-                    text_cell(FIGURE_NAMES.get(figure, figure.replace("_", " "))),
-                    decimal_cell(record["value"], bounds[-1]),
-                    decimal_cell(record.get("expected")),
-                    decimal_cell(record.get("by_chance")),
+                    text_cell(heading),
+                    decimal_cell(record.value, bounds[-1]),
+                    decimal_cell(record.expected),
+                    decimal_cell(record.by_chance if isinstance(record, VariationFigure) else None),
                 ]
             )
     columns = [Column("Answers of", numeric=False), Column("Figure", numeric=False), Column(level_heading("Observed", bounds))]
@@ -104,8 +103,8 @@ def statistics_table(results: Sequence[Result], *, name: str, title: str) -> Tab
     return Table(name, title, columns, rows)
 
 
-def _flatten(rows: Mapping[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def _flatten(rows: JsonObject) -> dict[str, Json]:
+    flat: dict[str, Json] = {}
     for key, value in rows.items():
         words = str(key).replace("_", " ")
         if isinstance(value, Mapping):
@@ -179,8 +178,8 @@ def mats_table(results: Sequence[Result], published: Published | None = None) ->
                 text_cell(result.collection),
                 text_cell(name.replace(f" · {result.collection}", "", 1)),
                 decimal_cell(result.value),
-                decimal_cell(figures.get("mats_plain")),
-                decimal_cell(figures.get("mats_std")),
+                decimal_cell(figures.mats_plain),
+                decimal_cell(figures.mats_std),
                 count_cell(max(curve.deltas, default=None)),
                 count_cell(min(curve.terms, default=None)),
                 count_cell(sum(curve.pairs)),
@@ -196,9 +195,9 @@ def mats_table(results: Sequence[Result], published: Published | None = None) ->
         "Deviation: of ATS(0) − ATS(Δ) over Δ. Lower MATS means less position dependence."
     ]
     notes += [
-        f"{result.system} on {result.collection}: MATS is undefined. {result.payload.figures['undefined']}."
+        f"{result.system} on {result.collection}: MATS is undefined. {result.payload.figures.undefined}."
         for result in found
-        if isinstance(result.payload, AtsCurve) and result.payload.figures.get("undefined")
+        if isinstance(result.payload, AtsCurve) and result.payload.figures.undefined
     ]
     if beside and published:
         notes += ["Columns Published: Table 2.", *differences(results, published, beside)]
@@ -220,7 +219,7 @@ def training_table(results: Sequence[Result]) -> Table:
                 text_cell(label),
                 count_cell(len(payload.steps)),
                 count_cell(payload.steps[-1] if len(payload.steps) else None),
-                count_cell(payload.notes.get("best_step")),
+                count_cell(payload.notes.best_step),
                 count_cell(payload.ending.depth),
                 decimal_cell(payload.ending.ndcg),
                 decimal_cell(payload.ending.first_stage),

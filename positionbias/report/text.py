@@ -23,6 +23,7 @@ TEXTS = {
     "PassageFigures": ("collection_text", "collection_text"),
     "PerQuery": ("evaluation_text", "evaluation_text"),
     "PlacementFigures": ("collection_text", "placement_text"),
+    "Plan": ("plan_text", "plan_text"),
     "PositionHistogram": ("position_text", "positions_text"),
     "QueriesRemoved": ("leakage_text", "removed_text"),
     "RerankingFigures": ("model_text", "reranking_text"),

@@ -81,7 +81,7 @@ class TrainingRow:
     def queries(self) -> int | None:
         """How many queries the means are over."""
         counts = [result.count for found in self.results.values() for result in found.values()]
-        counts += [c.notes["queries"] for found in self.changes.values() for c in found.values() if "queries" in c.notes]
+        counts += [c.noted.queries for found in self.changes.values() for c in found.values() if "queries" in c.notes]
         return max(counts, default=None)
 
 

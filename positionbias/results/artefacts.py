@@ -1,4 +1,4 @@
-"""Figures of what is made for others to use: exported files, vectors, encoders, a teacher's scores; and of a study's plan."""
+"""Figures of artefacts: exported files, vectors, encoders, a teacher's scores; and of a study's plan."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ EXPORT, VECTORS, WORD_VECTORS, NEW_ENCODER, TEACHING, PLAN = "export ", "vectors
 
 
 class ExportCounts(Rows[int], frozen=True):
-    """What an export wrote, and what its form has no place for. The measure is ``export FORM``."""
+    """Records that an export wrote, and those that its form cannot hold. The measure is ``export FORM``."""
 
     MEASURES = (EXPORT,)
 
 
 class VectorFigures(Figures, frozen=True, kw_only=True):
-    """The vectors of a collection's passages. ``truncated`` passages fill the model's limit."""
+    """The vectors of a collection's passages. ``truncated`` passages reach the model's limit."""
 
     MEASURES = (VECTORS,)
 
@@ -45,7 +45,7 @@ class VectorFigures(Figures, frozen=True, kw_only=True):
 
 
 class WordVectorFigures(Figures, frozen=True, kw_only=True):
-    """Vectors of words distilled from an encoder. ``variance_kept`` is the share that the principal components keep."""
+    """Vectors of words distilled from an encoder. ``variance_kept`` is the share kept by the principal components."""
 
     MEASURES = (WORD_VECTORS,)
 
@@ -58,7 +58,7 @@ class WordVectorFigures(Figures, frozen=True, kw_only=True):
 
 
 class NewEncoderFigures(Figures, frozen=True, kw_only=True):
-    """An encoder with random weights: its word pieces, the words that they were learned from, its number of weights."""
+    """An encoder with random weights: its word pieces, the words from which they were learned, its number of weights."""
 
     MEASURES = (NEW_ENCODER,)
 
@@ -68,7 +68,7 @@ class NewEncoderFigures(Figures, frozen=True, kw_only=True):
 
 
 class TeachingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """A teacher's scores. None: does not apply to this teacher or to this way of giving scores."""
+    """A teacher's scores. None: does not apply to this teacher or form of scores."""
 
     MEASURES = (TEACHING,)
 
@@ -93,7 +93,7 @@ class TeachingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PlannedStep(Struct, frozen=True):
-    """A step of a study: whether it is done, and the seconds that it would take where that is known."""
+    """A step of a study: done or not, and the expected seconds where known."""
 
     done: bool
     seconds: float | None
@@ -101,6 +101,6 @@ class PlannedStep(Struct, frozen=True):
 
 
 class Plan(Rows[PlannedStep], frozen=True):
-    """The steps of a study by name, in their order."""
+    """The steps of a study by name, in order."""
 
     MEASURES = (PLAN,)

@@ -1,4 +1,4 @@
-"""Figures of an audit beside its buckets and verdicts: what was counted, and what rotation changes."""
+"""Figures of an audit beside its buckets and verdicts: counts, and changes by rotation."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ __all__ = [
 EVIDENCE, RETRIEVAL = "evidence", "retrieval over the whole collection"
 GAP, MANIPULATIONS, TWO_RUNS = "rotation gap", "manipulations", "two runs"
 VERDICT = "verdict"
-DEVIATIONS, RANKS = "deviations", "ranks"  # units of an effect; any other unit is a measure
-READ_WHOLE = "read"  # an effect's subset of queries, whose texts the system reads to the end
+DEVIATIONS, RANKS = "deviations", "ranks"  # units of an effect; all others are measures
+READ_WHOLE = "read"  # an effect's subset: queries whose texts the system reads whole
 FIRST_STAGE = "first stage"  # facts.model of the ranking that the audited models re-rank
 AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS)
 
 
 class EvidenceFigures(Figures, frozen=True, kw_only=True):
-    """How many queries have evidence; ``outcomes`` say what became of all answers and queries."""
+    """The number of queries with evidence; ``outcomes`` count all answers and queries."""
 
     MEASURES = (EVIDENCE,)
 
@@ -49,7 +49,7 @@ class EvidenceFigures(Figures, frozen=True, kw_only=True):
 
 
 class RetrievalFigures(Figures, frozen=True, kw_only=True):
-    """What a retriever ranked, and what that cost: ``encoded`` counts passages in all wordings, ``empty`` and ``truncated`` those as they are."""
+    """A retriever's ranking and its cost: ``encoded`` counts passages in all wordings, ``empty`` and ``truncated`` original ones."""
 
     MEASURES = (RETRIEVAL,)
 
@@ -63,7 +63,7 @@ class RetrievalFigures(Figures, frozen=True, kw_only=True):
 
 
 class ManipulationFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """What moved evidence was measured on: ``unmoved`` queries by cause, and how scores changed beside it, as shares of a list's deviation."""
+    """The basis of moved evidence: ``unmoved`` queries by cause, and other changes of scores, as shares of a list's deviation."""
 
     MEASURES = (MANIPULATIONS,)
 
@@ -79,9 +79,9 @@ class ManipulationFigures(Figures, frozen=True, kw_only=True, omit_defaults=True
 
 
 class GapFigures(Figures, frozen=True, kw_only=True):
-    """What rotating the whole collection does to a quality; the change of its mean is the result's value.
+    """The change of a quality by rotating the whole collection; the change of its mean is the result's value.
 
-    ``cut`` and ``truncated`` are shares of answers, ``truncated`` None where the model does not say what it reads.
+    ``cut`` and ``truncated`` are shares of answers, ``truncated`` None where the model's limit is unknown.
     """
 
     MEASURES = (GAP,)
@@ -100,7 +100,7 @@ class GapFigures(Figures, frozen=True, kw_only=True):
 
 
 class TwoRunFigures(Figures, frozen=True, kw_only=True):
-    """What the verdict on two runs rests on. ``moves`` are pairs of a query and a rotation, and so is what is left out: ``sentences_cut``,
+    """The basis of the verdict on two runs. ``moves`` are pairs of a query and a rotation, as are those left out: ``sentences_cut``,
     ``unchanged`` and ``one_sentence`` passages. ``clusters`` are passages, None where the effect is undefined; ``means`` are of the first measure.
     """
 

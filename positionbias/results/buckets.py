@@ -1,4 +1,4 @@
-"""What is measured by the place of the evidence: means by bucket and by place, and the figures that are tested over them."""
+"""Measurements by the place of the evidence: means by bucket and by place, and the figures tested over them."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ __all__ = [
 PSI, GAIN = "PSI", "gain by position"
 MOVEMENT = "rotation gap by movement"
 RESPONSE, SEGMENTS = "position response", "segment similarity"
-BLIND = "position-blind scorers"  # measured beside the systems, and no systems themselves
-STANDARDISED = "standardised over passage length"  # a group of passages: all of them
+BLIND = "position-blind scorers"  # measured for comparison, not systems themselves
+STANDARDISED = "standardised over passage length"  # the group of all passages
 
 
 class Slope(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,9 +80,9 @@ _NO_SLOPE, _NO_PSI, _NO_CORRELATION = Slope(), Psi(), Correlation()
 
 
 class BucketFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What was tested over the buckets of queries. ``psi``, ``spearman`` and ``kendall`` are of means that cannot be below 0, else left out.
+    """Tests over the buckets of queries. ``psi``, ``spearman`` and ``kendall`` are of means that cannot be below 0, else left out.
 
-    ``queries`` in a bucket, ``outside`` of all, ``without_position`` those of them without a position; buckets of fewer than ``minimum``
+    ``queries`` in a bucket, ``outside`` of all, of these ``without_position`` those without a position; buckets of fewer than ``minimum``
     queries count in no figure: ``left_out`` is their number, ``too_small`` their labels. ``permutations`` are the draws of the null, None: none.
     """
 
@@ -102,7 +102,7 @@ class BucketFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SegmentFigures(Record, frozen=True, kw_only=True):
-    """The cosine with the first third less that with the last, paired (None: too few passages), and the passages left out, which are too short."""
+    """The cosine with the first third less that with the last, paired (None: too few passages), and the left-out passages, which are too short."""
 
     difference: float | None = field(name="first − last")
     low: float | None = field(name="first − last low")
@@ -129,9 +129,9 @@ class ResponseFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
 class PositionBuckets:
     """A quality by position: one entry a bucket, ``edges`` one more.
 
-    ``scale`` says what the edges are: "relative" (the answer's first word over the last word at which it could start), "characters" (its start),
+    ``scale`` names the unit of the edges: "relative" (the answer's first word over the last word at which it could start), "characters" (its start),
     "moved" (how far rotation moved the answer, as a share of the passage; negative: to the front), "segment" (thirds of a passage).
-    ``quality`` is what is averaged ("nDCG@10", "change of nDCG@10", "cosine"); ``means`` and their intervals are None where a bucket is
+    ``quality`` is the averaged figure ("nDCG@10", "change of nDCG@10", "cosine"); ``means`` and their intervals are None where a bucket is
     empty or too small for one. ``group`` names the passages ("92 to 121 words"; empty: all).
     """
 
@@ -171,9 +171,9 @@ class SegmentBuckets(PositionBuckets):
 
 @dataclass(frozen=True, slots=True)
 class ResponseCurve:
-    """What a model makes of the same evidence at other places of the same passage: one entry a place, from 0 (first) to 1 (last).
+    """A model's response to the same evidence at other places of the same passage: one entry a place, from 0 (first) to 1 (last).
 
-    ``scores`` are means of the score over queries, each query's own mean taken off and in units of ``figures.unit``, the mean
+    ``scores`` are means of the score over queries, each query's own mean subtracted, in units of ``figures.unit``, the mean
     deviation of its candidates' scores; ``ranks`` the mean reciprocal rank of the passage among its query's candidates. ``counts`` are
     queries.
     """
@@ -188,5 +188,5 @@ class ResponseCurve:
 
 
 def bounds_of(found: Slope | Correlation | Psi | SegmentFigures, level: float = 0.95) -> Interval | None:
-    """Return the interval of what was found, of PSI that of the debiased one; None where an end of it is undefined."""
+    """Return the interval of a figure, of PSI that of the debiased one; None where an end is undefined."""
     return None if found.low is None or found.high is None else Interval(found.low, found.high, level)

@@ -1,8 +1,8 @@
-"""Figures of a training set of clicks: what was drawn, what its triples look like, and the ranks that were clicked."""
+"""Figures of a training set of clicks: its draw, its triples, and the clicked ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import field
@@ -15,9 +15,11 @@ __all__ = [
     "LENGTHS",
     "TRIPLES",
     "ClickCounts",
+    "ClickLog",
     "ClickedRank",
     "ClickedRanks",
     "SampledTriples",
+    "Source",
     "TripleFigures",
     "Words",
 ]
@@ -26,8 +28,24 @@ TRIPLES, LENGTHS, CLICKED = "training triples", "words of sampled triples", "cli
 CLICK_MEASURES = (TRIPLES, LENGTHS, CLICKED)
 
 
+class ClickLog(msgspec.Struct, frozen=True):
+    """What the manifest says of a click log; ``clicked_ranks`` counts clicks by rank."""
+
+    records: int
+    clicks: int
+    without_list: int = field(name="clicks without a list")
+    outside: int = field(name="clicks outside of their list")
+    clicked_ranks: Mapping[str, int]
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a collection comes from, as far as its clicks are concerned."""
+
+    log: ClickLog | None = None
+
+
 class ClickCounts(Figures, frozen=True, kw_only=True):
-    """Counts of a draw: a split's queries by what became of them, positives, candidates, and triples drawn and kept.
+    """Counts of a draw: a split's queries by outcome, positives, candidates, and triples drawn and kept.
 
     Each query with a positive counts once: with all negatives, with fewer, without one, without a positive in the corpus,
     or without candidates.
@@ -51,7 +69,7 @@ class ClickCounts(Figures, frozen=True, kw_only=True):
 
 
 class TripleFigures(ClickCounts, frozen=True, kw_only=True):
-    """The counts, how many negatives a positive were ``asked`` for, and shares of the queries with a positive."""
+    """The counts, the negatives a positive ``asked`` for, and shares of the queries with a positive."""
 
     MEASURES = (TRIPLES,)
 
@@ -73,7 +91,7 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SampledTriples(Figures, frozen=True, kw_only=True):
-    """What the first triples of a shuffled set look like.
+    """A description of the first triples of a shuffled set.
 
     ``relevant`` counts negatives that any judgement set of the split calls relevant.
     """
@@ -96,7 +114,7 @@ class ClickedRank(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClickedRanks(Figures, frozen=True, kw_only=True):
-    """A click log: the ranks that were clicked, ascending, and clicks without a rank; ``records`` counts its entries."""
+    """A click log: the clicked ranks, ascending, and clicks without a rank; ``records`` counts its entries."""
 
     MEASURES = (CLICKED,)
 

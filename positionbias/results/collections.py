@@ -1,12 +1,13 @@
-"""Figures of collections: what is in one, and what was done to make it from another."""
+"""Figures of collections: their contents, and how they were made from others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.results.figures import Figures
 
 __all__ = [
@@ -35,7 +36,7 @@ ROTATION, SELECTION, PLACEMENT = "rotation", "selection", "placement"
 
 
 class SourceInput(Struct, frozen=True):
-    """An input of a collection, as its manifest has it."""
+    """An input of a collection, as in its manifest."""
 
     role: str
     path: str
@@ -43,20 +44,20 @@ class SourceInput(Struct, frozen=True):
 
 
 class Origin(Struct, frozen=True):
-    """How a collection came to be, by its manifest. Lists of a source are shortened to their length in ``content``."""
+    """The origin of a collection, by its manifest. Lists of a source are shortened to their length in ``content``."""
 
     command: str
-    settings: Mapping[str, Any] = {}
+    settings: JsonObject = {}
     licence: str = ""
     inputs: Sequence[SourceInput] = ()
     notes: Sequence[str] = ()
-    content: Mapping[str, Any] = {}
+    content: JsonObject = {}
     versions: Mapping[str, str] = {}
     created: str | None = None
 
 
 class Lengths(Struct, frozen=True, kw_only=True):
-    """The lengths of texts in words: sum, mean, observed lengths by quantile, texts without a word. None: there is no text."""
+    """The lengths of texts in words: sum, mean, observed lengths by quantile, texts without a word. None: no text."""
 
     words: int
     mean_words: float | None
@@ -65,21 +66,21 @@ class Lengths(Struct, frozen=True, kw_only=True):
 
 
 class PassageLengths(Lengths, frozen=True, kw_only=True):
-    """The lengths of passages, and the share of which a re-ranker does not read the end."""
+    """The lengths of passages, and the share whose end a re-ranker does not read."""
 
     READ: ClassVar[int] = 200
     share_over: float | None = field(name="share_over_200_words")
 
 
 class QueryLengths(Lengths, frozen=True, kw_only=True):
-    """The lengths of queries, and the share of which a re-ranker does not read the end."""
+    """The lengths of queries, and the share whose end a re-ranker does not read."""
 
     READ: ClassVar[int] = 30
     share_over: float | None = field(name="share_over_30_words")
 
 
 class PassageFigures(Figures, frozen=True, kw_only=True):
-    """The passages of a collection, its origin, and the passages' lengths where they were read."""
+    """The passages of a collection, its origin, and the passages' lengths if read."""
 
     MEASURES = (PASSAGES,)
     FLAT = "lengths"
@@ -97,7 +98,7 @@ class Absent(Struct, frozen=True):
 
 
 class QueryFigures(Figures, frozen=True, kw_only=True):
-    """A split's queries, and their lengths where they were read. ``further_judgements`` counts those of other judgement sets by name."""
+    """A split's queries, and their lengths if read. ``further_judgements`` counts those of other judgement sets by name."""
 
     MEASURES = (QUERIES,)
     FLAT = "lengths"
@@ -111,7 +112,7 @@ class QueryFigures(Figures, frozen=True, kw_only=True):
 
 
 class AnswersMoved(Struct, frozen=True, omit_defaults=True):
-    """Answers of a split or file: ``kept`` moved with their passage, ``cut`` were cut through and dropped."""
+    """Answers of a split or file: ``kept`` ones moved with their passage, ``cut`` ones were dropped."""
 
     answers: int
     kept: int
@@ -121,7 +122,7 @@ class AnswersMoved(Struct, frozen=True, omit_defaults=True):
 
 
 class RotationFigures(Figures, frozen=True, kw_only=True):
-    """What a rotation did. ``passages`` counts them by fate; ``answers`` are by split, of a file under the empty name.
+    """The counts of a rotation. ``passages`` counts them by fate; ``answers`` are by split, of a file under the empty name.
 
     A collection has ``passages_checksum``, a file ``sha256``; both are over the content alone.
     """
@@ -134,25 +135,25 @@ class RotationFigures(Figures, frozen=True, kw_only=True):
     passages_checksum: str | UnsetType = UNSET
     sha256: str | UnsetType = UNSET
 
-    def to_rows(self) -> dict[str, Any]:
+    def to_rows(self) -> dict[str, Json]:
         """Return the figures as JSON has them: the answers of a split as ``answers_SPLIT``."""
-        rows: dict[str, Any] = {}
+        rows: dict[str, Json] = {}
         for name, value in super().to_rows().items():
-            if name == "answers":
+            if name == "answers" and isinstance(value, Mapping):
                 rows |= {f"answers_{split}" if split else name: counts for split, counts in value.items()}
             else:
                 rows[name] = value
         return rows
 
     @classmethod
-    def from_rows(cls, rows: Mapping[str, Any]) -> Self:
+    def from_rows(cls, rows: JsonObject) -> Self:
         """Return the figures that ``to_rows`` wrote."""
         answers = {name.removeprefix("answers").removeprefix("_"): rows[name] for name in rows if name.startswith("answers")}
         return super().from_rows({**{name: rows[name] for name in rows if not name.startswith("answers")}, "answers": answers})
 
 
 class SelectionFigures(Figures, frozen=True, kw_only=True):
-    """The queries of a split by where their answers start; ``kept`` of the ``queries``. ``answers`` counts by outcome, ``unmatched`` by cause."""
+    """The queries of a split selected by the starts of their answers; ``kept`` of the ``queries``. ``answers`` counts by outcome, ``unmatched`` by cause."""
 
     MEASURES = (SELECTION,)
 
@@ -167,7 +168,7 @@ class SelectionFigures(Figures, frozen=True, kw_only=True):
 
 
 class PlacementFigures(Figures, frozen=True, kw_only=True):
-    """What a placing did to ``passages``, by fate; to ``questions`` by split and fate; to answers by split."""
+    """The counts of a placing: ``passages`` by fate; ``questions`` by split and fate; answers by split."""
 
     MEASURES = (PLACEMENT,)
 

@@ -1,7 +1,7 @@
-"""Payloads of named figures: a class each, which says by its fields what stands in JSON, and of which measures it is.
+"""Payloads of named figures: one class each, whose fields declare its JSON and which names its measures.
 
 A class of figures is written to JSON as ``{"rows": {…}}``, one entry a field under the field's JSON name, and read back by the measure of its
-result. So a measure's name is declared once, at its class, and whoever reads figures asks for the class.
+result. So a measure's name is declared once, at its class, and readers of figures ask for the class.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 import msgspec
 from msgspec.structs import FieldInfo, fields
 
+from positionbias.core.json_text import Json, JsonObject
+
 __all__ = ["BESIDE", "Figures", "Record", "Rows", "read_figures"]
 
 T = TypeVar("T")
@@ -22,17 +24,17 @@ BESIDE = msgspec.Meta(extra={"beside": True})
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Named figures. Fields are keyword arguments; ``msgspec.field(name=…)`` gives a field another name in JSON.
 
-    A field ``Annotated[T, BESIDE]``, T a struct or a mapping, is no object in JSON: what it holds stands beside the other figures, under its own
-    names behind the field's. A class made with ``omit_defaults`` leaves fields out of JSON that have their default.
+    A field ``Annotated[T, BESIDE]``, T a struct or a mapping, is no object in JSON: its content is flattened among the other figures, under its own
+    names after the field's. A class made with ``omit_defaults`` leaves fields with their default out of JSON.
     """
 
-    FLAT: ClassVar[str] = ""  # a field whose content stands beside the others too, under its own names alone
+    FLAT: ClassVar[str] = ""  # a field whose content is flattened too, under its own names only
 
-    def to_rows(self) -> dict[str, Any]:
+    def to_rows(self) -> dict[str, Json]:
         """Return the figures as JSON has them, in the order of the fields."""
         rows: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_of_numpy)
         prefixes = {field.encode_name: prefix for field, prefix in _beside(type(self))}
-        found: dict[str, Any] = {}
+        found: dict[str, Json] = {}
         for name, value in rows.items():
             found |= (
                 {f"{prefixes[name]}{own}": item for own, item in (value or {}).items()} if name in prefixes else {name: value}
@@ -40,7 +42,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return found
 
     @classmethod
-    def from_rows(cls, rows: Mapping[str, Any]) -> Self:
+    def from_rows(cls, rows: JsonObject) -> Self:
         """Return the figures that ``to_rows`` wrote.
 
         Raises:
@@ -55,25 +57,35 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 inside[field.encode_name] = {name.removeprefix(prefix): left.pop(name) for name in own}
         return msgspec.convert({**left, **inside}, cls)
 
+    @classmethod
+    def of_facts(cls, facts: JsonObject) -> Self:
+        """Return the figures that stand in a manifest under the fields' own names; other facts are skipped.
+
+        Raises:
+            ValueError: a field is missing, or of another type.
+        """
+        names = zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
+        return msgspec.convert({encoded: facts[name] for name, encoded in names if name in facts}, cls)
+
 
 class Figures(Record, frozen=True, kw_only=True):
     """Figures that are the payload of a result.
 
     ``MEASURES`` are the measures whose results carry these figures; classes of one measure differ in their fields. A name that ends in a space or
-    "@" stands for all that begin with it, one that begins with a space for all that end with it, one with both for all that hold it.
+    "@" means all that begin with it, one that begins with a space all that end with it, one with both all that contain it.
     """
 
     MEASURES: ClassVar[tuple[str, ...]] = ()
 
 
 class Rows(Figures, Generic[T], frozen=True, kw_only=True):
-    """Figures by names that only the data know: a row a split, a source, a cause. In JSON the rows stand by themselves."""
+    """Figures by names from the data: a row a split, a source, a cause. In JSON the rows are the object itself."""
 
     FLAT = "rows"
     rows: Mapping[str, T]
 
 
-def read_figures(measure: str, rows: Mapping[str, Any]) -> Figures:
+def read_figures(measure: str, rows: JsonObject) -> Figures:
     """Return the figures of a result from its rows.
 
     Raises:
@@ -99,14 +111,14 @@ def _stands_for(name: str, measure: str) -> bool:
 
 @cache
 def _beside(kind: type[Record]) -> list[tuple[FieldInfo, str]]:
-    """The fields whose content stands beside the others, each with what its names begin with; mappings last, as they take all names."""
+    """The flattened fields, each with the prefix of its names; mappings last, as they take all names."""
     found = [(field, field.encode_name) for field in fields(kind) if BESIDE in get_args(field.type)]
     found += [(field, "") for field in fields(kind) if field.name == kind.FLAT]
     return sorted(found, key=lambda one: _names(*one) is None)
 
 
 def _names(field: FieldInfo, prefix: str) -> set[str] | None:
-    """The names in JSON of what a field holds; None: of a mapping, any."""
+    """The names in JSON of a field's content; None: any, for a mapping."""
     kinds = () if get_origin(field.type) is Mapping else (field.type, *get_args(field.type))
     known = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, msgspec.Struct)), None)
     return None if known is None else {f"{prefix}{own.encode_name}" for own in fields(known)}
@@ -121,7 +133,7 @@ def _by_measure() -> dict[str, list[type[Figures]]]:
 
     for module in iter_modules(package.__path__):
         import_module(f"{package.__name__}.{module.name}")
-    import_module("positionbias.papers").modules()  # their figures are classes there
+    import_module("positionbias.papers").modules()  # these define their figures as classes
     known: dict[str, list[type[Figures]]] = {}
     for kind in _below(Figures):
         for measure in vars(kind).get("MEASURES", ()):

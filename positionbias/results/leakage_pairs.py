@@ -1,4 +1,4 @@
-"""Figures of pairs of a training and a test query: found, held against a truth, drawn to label, labelled, a threshold for them, queries removed."""
+"""Figures of pairs of a training and a test query: found, compared with a truth, drawn to label, labelled, with a threshold; queries removed."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ QUERIES_READ = "queries read"
 TRUTH = "found pairs against the truth"
 SAMPLE = "leakage sample"
 REVIEWED = "reviewed candidates"
-KAPPA = "Cohen's kappa, "  # before what is compared: labels, or leak or not
+KAPPA = "Cohen's kappa, "  # before the compared labels: all, or leak or not
 THRESHOLD, PREVALENCE = "leakage threshold", "leakage prevalence"
 PRECISION_AT, GIVEN_PRECISION = "leakage precision", "leakage precision, given threshold"
 TAKEN_OUT = "leaked queries taken out"
 
 
 class TopicsAndQueries(Struct, frozen=True):
-    """Distinct test queries with a training query alike, and distinct training queries alike."""
+    """Distinct test queries and distinct training queries of pairs."""
 
     topics: int
     queries: int
@@ -73,13 +73,13 @@ class CandidateCounts(Rows[Mapping[str, TopicsAndQueries]], frozen=True, kw_only
 
 
 class LabelCounts(Rows[int], frozen=True, kw_only=True):
-    """Pairs by label, guessed or given by people."""
+    """Pairs by label, guessed or by people."""
 
     MEASURES = (GUESSED_TYPES, LABEL_COUNTS, f"{LABEL_COUNTS}{PUBLISHED}")
 
 
 class ReadCount(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Queries read and those empty. Of test queries ``texts`` and ``empty`` are by field; None: of a source."""
+    """Queries read, and empty ones. For test queries ``texts`` and ``empty`` are by field; None: a source."""
 
     queries: int
     texts: Mapping[str, int] | None = None
@@ -87,13 +87,13 @@ class ReadCount(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class QueriesRead(Rows[ReadCount], frozen=True, kw_only=True):
-    """What was read, by source and of the test queries."""
+    """Queries read, by source, and test queries."""
 
     MEASURES = (QUERIES_READ,)
 
 
 class FoundOfTrue(Struct, frozen=True, omit_defaults=True):
-    """True pairs and those found. Only of all types together: pairs found, and their precision, None where nothing was found."""
+    """True pairs and those found. For all types together also: pairs found, and their precision, None where nothing was found."""
 
     true: int
     found: int
@@ -103,13 +103,13 @@ class FoundOfTrue(Struct, frozen=True, omit_defaults=True):
 
 
 class TruthFigures(Rows[FoundOfTrue], frozen=True, kw_only=True):
-    """What of a known truth was found, for all types and by type."""
+    """The found part of a known truth, for all types and by type."""
 
     MEASURES = (TRUTH,)
 
 
 class SampleFigures(Figures, frozen=True, kw_only=True):
-    """Pairs drawn to be labelled; ``rows`` are the pairs there and drawn in each stratum of ``score``, as text."""
+    """Pairs drawn for labelling; ``rows`` are all and drawn pairs in each stratum of ``score``, as text."""
 
     MEASURES = (SAMPLE,)
     FLAT = "rows"
@@ -120,14 +120,14 @@ class SampleFigures(Figures, frozen=True, kw_only=True):
 
 
 class ReviewedPairs(Struct, frozen=True):
-    """Pairs of one label, leak or not, and the test queries that have such a pair."""
+    """Pairs of one label, leak or not, and the test queries with such a pair."""
 
     pairs: int
     test_queries: int = field(name="test queries")
 
 
 class ReviewFigures(Figures, frozen=True, kw_only=True):
-    """The leakage paper's Table 2a: pairs labelled as leaks and as none, and those of neither: labelled differently, or not at all."""
+    """The leakage paper's Table 2a: pairs labelled as leaks and as no leaks, and others: labelled differently, or not at all."""
 
     MEASURES = (REVIEWED,)
 
@@ -138,7 +138,7 @@ class ReviewFigures(Figures, frozen=True, kw_only=True):
 
 
 class PublishedReview(Rows[Mapping[str, int]], frozen=True, kw_only=True):
-    """Table 2a as the paper prints it: by row the figures by column."""
+    """Table 2a as printed in the paper: by row the figures by column."""
 
     MEASURES = (f"{REVIEWED}{PUBLISHED}",)
 
@@ -164,10 +164,10 @@ class LeakShare(Figures, frozen=True, kw_only=True):
 
 
 class HeldOut(Struct, frozen=True):
-    """What thresholds that were set without a test query do on its pairs, all folds together, over repeated cross-validations.
+    """Thresholds set without a test query, applied to its pairs, all folds together, over repeated cross-validations.
 
     ``precision`` and ``found`` (the share of labelled leaks kept) are means over the repeats, ``lowest`` the lowest precision, ``reached`` the
-    share of repeats whose precision is as wanted, ``pairs`` the mean number kept. Precisions are None where some repeat keeps no pair.
+    share of repeats with the wanted precision, ``pairs`` the mean number kept. Precisions are None where some repeat keeps no pair.
     """
 
     precision: float | None
@@ -180,7 +180,7 @@ class HeldOut(Struct, frozen=True):
 
 
 class ThresholdCurve(Struct, frozen=True):
-    """At each score that occurs, falling: pairs at or above, their precision, its lower bound, the share of labelled leaks among them.
+    """At each occurring score, falling: pairs at or above, their precision, its lower bound, the share of labelled leaks among them.
 
     ``found`` is weighted as precision is, and no recall (``NO_RECALL``); None where no pair leaks.
     """
@@ -193,10 +193,10 @@ class ThresholdCurve(Struct, frozen=True):
 
 
 class ThresholdFigures(Figures, frozen=True, kw_only=True):
-    """What a threshold rests on; None where no score will do.
+    """A threshold and its basis; None where no score is sufficient.
 
     ``lower_bound`` is the one-sided 95 % bound of the precision there. ``resamples_without_threshold`` is a share; from 2.5 % on the threshold
-    has no interval. ``higher_thresholds_below`` counts the higher thresholds that would not do. ``held_out`` is None with fewer test queries than folds.
+    has no interval. ``higher_thresholds_below`` counts the insufficient higher thresholds. ``held_out`` is None with fewer test queries than folds.
     """
 
     MEASURES = (THRESHOLD,)
@@ -214,9 +214,9 @@ class ThresholdFigures(Figures, frozen=True, kw_only=True):
 
 
 class QueriesRemoved(Figures, frozen=True, kw_only=True):
-    """Queries of a split that leak and were removed, with what went with them; the pairs that do not count, by cause.
+    """Leaking queries removed from a split, with their removed records; the pairs that do not count, by cause.
 
-    ``checksum`` is that of the file that lists them.
+    ``checksum`` is that of the file listing them.
     """
 
     MEASURES = (TAKEN_OUT,)

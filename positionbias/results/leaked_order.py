@@ -1,4 +1,4 @@
-"""The order of systems on leaked and on clean queries, beside random splits of the same queries."""
+"""The order of systems on leaked and on clean queries, against random splits of the same queries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["AgainstSplits", "LeakedOrder", "OrderAnswer", "Power", "Swap"]
 
 
 class OrderAnswer(StrEnum):
-    """Does leakage change the order? ``UNCHANGED`` is the answer where the smallest gain of interest would have been found."""
+    """The answer to whether leakage changes the order; ``UNCHANGED`` where the smallest gain of interest would have been found."""
 
     CHANGED = "leakage changes the order of systems"
     UNCHANGED = "no change of the order of systems found"
@@ -18,7 +18,7 @@ class OrderAnswer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AgainstSplits:
-    """A figure of leaked against clean queries, and what random splits have: their mean and the ends of their middle 90 %."""
+    """A figure of leaked against clean queries, and of random splits: their mean and the ends of their middle 90 %."""
 
     value: float
     expected: float
@@ -27,18 +27,18 @@ class AgainstSplits:
 
     @property
     def excess(self) -> float:
-        """The value less what random splits have."""
+        """The value less the mean of random splits."""
         return self.value - self.expected
 
     @property
     def excess_ends(self) -> tuple[float, float]:
-        """The excess's 90 % interval: every shift of the random splits that a one-sided test at 5 % leaves standing, on either side."""
+        """The excess's 90 % interval: every shift of the random splits that one-sided tests at 5 % do not reject."""
         return self.value - self.high, self.value - self.low
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """How often a change is found where some systems gain ``gain`` of the measure on every leaked query."""
+    """The power to find a change where some systems gain ``gain`` of the measure on every leaked query."""
 
     gain: float
     found: float
@@ -64,7 +64,7 @@ class LeakedOrder:
     """The order on ``leaked`` against that on ``clean`` queries: Kendall's τ_b and the number of swaps among ``pairs`` of systems.
 
     ``p`` is one-sided: the share of random splits whose orders agree as little. Splits keep the number of leaked queries in each of ``strata``
-    classes of difficulty. ``power`` is for gains of ``gaining`` systems, whichever; ``detectable`` is the gain that is found in 80 % of cases. ``named`` are the
+    classes of difficulty. ``power`` is for gains of any ``gaining`` systems; ``detectable`` is the gain found in 80 % of cases. ``named`` are the
     swaps with q at most ``discovery_rate``. ``undefined`` says why figures are None.
     """
 

@@ -1,16 +1,20 @@
-"""What a Result holds beside its header: one typed payload for each kind of measurement."""
+"""Payloads of Results: one type for each kind of measurement."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType, convert
 
 from positionbias.core.convergence import Ending
 from positionbias.core.interval import Interval
+from positionbias.core.json_text import JsonObject
 from positionbias.results.buckets import PositionBuckets, ResponseCurve
-from positionbias.results.figures import Figures
+from positionbias.results.curves import AtsFigures, HistogramFigures
+from positionbias.results.figures import Figures, Record
 from positionbias.results.leaked_order import LeakedOrder
 from positionbias.results.places import PlaceHistogram, SentenceMoves
 from positionbias.results.suspicion import Suspicion
@@ -25,6 +29,7 @@ __all__ = [
     "Example",
     "Examples",
     "Finding",
+    "Noted",
     "LeakedOrder",
     "Payload",
     "PerQuery",
@@ -36,16 +41,17 @@ __all__ = [
     "ResponseCurve",
     "SentenceMoves",
     "TrainingCurve",
+    "TrainingNotes",
     "Verdict",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class PositionHistogram:
-    """Where answers sit. Positions are relative, in [0, 1); densities sum to 1 over the bins.
+    """Answer positions. Positions are relative, in [0, 1); densities sum to 1 over the bins.
 
-    ``counts`` per bin; ``expected`` the share of each bin that an unbiased collection would have (uniform over the
-    possible starts of every answer); ``outcomes`` counts answers by what happened to them (answers, matched,
+    ``counts`` per bin; ``expected`` the share of each bin in an unbiased collection (uniform over the
+    possible starts of every answer); ``outcomes`` counts answers by outcome (answers, matched,
     unmatched, empty, cut …); ``figures`` holds each summary with its expectation and interval.
     """
 
@@ -53,23 +59,42 @@ class PositionHistogram:
     counts: Sequence[int]
     expected: Sequence[float]
     outcomes: Mapping[str, int]
-    figures: Mapping[str, Any]
+    figures: HistogramFigures
 
 
-REMARKS = "remarks"  # a note of what is to be known of a system before its figures are read, a list of sentences
+REMARKS = "remarks"  # a note with caveats of a system's figures, a list of sentences
 
 
 @dataclass(frozen=True, slots=True)
 class PerQuery:
     """One value a query; saved as Parquet beside the JSON.
 
-    ``clusters`` has one label a query: queries of one label are drawn together. Empty where each query is drawn alone.
+    ``clusters`` has one label a query: queries of one label are drawn together. Empty: each query is its own.
     """
 
     query_ids: Sequence[str]
     values: Sequence[float]
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: JsonObject = field(default_factory=dict)
     clusters: Sequence[str] = ()
+
+
+class Noted(Struct, frozen=True):
+    """What the notes of a comparison say that others read; the others are remarks for people.
+
+    ``axis`` is what the two differ in, ``systems`` and ``test_sets`` theirs, ``baseline`` the facts of the baseline. Over trainings: how many, with how many
+    rotations, what intervals are ``over``, and the difference ``by_seed``, also as a share.
+    """
+
+    queries: int = 0
+    axis: str = ""
+    systems: Sequence[str] = ()
+    test_sets: Sequence[str] = ()
+    baseline: JsonObject = msgspec.field(name="baseline facts", default={})
+    trainings: int = 0
+    rotations: int = 1
+    over: str = ""
+    by_seed: Sequence[float] = msgspec.field(name="difference by seed", default=())
+    relative_by_seed: Sequence[float] = msgspec.field(name="relative by seed", default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +103,8 @@ class Comparison:
 
     ``difference`` = candidate − baseline; ``relative`` = difference / baseline; ``relative_as_printed`` =
     difference / candidate, the form of the paper's Tables 3–4. ``p`` is two-sided, over clusters of queries as the intervals are;
-    ``p_adjusted`` has it corrected for the number of comparisons ("holm", "bonferroni"). ``p_wilcoxon`` and ``p_t`` take queries one by one, as
-    papers print them. p-values are None where undefined.
+    ``p_adjusted`` has it corrected for the number of comparisons ("holm", "bonferroni"). ``p_wilcoxon`` and ``p_t`` ignore clusters, as
+    papers do. p-values are None where undefined.
     """
 
     baseline: str
@@ -96,15 +121,20 @@ class Comparison:
     p_t: float | None
     p_adjusted: Mapping[str, float | None] = field(default_factory=dict)
     subset: str = "all queries"
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: JsonObject = field(default_factory=dict)
     p: float | None = None
+
+    @property
+    def noted(self) -> Noted:
+        """What its notes say."""
+        return convert(self.notes, Noted)
 
 
 @dataclass(frozen=True, slots=True)
 class AtsCurve:
     """Average term similarity by distance Δ (Eq. 8): one entry a Δ, from 0.
 
-    ``terms`` and ``pairs`` count what each point rests on; ``std_terms`` is the exact deviation over terms, ``std_pairs``
+    ``terms`` and ``pairs`` are the counts behind each point; ``std_terms`` is the exact deviation over terms, ``std_pairs``
     the deviation over a seeded sample of pairs (Figure 2's band). ``figures`` holds MATS in its printed and plain forms.
     """
 
@@ -114,36 +144,50 @@ class AtsCurve:
     pairs: Sequence[int]
     std_terms: Sequence[float | None]
     std_pairs: Sequence[float | None]
-    figures: Mapping[str, Any]
+    figures: AtsFigures
+
+
+class TrainingNotes(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What a checkpoint's manifest says of its training: the step whose ``weights`` were kept, the steps done and what ``stopped`` them, the
+    tuned re-ranking depth, and what it was trained and validated on."""
+
+    best_step: int | None = None
+    weights: str = ""
+    steps: int | None = None
+    stopped: str = ""
+    depth: int | UnsetType | None = UNSET
+    training_groups: int | None = None
+    validation_queries: int | None = None
+    validation_queries_seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingCurve:
-    """What was logged at each validation of a training, and how it ended."""
+    """The log of each validation of a training, and its end."""
 
     steps: Sequence[int]
     series: Mapping[str, Sequence[float | None]]
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: TrainingNotes = field(default_factory=TrainingNotes)
     ending: Ending = field(default_factory=Ending)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the figures say, in a sentence; ``holds`` None where they decide nothing."""
+    """A finding from figures, in a sentence; ``holds`` is None where they are undecided."""
 
     text: str
     holds: bool | None = None
 
 
 class Question(StrEnum):
-    """What a verdict answers: does the place of the evidence in its passage matter, or the place of a passage in the list?"""
+    """The question of a verdict: the effect of the evidence's place in its passage, or of a passage's place in the list."""
 
     PASSAGE = "position in the passage"
     LIST = "order in the list"
 
 
 class Preference(StrEnum):
-    """The answer of a verdict. ``NONE`` is an effect that lies within the margin, ``UNKNOWN`` too little data to say."""
+    """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNKNOWN`` too little data to say."""
 
     FRONT = "prefers the front"
     END = "prefers the end"
@@ -156,8 +200,8 @@ class Preference(StrEnum):
 
 
 class Contrast(StrEnum):
-    """What is compared. Each is the first place named less the second, so that below 0 the second is preferred; ``ORDER`` is the loss in
-    ranks from the list's first place to its last, so that above 0 the first places are preferred, ``ORDER_MIDDLE`` that from its ends to its middle."""
+    """A contrast of places: the first named less the second, so the second is preferred below 0. ``ORDER`` is the loss in
+    ranks from the list's first place to its last, so the first places are preferred above 0; ``ORDER_MIDDLE`` that from its ends to its middle."""
 
     ENDS = "end − front"
     MIDDLE = "middle − ends"
@@ -171,8 +215,8 @@ class Contrast(StrEnum):
 class Effect:
     """One contrast of a manipulation in one unit, with its simultaneous 95 % interval.
 
-    ``unit`` is "deviations", "ranks" or a measure's name. ``detectable`` is the effect that the test
-    finds with 80 % power. ``subset`` "read" restricts it to queries whose texts the model reads whole. Undefined numbers are None.
+    ``unit`` is "deviations", "ranks" or a measure's name. ``detectable`` is the effect found with
+    80 % power. ``subset`` "read" restricts it to queries whose texts the model reads whole. Undefined numbers are None.
     """
 
     contrast: Contrast
@@ -189,10 +233,10 @@ class Effect:
 class Verdict:
     """The answer to one question about one system.
 
-    ``sentences`` say it in words: the answer with its effect, what that means for a user, and the next step where there is one. ``effects`` are what it
-    rests on, the deciding one first. ``margin`` is the smallest effect of interest, in the unit of the first effect; ``exceeds`` says
-    whether the interval lies beyond it (None: no preference was found). ``queries`` of ``drawn`` were manipulated, the others could not be; ``wanted`` to draw would
-    do where the answer is "cannot tell". ``reads`` is how many words the system reads where texts were longer, and ``unread`` the share of queries with such a text.
+    ``sentences`` give the answer with its effect, its meaning for a user, and the next step, if any. ``effects`` are its
+    basis, the deciding one first. ``margin`` is the smallest effect of interest, in the unit of the first effect; ``exceeds`` says
+    whether the interval lies beyond it (None: no preference was found). ``queries`` of ``drawn`` were manipulated, the others could not be; ``wanted`` is the
+    number to draw where the answer is "cannot tell". ``reads`` is the system's limit in words where texts were longer, and ``unread`` the share of queries with such a text.
     """
 
     question: Question
@@ -230,7 +274,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Queries to look at. They hold texts: leave them out of what is published."""
+    """Queries for inspection. They hold texts: do not publish them."""
 
     examples: Sequence[Example]
     quality: str

@@ -1,21 +1,22 @@
-"""What Results hold about collections whose evidence sentences were put at places of a density."""
+"""Payloads about collections whose evidence sentences were placed by a density."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from positionbias.results.curves import MovesFigures
 
 __all__ = ["PlaceHistogram", "SentenceMoves"]
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceHistogram:
-    """Where evidence sentences, or answers, were to stand in their passages, and where they stand: one entry a bin, ``edges`` one more.
+    """The wanted and reached places of evidence sentences, or answers, in their passages: one entry a bin, ``edges`` one more.
 
-    ``wanted`` are the shares that the density asks for, ``reached`` counts; ``before`` counts the same sentences in the original (empty: not
+    ``wanted`` are the shares of the density, ``reached`` counts; ``before`` counts the same sentences in the original (empty: not
     counted). ``chi_square`` on ``freedom`` degrees tests whether ``reached`` was drawn from the density, within each number of sentences;
-    None where the density leaves nothing to chance, or nothing is tested.
+    None where the density is deterministic, or without a test.
     """
 
     edges: Sequence[float]
@@ -29,14 +30,14 @@ class PlaceHistogram:
 
 @dataclass(frozen=True, slots=True)
 class SentenceMoves:
-    """How far evidence sentences were moved: one entry a distance in sentences, from 0.
+    """Distances that evidence sentences moved: one entry a distance in sentences, from 0.
 
-    ``counts`` are questions (one that is relevant to several passages counts in each); ``uniform`` is how many would have moved so far by uniform
-    placing of the same sentences, on average over draws. ``weights`` are a question's at each distance (empty: distances were not matched); with
-    them as many moved so far as by uniform placing. ``figures`` sums them up.
+    ``counts`` are questions (one with several relevant passages counts in each); ``uniform`` is their mean number under uniform
+    placing of the same sentences. ``weights`` are a question's at each distance (empty: distances were not matched); weighted
+    counts equal those of uniform placing. ``figures`` sums them up.
     """
 
     counts: Sequence[int]
     uniform: Sequence[float]
     weights: Sequence[float]
-    figures: Mapping[str, Any]
+    figures: MovesFigures

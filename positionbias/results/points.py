@@ -10,18 +10,18 @@ __all__ = ["Estimate", "Point"]
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """A mean, or a difference of means, with its interval; None where it has none."""
+    """A mean, or a difference of means, with its interval, if any."""
 
     mean: float
     interval: Interval | None
 
     @property
     def beside_zero(self) -> bool:
-        """Whether there is an interval that leaves out 0."""
+        """True if there is an interval that excludes 0."""
         return self.interval is not None and not self.interval.low <= 0 <= self.interval.high
 
 
 class Point(Estimate, frozen=True):
-    """An estimate over so many queries."""
+    """An estimate with its number of queries."""
 
     queries: int

@@ -1,4 +1,4 @@
-"""Figures of one new run on one old collection: what is unjudged, what it scores, and how it stands against each pooled run."""
+"""Figures of one new run on one existing collection: its unjudged documents, its score, and its comparison with each pooled run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCORE, ORDERS = "score by ", "orders by "
 
 
 class RunAnswer(StrEnum):
-    """Whether a collection can judge a run by a measure. ``UNKNOWN``: no prediction could be calibrated."""
+    """The answer to whether a collection can judge a run by a measure. ``UNKNOWN``: no prediction could be calibrated."""
 
     YES = "can be judged"
     MORE = "cannot be judged yet"
@@ -36,7 +36,7 @@ class UnjudgedFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", 
     """The unjudged ``share`` of a run's first ``depth``, a mean over queries with candidates; its unjudged ``documents``.
 
     Down to ``judged_depth`` 95 % are judged at every rank. ``most_open``: the largest share of a run left out with its
-    group, None where nothing was learned; ``pooled_mean``, ``pooled_most``: of the pooled runs, None without any.
+    group, None without a fit; ``pooled_mean``, ``pooled_most``: of the pooled runs, None without any.
     """
 
     MEASURES = (UNJUDGED,)
@@ -72,7 +72,7 @@ class PooledScore(Struct, frozen=True):
 
 
 class ScoreFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="score"):
-    """The new run's score as judged and its bounds, ``low`` to ``high``; ``expected`` by a guess of what is unjudged.
+    """The new run's score as judged and its bounds, ``low`` to ``high``; ``expected`` by a guess of unjudged documents.
 
     None without a calibrated prediction: ``predicted`` with the ends of its 95 % interval, the judgements ``needed``, the
     share of pooled runs that such intervals ``covered``. None with one query: ``query_half``, half the width of the
@@ -102,7 +102,7 @@ class ComparedRun(Struct, frozen=True):
 
     ``predicted`` and the ``probability`` of a better new run are None without a prediction. ``says`` is "better" or "worse"
     where the probability is at least 0.95; ``certain``: no choice of relevant documents changes it; ``new_queries``: it
-    holds over queries like these; ``now``: what the judgements as they are would say.
+    holds over queries like these; ``now``: the answer by the present judgements.
     """
 
     run: str

@@ -1,4 +1,4 @@
-"""Figures of pools: what each kind of system finds, how pools of one kind judge the others, whether kind matters.
+"""Figures of pools: coverage by kind of system, reliability of pools of one kind for the others, effects of kind.
 
 ``pool`` is the kind whose groups feed the pools, ``test`` the kind of the test systems, or ``ALL``.
 """
@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field, to_builtins
 
 from positionbias.core.interval import Interval
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.results.figures import Figures
 from positionbias.results.payloads import PerQuery
 from positionbias.results.result import Result
@@ -19,9 +20,9 @@ from positionbias.results.select import distinct, of_type
 
 __all__ = [
     "ALL", "CHANGE", "COVERAGE", "CURVES", "FOUND", "FOUND_ALONE", "LEFT_OUT", "LEFT_OUT_BY", "ONE_POOL", "ORDER",
-    "RECOGNISED", "RELABELLED", "TASK", "UNJUDGED", "ChangeFigures", "Contrast", "CoverageFigures", "CurveFigures",
+    "RELABELLED", "TASK", "UNJUDGED", "ChangeFigures", "Contrast", "CoverageFigures", "CurveFigures",
     "FalseAlarms", "KindAnswer", "KindFigures", "LeftOutByKind", "LeftOutFigures", "LeftOutRun", "Moved", "OnePoolFigures",
-    "OrderFigures", "PoolFigures", "PoolPoint", "PoolSize", "PublishedTask", "RelabelledFigures", "Spread", "SystemCounts",
+    "OrderFigures", "PoolFigures", "PoolPoint", "PoolSize", "RelabelledFigures", "Spread", "SystemCounts",
     "TaskFigures", "by_contrast", "by_measure", "by_task", "ends_of", "interval_of", "is_of_pools", "kind_effects_of",
     "measures_in", "pools_in", "systems_under", "task_of", "tests_in",
 ]  # fmt: skip
@@ -36,7 +37,6 @@ LEFT_OUT, LEFT_OUT_BY = "left out", "left out by "
 CURVES = {axis: f"{axis} of pools by " for axis in ("depth", "groups")}
 RELABELLED = "relabelled by "
 UNJUDGED = "unjudged@"
-RECOGNISED = "published task"
 
 
 class PoolFigures(Figures, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class PoolFigures(Figures, frozen=True, kw_only=True):
 
 
 class SystemCounts(Struct, frozen=True):
-    """Systems of a kind and the groups that made them."""
+    """Numbers of systems of a kind and of their groups."""
 
     systems: int
     groups: int
@@ -58,7 +58,7 @@ class PoolSize(Struct, frozen=True):
 
 
 class TaskFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, tag_field="what", tag="collection"):
-    """What a test collection consists of. ``mixed_groups`` have runs of several kinds; ``skipped`` counts by cause.
+    """The counts of a test collection. ``mixed_groups`` have runs of several kinds; ``skipped`` counts by cause.
 
     From ``depth`` on: of the drawn pools, ``sizes`` by kind and of the "gold"; None or empty where none were drawn.
     """
@@ -115,7 +115,7 @@ class OrderFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag=
     """The order of systems by the pools against gold: τ, a mean over pools with 95 % ends; τ_b is ``undefined`` in some.
 
     ``power_gold`` and ``power``: the shares of pairs of systems that gold and pools distinguish; ``kept`` and ``reversed``:
-    of gold's, those that pools distinguish the same and the other way. None: undefined in every pool.
+    of gold's, those that pools distinguish in the same and in the other way. None: undefined in every pool.
     """
 
     MEASURES = (ORDER,)
@@ -168,7 +168,7 @@ class PoolPoint(Struct, frozen=True):
 
 
 class OnePoolFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="one pool"):
-    """Every test system under pool ``number``, which ``groups`` feed; τ_b by test set, None where undefined."""
+    """Every test system under pool ``number``, fed by ``groups``; τ_b by test set, None where undefined."""
 
     MEASURES = (ONE_POOL,)
 
@@ -181,14 +181,14 @@ class OnePoolFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", t
 
 
 class Contrast(StrEnum):
-    """What a kind's change is held against, beside runs of the pool's kind that score alike."""
+    """The reference of a kind's change, beside runs of the pool's kind with equal scores."""
 
     UNSEEN = "beside unseen"
     MIXED = "beyond mixed pools"
 
 
 class KindAnswer(StrEnum):
-    """What may be said of a kind: pools underestimate it more, or less, by less than 0.03 either way, or nothing."""
+    """The answer on a kind: pools underestimate it more, or less, or by less than 0.03 either way, or unknown."""
 
     WORSE = "worse"
     BETTER = "better"
@@ -197,7 +197,7 @@ class KindAnswer(StrEnum):
 
 
 class FalseAlarms(Struct, frozen=True):
-    """How often permuted kinds are called worse or better: a share of ``drawn`` permutations, with its exact 95 % ends."""
+    """The rate at which permuted kinds are called worse or better: a share of ``drawn`` permutations, with its exact 95 % interval."""
 
     value: float
     low: float
@@ -206,11 +206,11 @@ class FalseAlarms(Struct, frozen=True):
 
 
 class KindFigures(PoolFigures, frozen=True, kw_only=True):
-    """Whether kind matters: the ``gap`` in score, its mean ``by_chance`` under permuted kinds, p and Holm's p.
+    """A test of kind: the ``gap`` in score, its mean ``by_chance`` under permuted kinds, p and Holm's p.
 
     The rule's false ``alarms``; how often it calls a gap of ``planted`` worse (``power``) or within it (``missed``);
-    how many ``groups`` a power of 80 % has ``needed``, None where no number would do. With too few ``arrangements`` of
-    kinds ``among`` groups, what rests on permutations is None.
+    the ``groups`` taking part and those ``needed`` for 80 % power, None where no number suffices. With too few ``arrangements`` of
+    kinds ``among`` groups, figures from permutations are None.
     """
 
     MEASURES = tuple(f"{contrast} by " for contrast in Contrast)
@@ -249,7 +249,7 @@ class Moved(Struct, frozen=True):
 
 
 class LeftOutRun(Struct, frozen=True):
-    """A run of a group that is left out, and what becomes of it by each measure."""
+    """A run of a left-out group, and its change by each measure."""
 
     run: str
     kind: str
@@ -257,9 +257,9 @@ class LeftOutRun(Struct, frozen=True):
 
 
 class LeftOutFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="left out"):
-    """One group out of the pool: judgements ``unique`` to it, ``relevant`` ones among them, and its runs, scored anew.
+    """One group out of the pool: judgements ``unique`` to it, ``relevant`` ones among them, and its runs, rescored.
 
-    In JSON a run's measures stand beside its name and kind.
+    In JSON a run's measures are flattened beside its name and kind.
     """
 
     MEASURES = (LEFT_OUT,)
@@ -269,21 +269,21 @@ class LeftOutFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", t
     relevant: int = field(name="unique relevant")
     runs: Sequence[LeftOutRun]
 
-    def to_rows(self) -> dict[str, Any]:
+    def to_rows(self) -> dict[str, Json]:
         """Return the figures as JSON has them."""
-        rows = super().to_rows()
-        return {**rows, "runs": [{"run": run["run"], "kind": run["kind"], **run["measures"]} for run in rows["runs"]]}
+        runs = [{"run": run.run, "kind": run.kind, **to_builtins(run.measures)} for run in self.runs]
+        return {**super().to_rows(), "runs": runs}
 
     @classmethod
-    def from_rows(cls, rows: Mapping[str, Any]) -> Self:
+    def from_rows(cls, rows: JsonObject) -> Self:
         """Return the figures that ``to_rows`` wrote."""
-        given = [dict(run) for run in rows["runs"]]
+        given = convert(rows["runs"], list[dict[str, Json]])
         runs = [{"run": run.pop("run"), "kind": run.pop("kind"), "measures": run} for run in given]
         return super().from_rows({**rows, "runs": runs})
 
 
 class LeftOutByKind(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="left out by kind"):
-    """What a kind's runs lose without their own group: the ``largest_fall`` in score, ``ranks_lost`` on average and at most."""
+    """The loss of a kind's runs without their own group: the ``largest_fall`` in score, ``ranks_lost`` on average and at most."""
 
     MEASURES = (LEFT_OUT_BY,)
 
@@ -326,7 +326,7 @@ class Spread(Struct, frozen=True):
 
 
 class RelabelledFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag="relabelled"):
-    """τ_b and change of score with a ``share`` of runs relabelled, in those ``repeats`` of ``drawn`` that have such pools."""
+    """τ_b and change of score with a ``share`` of runs relabelled, in those ``repeats`` of ``drawn`` with such pools."""
 
     MEASURES = (RELABELLED,)
 
@@ -337,36 +337,28 @@ class RelabelledFigures(UnderPools, frozen=True, kw_only=True, tag_field="what",
     change: Spread
 
 
-class PublishedTask(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="published task"):
-    """Which of the paper's tasks a task is."""
-
-    MEASURES = (RECOGNISED,)
-
-    task: str
-
-
 OfPools = UnderPools | OnePoolFigures | KindFigures | CurveFigures
 OfTests = UnderPools | KindFigures | CurveFigures
 M = TypeVar("M", bound=UnderPools | OnePoolFigures | KindFigures | CurveFigures)
 
 
 def systems_under(pool: str, test: str) -> str:
-    """Name the test systems of a kind under pools of a kind, as results do."""
+    """Return the name, in results, of the test systems of a kind under pools of a kind."""
     return f"{test} systems, {pool} pools"
 
 
 def interval_of(low: float | None, high: float | None) -> Interval | None:
-    """Return the interval of two ends; None where there is none."""
+    """Return the interval of two ends, if any."""
     return None if low is None or high is None else Interval(low, high)
 
 
 def ends_of(interval: Interval | None) -> tuple[float | None, float | None]:
-    """Return the ends of an interval; None where there is none."""
+    """Return the ends of an interval, None without one."""
     return (None, None) if interval is None else (interval.low, interval.high)
 
 
 def is_of_pools(result: Result) -> bool:
-    """Whether a result is of pools, and nothing for the sections that hold whatever else was measured."""
+    """Return whether a result is of pools, so that sections for other results exclude it."""
     if isinstance(result.payload, PerQuery):
         return result.measure.startswith((FOUND, UNJUDGED))
     return isinstance(result.payload, PoolFigures)
@@ -379,19 +371,19 @@ def by_task(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def task_of(results: Iterable[Result]) -> TaskFigures | None:
-    """Return what a task consists of, with its pools where these were told; None where nothing was."""
+    """Return the counts of a task, preferably with its pools; None without any."""
     told = [task for _, task in of_type(results, TaskFigures)]
     return max(told, key=lambda task: len(task.sizes), default=None)
 
 
 def kind_effects_of(results: Iterable[Result]) -> list[tuple[Result, KindFigures]]:
-    """Return whether kind matters, one contrast after the other."""
+    """Return the tests of kind, one contrast after the other."""
     contrasts = list(Contrast)
     return sorted(of_type(results, KindFigures), key=lambda item: contrasts.index(item[1].contrast))
 
 
 def by_contrast(results: Iterable[Result]) -> dict[tuple[Contrast, str, str, str], tuple[Result, KindFigures]]:
-    """Return whether kind matters, by contrast, measure, pool and test."""
+    """Return the tests of kind by contrast, measure, pool and test."""
     return {(own.contrast, own.measure, own.pool, own.test): (result, own) for result, own in of_type(results, KindFigures)}
 
 
@@ -407,7 +399,7 @@ def measures_in(found: Iterable[tuple[Result, OfPools]]) -> list[str]:
 
 
 def pools_in(found: Iterable[tuple[Result, OfPools]]) -> list[str]:
-    """Return the kinds that pools are drawn from, in order."""
+    """Return the kinds from which pools are drawn, in order."""
     return distinct(figures.pool for _, figures in found)
 
 

@@ -1,4 +1,4 @@
-"""Figures that papers print, each with its place, to stand beside ours."""
+"""Printed figures of papers, each with its place, for comparison with ours."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import csv
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
+from positionbias.core.schema import converted
 from positionbias.results.result import Facts
 
 __all__ = ["DELTA", "DEVIATION", "PublishedCell", "read_cells", "under_pools"]
@@ -18,10 +18,10 @@ DEVIATION = "deviation"  # after a measure's name
 
 @dataclass(frozen=True, slots=True)
 class PublishedCell:
-    """One cell of a printed table: what it is of, the figure (a share where it is printed in per cent), and where it stands.
+    """One cell of a printed table: its subject, the figure (a share where printed in per cent), and its place.
 
-    ``collection`` and ``facts.source`` are the paper's names. ``row`` is its row's letter, ``letters`` those of the rows that it is
-    significantly better than.
+    ``collection`` and ``facts.source`` are the paper's names. ``row`` is its row's letter, ``letters`` those of the rows to which it is
+    significantly superior.
     """
 
     table: int
@@ -38,25 +38,26 @@ class PublishedCell:
 def read_cells(path: Path) -> tuple[PublishedCell, ...]:
     """Return the cells of a CSV file, a line a row of a printed table.
 
-    The columns ``table``, ``row``, ``split`` and ``place`` are the row's, so are those named as a field of text in ``Facts``.
-    Every other column holds figures, empty where there is none, and is named COLLECTION|MEASURE|PLACE; letters may stand behind
+    The columns ``table``, ``row``, ``split`` and ``place`` are the row's, as are those named like a text field of ``Facts``.
+    Every other column holds figures, possibly empty, and is named COLLECTION|MEASURE|PLACE; letters may follow
     a figure.
     """
     cells = []
     with path.open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
-            named: dict[str, Any] = {name: row[name] for name in Facts.__dataclass_fields__ if name in row}
-            of_row: dict[str, Any] = {"split": row.get("split", ""), "facts": Facts(**named), "row": row.get("row", "")}
+            facts = converted(Facts, {name: row[name] for name in Facts.__dataclass_fields__ if name in row})
+            of_row = PublishedCell(
+                int(row["table"]), "", "", 0.0, row["place"], row.get("split", ""), facts, row.get("row", "")
+            )
             for head, text in row.items():
                 if "|" in head and (figure := re.fullmatch(r"([-+.\d]+)(\S*)", text)):
                     collection, measure, place = head.split("|")
-                    where = f"{row['place']}, {place}"
-                    cell = PublishedCell(int(row["table"]), collection, measure, float(figure[1]), where, **of_row)
-                    cells.append(replace(cell, letters=figure[2]))
+                    where = f"{of_row.place}, {place}"
+                    named = replace(of_row, collection=collection, measure=measure, place=where)
+                    cells.append(replace(named, value=float(figure[1]), letters=figure[2]))
     return tuple(cells)
 
 
 def under_pools(pool: str, test: str) -> Facts:
-    """What a cell on test collections is of: systems of the kind ``test`` ("all": of every kind) under pools drawn from the
-    kind ``pool``."""
+    """Return the facts of a cell on test collections: systems of kind ``test`` ("all": every kind) under pools of kind ``pool``."""
     return Facts(variant=f"{test} systems, {pool} pools")

@@ -1,6 +1,6 @@
-"""A Result: one measurement. A common header, and one typed payload for its kind.
+"""A Result: one measurement, with a common header and one typed payload.
 
-Saved as a folder: ``manifest.json``, ``results.json`` and, for per-item values, Parquet beside it. Reports
+Saved as a folder: ``manifest.json``, ``results.json`` and, for per-item values, Parquet. Reports
 need nothing else.
 """
 
@@ -30,24 +30,24 @@ __all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
 
 RESULTS = "results.json"
 FIGURES = "statistics"  # the kind of every class of figures
-TEXTS = ("original", "rotated")  # which passages were read
+TEXTS = ("original", "rotated")  # the passages that were read
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a system is and what it was shown, so that nothing reads it out of a name. Empty or None: does not apply.
+    """A system and its data, so that no code parses names. Empty or None: does not apply.
 
-    ``model`` the kind ("tk", "bert_cat", "knrm" …; "bm25" and "position-only" of a baseline). ``training`` the passages that
-    it was last trained on, ``test`` those that it was measured on: "original" or "rotated". ``source`` the collection that it was
-    trained on before, ``source_training`` the passages of that. ``rotation`` the seed of the draw behind every rotated passage
+    ``model`` the kind ("tk", "bert_cat", "knrm" …; "bm25" and "position-only" of a baseline). ``training`` the passages
+    of its last training, ``test`` those of the measurement: "original" or "rotated". ``source`` the collection of its
+    earlier training, ``source_training`` the passages of that. ``rotation`` the seed of the draw behind every rotated passage
     of training and test, ``seed`` that of the training. ``pretrained`` the weights that training began with (an encoder, word
-    vectors; empty: drawn at random). ``variant`` what else a study varies, in words ("no positions", "answers in 0:0.2").
+    vectors; empty: drawn at random). ``variant`` a study's other variation, in words ("no positions", "answers in 0:0.2").
 
     Of distillation: ``role`` is "teacher" or "student", ``loss`` the loss's name. Where a teacher saw test judgements, ``source`` is their
-    split and ``share`` how much of its queries it saw; a student's are its teacher's. Elsewhere ``role`` is what a system does: "first stage",
+    split and ``share`` the share of its queries; a student's are its teacher's. Elsewhere ``role`` is the system's task: "first stage",
     "re-ranker", "ensemble", "retriever".
 
-    ``unfinished``: a training that it rests on was not finished when it ended (``core.convergence``). So a finished training and one that is not
+    ``unfinished``: one of its trainings was not finished when it ended (``core.convergence``). So finished and unfinished trainings
     are different systems: no mean and no comparison mixes them.
     """
 
@@ -73,10 +73,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One measurement: what was measured, on what, of which system, with which seed; the value and how sure it is.
+    """One measurement: measure, collection, system and seed; the value and its interval.
 
-    ``value`` None means undefined (the payload says why). ``count`` is what the value rests on: queries, answers, passages.
-    ``seed`` is that of the measurement's own draws (a bootstrap, a sample of pairs); ``facts`` has the training's. Of a comparison,
+    ``value`` None means undefined (the payload says why). ``count`` is the sample size: queries, answers, passages.
+    ``seed`` is that of the measurement's own draws (a bootstrap, a sample of pairs); ``facts`` has the training's. In a comparison,
     they are the candidate's.
     """
 
@@ -93,7 +93,7 @@ class Result:
 
     @property
     def kind(self) -> str:
-        """The payload's kind, as it stands in JSON."""
+        """The payload's kind, as in JSON."""
         if isinstance(self.payload, Figures):
             return FIGURES
         return next(name for name, type_ in KINDS.items() if isinstance(self.payload, type_))
@@ -120,7 +120,7 @@ class Result:
         Raises:
             ValueError, KeyError: a field is missing, unknown or of another type.
         """
-        msgspec.json.encode(record)  # as text it can be written
+        msgspec.json.encode(record)  # text can be written
         record = dict(record)
         kind, payload = record.pop("kind"), record.pop("payload")
         header = {name: converted(_HEADER[name], _closed(value)) for name, value in record.items()}
@@ -147,13 +147,15 @@ def _payload(kind: str, measure: str, record: Mapping[str, Any]) -> Payload:
 
 def _part(type_: Any, value: Any) -> Any:
     """A part of a payload: named figures as their type, and no interval for one with an end that is no number."""
-    return type_.from_rows(value) if isinstance(type_, type) and issubclass(type_, Record) else _closed(value)
+    return type_.from_rows(_closed(value)) if isinstance(type_, type) and issubclass(type_, Record) else _closed(value)
 
 
 def _closed(value: Any) -> Any:
-    """None for an interval with an end that is no number."""
-    ends = isinstance(value, dict) and "low" in value and "high" in value
-    return None if ends and None in (value["low"], value["high"]) else value
+    """None for an interval with an end that is no number, also within an object."""
+    if not isinstance(value, dict):
+        return value
+    ends = "low" in value and "high" in value
+    return None if ends and None in (value["low"], value["high"]) else {name: _closed(item) for name, item in value.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -182,7 +184,7 @@ def save_results(folder: Path | str, results: Sequence[Result], manifest: Manife
 
 
 def write_results(folder: Path, results: Sequence[Result], manifest: Manifest) -> None:
-    """Write what ``save_results`` does into a folder that is in the making, beside what else it holds."""
+    """Write the files of ``save_results`` into an unfinished folder, beside its other content."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -201,10 +203,10 @@ def write_results(folder: Path, results: Sequence[Result], manifest: Manifest) -
 
 
 def load_results(folder: Path | str) -> list[Result]:
-    """Read what ``save_results`` wrote.
+    """Read the results of a folder by ``save_results``.
 
     Raises:
-        InputError: no results there, or not in our form.
+        InputError: no results, or not in our form.
     """
     import pyarrow.parquet as pq
 

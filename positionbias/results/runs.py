@@ -1,13 +1,14 @@
-"""Figures of runs: what retrieval, re-ranking and ensembles counted."""
+"""Figures of runs: counts of retrieval, re-ranking and ensembles."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 from msgspec import field
 
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.results.figures import Figures
 
 __all__ = ["CANDIDATES", "ENSEMBLE", "BM25Figures", "DenseFigures", "EnsembleFigures", "Missing", "RerankingFigures"]
@@ -17,7 +18,7 @@ ENSEMBLE = "ensemble"
 
 
 class BM25Figures(Figures, frozen=True, kw_only=True):
-    """What BM25 retrieved. ``index`` says where its index came from."""
+    """Retrieval by BM25. ``index`` is the origin of its index."""
 
     MEASURES = (CANDIDATES,)
 
@@ -29,7 +30,7 @@ class BM25Figures(Figures, frozen=True, kw_only=True):
 
 
 class DenseFigures(Figures, frozen=True, kw_only=True):
-    """What a search of vectors retrieved. ``short`` counts queries with fewer candidates than were asked for and are there."""
+    """Retrieval by vectors. ``short`` counts queries with fewer candidates than asked for and available."""
 
     MEASURES = (CANDIDATES,)
 
@@ -42,7 +43,7 @@ class DenseFigures(Figures, frozen=True, kw_only=True):
 
 
 class RerankingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """What a re-ranking read. ``long_passages`` or ``long_pairs`` are as long as the model reads; None: not counted."""
+    """Texts read by a re-ranking. ``long_passages`` or ``long_pairs`` reach the model's limit; None: not counted."""
 
     MEASURES = ("re-ranking",)
 
@@ -56,9 +57,9 @@ class RerankingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Missing(msgspec.Struct, forbid_unknown_fields=True):
-    """What one run of an ensemble lacks of what all have together: queries, and passages of the queries that it has.
+    """Queries of all runs of an ensemble that one run lacks, and passages of the queries that it has.
 
-    ``equal`` counts its queries whose scores are all equal, so that they say nothing; ``below`` its passages without a score
+    ``equal`` counts its queries whose scores are all equal; ``below`` its passages without a score
     of its own, below its re-ranking depth.
     """
 
@@ -69,7 +70,7 @@ class Missing(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class EnsembleFigures(Figures, frozen=True, kw_only=True):
-    """What an ensemble holds, and by the label of each run what it lacks; in JSON ``LABEL: COUNT`` beside the others."""
+    """The content of an ensemble, and by label of each run what it lacks; in JSON ``LABEL: COUNT`` beside the others."""
 
     MEASURES = (ENSEMBLE,)
 
@@ -77,19 +78,21 @@ class EnsembleFigures(Figures, frozen=True, kw_only=True):
     passages: int
     missing: Mapping[str, Missing]
 
-    def to_rows(self) -> dict[str, Any]:
+    def to_rows(self) -> dict[str, Json]:
         """Return the figures as JSON has them."""
         rows = super().to_rows()
-        for label, missing in rows.pop("missing").items():
-            rows |= {f"{label}: {name}": count for name, count in missing.items()}
+        del rows["missing"]
+        for label, missing in self.missing.items():
+            rows |= {f"{label}: {name}": count for name, count in msgspec.to_builtins(missing).items()}
         return rows
 
     @classmethod
-    def from_rows(cls, rows: Mapping[str, Any]) -> Self:
+    def from_rows(cls, rows: JsonObject) -> Self:
         """Return the figures that ``to_rows`` wrote."""
-        own: dict[str, Any] = {"missing": {}}
+        own: dict[str, Json] = {}
+        missing: dict[str, dict[str, Json]] = {}
         for name, count in rows.items():
             label, colon, what = name.rpartition(": ")
-            place = own["missing"].setdefault(label, {}) if colon else own
+            place = missing.setdefault(label, {}) if colon else own
             place[what] = count
-        return super().from_rows(own)
+        return super().from_rows({**own, "missing": missing})

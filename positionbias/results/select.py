@@ -1,4 +1,4 @@
-"""Which results a figure or a table is about, and the shortest label that tells them apart."""
+"""Selections of results for figures and tables, and their shortest distinct labels."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ P = TypeVar("P", bound=Payload)
 
 ALL_QUERIES = "all queries"
 AXES = ("test sets", "trainings", "baseline")
-BASELINES = ("bm25", "position-only")  # what a model is measured against, and no model itself
-# as the papers write them, those of the position-bias paper in its order
+BASELINES = ("bm25", "position-only")  # the references of models, not models themselves
+# the papers' names, those of the position-bias paper in its order
 MODELS = {
     "bert_cat": "BERT_CAT",
     "bert_dot": "BERT_DOT",
@@ -47,7 +47,7 @@ MODELS = {
 
 
 def model_name(facts: Facts) -> str:
-    """A model as the papers write it; where its training is not finished, with these words."""
+    """Return the papers' name of a model; an unfinished training is named so."""
     return ended_name(MODELS.get(facts.model, facts.model), facts.unfinished)
 
 
@@ -57,26 +57,26 @@ def of_type(results: Iterable[Result], kind: type[P]) -> list[tuple[Result, P]]:
 
 
 def of_kind(results: Iterable[Result], kind: str) -> list[Result]:
-    """The results whose payload is of this kind ("histogram", "ats", …), in the order given."""
+    """Return the results whose payload is of this kind ("histogram", "ats", …), in the order given."""
     return [result for result in results if result.kind == kind]
 
 
 def axis_of(result: Result) -> str:
-    """What a comparison compares: one of ``AXES``, also over trainings, or "" where nothing was said."""
+    """Return the axis of a comparison: one of ``AXES``, also over trainings, or "" where unknown."""
     assert isinstance(result.payload, Comparison)
-    axis = result.payload.notes.get("axis", "")
+    axis = result.payload.noted.axis
     return axis if axis in (*AXES, *map(over_axis, AXES)) else ""
 
 
 def over_axis(axis: str) -> str:
-    """The axis of comparisons that stand for all trainings together, of those along ``axis``."""
+    """Return the axis of comparisons over all trainings, for those along ``axis``."""
     return f"{axis}, over trainings"
 
 
 def comparisons(
     results: Iterable[Result], axis: str, *, subset: str | None = None, measures: Sequence[str] | None = None
 ) -> list[tuple[Result, Comparison]]:
-    """The comparisons along one axis, each with its payload; ``subset`` and ``measures`` narrow them."""
+    """Return the comparisons along one axis, each with its payload; ``subset`` and ``measures`` narrow them."""
     found = []
     for result in of_kind(results, "comparison"):
         payload = result.payload
@@ -90,17 +90,17 @@ def comparisons(
 
 def compared(payload: Comparison) -> str:
     """What is compared, as "baseline → candidate": the systems where the notes name them, else the two names."""
-    first, second = payload.notes.get("systems", (payload.baseline, payload.candidate))
+    first, second = payload.noted.systems or (payload.baseline, payload.candidate)
     return f"{first} → {second}"
 
 
 def distinct(items: Iterable[T]) -> list[T]:
-    """Each item once, in order of first appearance."""
+    """Return each item once, in order of first appearance."""
     return list(dict.fromkeys(items))
 
 
 def repeat_of(result: Result) -> tuple[int | None, int | None]:
-    """Which repeat it is: the training's seed (the measurement's own where no training is known) and the rotation draw."""
+    """Return the repeat: the training's seed (else the measurement's own) and the rotation draw."""
     return (result.seed if result.facts.seed is None else result.facts.seed), result.facts.rotation
 
 
@@ -114,10 +114,10 @@ _FIELDS: tuple[Callable[[Result], str], ...] = (
 
 
 def labels(results: Sequence[Result], *, first: int = 0) -> list[str]:
-    """One label a result: the field numbered ``first``, then whichever others differ among these results.
+    """Return one label a result: the field numbered ``first``, then those others that differ among these results.
 
     Fields: 0 system, 1 collection, 2 split, 3 seed, 4 rotation draw. "tk-original" alone where all else is equal; "tk-original ·
-    squad" where several collections stand side by side.
+    squad" with several collections.
     """
     order = [first, *(index for index in range(len(_FIELDS)) if index != first)]
     columns = [[_FIELDS[index](result) for result in results] for index in order]

@@ -1,4 +1,4 @@
-"""Is a model suspected of having seen a test set: the answer as one typed object, the same on the screen, in JSON and on a page."""
+"""The suspicion that a model has seen a test set: one typed answer for the screen, JSON and pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMITS = (
 
 
 class Suspected(StrEnum):
-    """The answer. ``NO`` is an excess whose interval lies below the margin, ``UNKNOWN`` no ground to say either."""
+    """The answer. ``NO`` is an excess whose interval lies below the margin, ``UNKNOWN`` neither."""
 
     YES = "suspicious"
     NO = "not suspicious"
@@ -25,7 +25,7 @@ class Suspected(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """Why the answer is "cannot tell"."""
+    """The reason why the answer is "cannot tell"."""
 
     FEW = "fewer than two controls"
     UNLIKE = "controls of another configuration"
@@ -36,7 +36,7 @@ class Obstacle(StrEnum):
 
 
 class Signal(StrEnum):
-    """What is compared: a query's measure, or how far its scores hold relevant candidates from the others."""
+    """The compared signal: a query's measure, or the margin of relevant candidates over the others in its scores."""
 
     MEASURE = "measure"
     MARGIN = "score margin"
@@ -44,11 +44,11 @@ class Signal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """How much more a model gains on what it may have seen than its controls do, by one signal.
+    """A model's gain on possibly seen queries beyond its controls', by one signal.
 
     ``unit`` is the measure's name, or "deviations" of a query's scores. ``low`` and ``high`` are the interval's ends at ``level``. ``p_trainings`` is one-sided, the model against
     trainings known to be clean; ``p_queries`` that of the same excess over queries; ``p`` the larger of both, ``p_holm`` corrected for all tests
-    of the call (None: it decides nothing).
+    of the call (None: not a test).
     ``spread`` is the standard deviation of the difference among trainings, with ``freedom`` degrees of freedom.
     """
 
@@ -68,8 +68,8 @@ class Excess:
 
 @dataclass(frozen=True, slots=True)
 class CleanInTurn:
-    """Clean models at hand, each tested in turn against the others of its configuration: how many would be called suspicious as they
-    are, and how many with the margin added."""
+    """Known clean models, each tested in turn against the others of its configuration: the numbers called suspicious as they
+    are, and with the margin added."""
 
     models: int
     alarms: int
@@ -80,8 +80,8 @@ class CleanInTurn:
 class ErrorRates:
     """Error rates of the call as configured, by simulation from its own spread.
 
-    ``level`` is the p that a test needs where all tests of the call count. ``false_alarms`` of one clean model; ``power[i]`` at an excess of ``effects[i]`` in the measure. ``controls_wanted`` would give 80 % power at the margin (None: no number does), ``queries_wanted`` is the factor on the number of queries
-    that would do it with the controls at hand.
+    ``level`` is the p that a test needs, corrected for all tests of the call. ``false_alarms`` of one clean model; ``power[i]`` at an excess of ``effects[i]`` in the measure.
+    ``controls_wanted`` would give 80 % power at the margin (None: no number does), as would multiplying the queries by ``queries_wanted`` with these controls.
     """
 
     level: float
@@ -97,9 +97,9 @@ class ErrorRates:
 class Suspicion:
     """The answer about one model on one pair of query sets.
 
-    ``sentences`` say it in words: answer and effect, error rates, what it cannot say, the next step. ``excesses`` are what it rests on, the measure's first; none where
-    nothing could be tested. ``margin`` is the smallest excess of interest, in the measure. ``tests`` counts those that Holm's correction is over. ``left_out`` counts queries that have
-    no partner in a paired design.
+    ``sentences`` give answer and effect, error rates, limits, the next step. ``excesses`` are its basis, the measure's first; none where
+    nothing could be tested. ``margin`` is the smallest excess of interest, in the measure. ``tests`` is the size of Holm's family. ``left_out`` counts queries
+    without a partner in a paired design.
     """
 
     answer: Suspected

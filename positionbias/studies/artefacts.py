@@ -16,7 +16,7 @@ from positionbias.core.files import read_json, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, read_manifest
 from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import map_shards
-from positionbias.models.checkpoint import LOG, ending_of
+from positionbias.models.checkpoint import LOG, ending_of, read_log
 from positionbias.models.tensors import FACTS
 from positionbias.results.result import Facts, Result, save_results
 from positionbias.studies.step import Planned, Steps
@@ -61,7 +61,7 @@ class Artefacts:
             return sha256_file(artefact)
         manifest = read_manifest(artefact)
         if manifest.kind == "collection":
-            return str(manifest.content["checksum"])
+            return manifest.checksum
         # another training may end in the same weights by another way: its log counts as well
         log = artefact / "training.json"
         made = [manifest.comparable(), sha256_file(log) if log.exists() else None]
@@ -73,7 +73,7 @@ class Artefacts:
         if not self._made(model):
             return None
         facts = checkpoint_facts(model)
-        weights = read_manifest(model).content["checksum"]
+        weights = read_manifest(model).checksum
         return hashlib.sha256(json.dumps([weights, facts["kind"], facts["shape"]], sort_keys=True).encode()).hexdigest()
 
     def _made(self, *artefacts: Path) -> bool:
@@ -136,7 +136,7 @@ def ending_at(model: Path) -> Ending:
     log = model / LOG
     if not log.is_file():
         return Ending()
-    return ending_of(model, read_json(log, what="a training log"), checkpoint_facts(model)["depth"])
+    return ending_of(model, read_log(model), checkpoint_facts(model)["depth"])
 
 
 def checkpoint_facts(model: Path) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
+from positionbias.core.schema import converted
 from positionbias.evaluation.significance import adjust
 from positionbias.evaluation.trainings import Repeat, Values, compare_trainings
 from positionbias.results.payloads import Comparison, PerQuery
@@ -47,21 +48,21 @@ def over_trainings(
     for result in results:
         payload = result.payload
         if isinstance(payload, Comparison) and BASELINE_FACTS in payload.notes:
-            sides = [replace(of, seed=None, rotation=None) for of in (Facts(**payload.notes[BASELINE_FACTS]), result.facts)]
-            key = (payload.notes["axis"], result.measure, payload.subset, *sides)
+            sides = [replace(of, seed=None, rotation=None) for of in (converted(Facts, payload.noted.baseline), result.facts)]
+            key = (payload.noted.axis, result.measure, payload.subset, *sides)
             groups.setdefault(key, []).append((result, payload))
     families: dict[tuple[str, str], list[tuple[Result, Comparison]]] = {}
     for (axis, measure, *_), group in groups.items():
         repeats: dict[Repeat, tuple[Values, Values]] = {}
         for result, payload in group:
             kept = (whole or {}).get(result.facts.rotation or 0, ()) if payload.subset == WHOLE else None
-            facts = (Facts(**payload.notes[BASELINE_FACTS]), result.facts)
+            facts = (converted(Facts, payload.noted.baseline), result.facts)
             before, after = (_kept(find(measure, of), kept) for of in facts)
             repeats[_first(facts, "seed"), _first(facts, "rotation")] = (before, after)
         if len(repeats) > 1:
             families.setdefault((axis, measure), []).append(_together(group, repeats, clusters, seed))
     return [
-        replace(result, value=one.difference, interval=one.difference_interval, count=one.notes["queries"], payload=one)
+        replace(result, value=one.difference, interval=one.difference_interval, count=one.noted.queries, payload=one)
         for family in families.values()
         for (result, _), one in zip(family, adjust([payload for _, payload in family]), strict=True)
     ]
@@ -90,7 +91,7 @@ def _together(
         clusters=clusters,
         seed=seed,
         subset=first.subset,
-        notes={"axis": over_axis(first.notes["axis"]), **notes},
+        notes={"axis": over_axis(first.noted.axis), **notes},
     )
     if first.relative is None:  # a share that the comparison itself does not have
         comparison = replace(comparison, relative=None, relative_as_printed=None, relative_interval=None)

@@ -17,15 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from positionbias import __version__
+from positionbias.core.duration import shown_time
 from positionbias.core.errors import InputError
 from positionbias.core.files import read_json
 from positionbias.core.publish import write_json
 from positionbias.core.schema import read_as
 from positionbias.core.seal import seal_file
 from positionbias.core.shard_work import MapShards
+from positionbias.results.artefacts import PLAN, Plan, PlannedStep
+from positionbias.results.result import Result
 from positionbias.studies.estimate import Estimator, Work
 
-__all__ = ["Planned", "Step", "Steps", "content_of", "shown_time"]
+__all__ = ["Planned", "Step", "Steps", "content_of"]
 
 RECEIPTS = "steps"
 
@@ -110,6 +113,12 @@ class Steps:
         self.planned: list[Planned] = []
         self.unmade: set[Path] = set()
 
+    def plan(self, collection: str) -> Result:
+        """Return what a dry run has met; the value is the seconds that are known of, the count the steps to be made."""
+        left = [step.seconds or 0.0 for step in self.planned if not step.done]
+        plan = Plan(rows={step.name: PlannedStep(step.done, step.seconds, step.note) for step in self.planned})
+        return Result(PLAN, collection, "", "", None, sum(left), None, len(left), plan)
+
     def make(
         self,
         name: str,
@@ -193,10 +202,3 @@ def _read(receipt: Path) -> _Receipt | None:
         return read_as(_Receipt, read_json(receipt, what="a step's receipt"), receipt, do="remove it", more=True)
     except InputError:
         return None
-
-
-def shown_time(seconds: float) -> str:
-    """Seconds, minutes or hours, whichever is short to read."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3600:.1f} h"

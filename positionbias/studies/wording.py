@@ -6,12 +6,14 @@ from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import as_form
 from positionbias.core.interval import Interval
 from positionbias.results.payloads import Comparison
+from positionbias.results.points import Estimate
 from positionbias.results.result import Facts
 
 __all__ = [
     "between",
     "capital",
     "difference_shown",
+    "estimate_shown",
     "p_shown",
     "shown",
     "trained_system",
@@ -34,13 +36,18 @@ def shown(value: float, bounds: Interval | None, form: str = "+.3f") -> str:
     return f"{as_form(value, form)} ({sure})"
 
 
+def estimate_shown(of: Estimate) -> str:
+    """An estimate with its interval."""
+    return shown(of.mean, of.interval)
+
+
 def difference_shown(comparison: Comparison) -> str:
     """A comparison's difference, its interval and what that is over; of two trainings both differences."""
-    bounds, by_seed = comparison.difference_interval, comparison.notes.get("difference by seed", ())
+    bounds, by_seed = comparison.difference_interval, comparison.noted.by_seed
     if bounds is None and len(by_seed) > 1:
         both = " and ".join(as_form(value, "+.3f") for value in by_seed)
         return f"{as_form(comparison.difference, '+.3f')} ({both} by training seed: {len(by_seed)} trainings have no interval)"
-    over = f", {comparison.notes['over']}" if "over" in comparison.notes and bounds else ""
+    over = f", {comparison.noted.over}" if comparison.noted.over and bounds else ""
     return shown(comparison.difference, bounds).removesuffix(")") + f"{over})"
 
 

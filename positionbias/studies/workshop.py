@@ -28,10 +28,12 @@ from typing import Any, NamedTuple
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     manifest_path,
     write_manifest,
 )
+from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.core.seeds import drawn_order
@@ -51,15 +53,15 @@ from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
 from positionbias.results.result import Facts, Result
 from positionbias.studies.artefacts import Artefacts, checkpoint_facts
-from positionbias.studies.by_position import position_only_run
 from positionbias.studies.estimate import ModelWork, Work, training
 from positionbias.studies.sample import drawn_queries
 from positionbias.studies.step import Step
+from positionbias.text.overlap import position_only
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished
 from positionbias.training.train import train_model
 
-__all__ = ["Training", "Workshop", "drawing"]
+__all__ = ["Training", "Workshop", "drawing", "position_only_run"]
 
 drawing = partial(Work, "training instances drawn", by=1e-3)  # with their share of reading what they are drawn from
 
@@ -310,7 +312,7 @@ class Workshop(Artefacts):
             run = made()
             with atomic_file(place, overwrite=True) as partial_run:
                 write_run(partial_run, run)
-                content = {"checksum": sha256_file(partial_run), "queries": len(run), "pairs": run.pairs}
+                content: JsonObject = {"checksum": sha256_file(partial_run), "queries": len(run), "pairs": run.pairs}
                 manifest = self._manifest(place, "run", command, settings, inputs)
                 write_manifest(manifest_path(partial_run), replace(manifest, name=run.name, content=content))
 
@@ -372,3 +374,13 @@ def _at_work(model: Path) -> Checkpoint:
 
 def _train(collection: Path, plan: TrainPlan, place: Path) -> None:
     train_model(Collection(collection), plan, place, resume=unfinished(place) is not None, overwrite=True)
+
+
+def position_only_run(collection: Collection, split: str, candidates: Run) -> Run:
+    """The candidates ordered by how far in front the query is met, and by nothing else."""
+    texts = {query.query_id: query.text for query in collection.queries(split)}
+    rankings = (
+        (r.query_id, r.passage_ids, [position_only(texts[r.query_id], text) for text in collection.texts(r.passage_ids)])
+        for r in track(candidates.rankings(), "position only", len(candidates), unit="queries")
+    )
+    return Run("position-only", rankings)

@@ -1,4 +1,4 @@
-"""Scorers that know nothing but surface: where the query's words sit, and how many there are. Baselines, not models."""
+"""Surface-only baseline scorers: the position of the query's words in a passage, and their number."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ STOP_WORDS = frozenset(
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The distinct lower-cased words with a letter or digit that are no stop words."""
+    """Return the distinct lower-cased words with a letter or digit that are not stop words."""
     return frozenset(w for w in words_of(text) if w not in STOP_WORDS and any(map(str.isalnum, w)))
 
 
 def word_overlap(query: str, passage: str) -> float:
-    """The share of the query's content words that stand in the passage, in [0, 1]."""
+    """Return the share of the query's content words in the passage, in [0, 1]."""
     wanted = content_words(query)
     return len(wanted & content_words(passage)) / len(wanted) if wanted else 0.0
 
 
-@lru_cache(maxsize=16_384)  # candidates of many queries share passages; reading one costs far more than scoring it
+@lru_cache(maxsize=16_384)  # queries share candidates, and reading a passage costs far more than scoring it
 def _sentences(passage: str) -> tuple[tuple[int, frozenset[str]], ...]:
-    """Each sentence's start and its content words; a leading fragment counts as a sentence."""
+    """Return each sentence's start and content words; a leading fragment counts as a sentence."""
     starts = sentence_starts(passage)
     ends = [*starts[1:], len(passage)]  # a sentence ends where the next begins
     return tuple((start, content_words(passage[start:end])) for start, end in zip(starts, ends, strict=False))
 
 
 def position_only(query: str, passage: str) -> float:
-    """How far in front the query is met: 1 − (where the best sentence starts, relative), in [0, 1].
+    """Score by how early the query's words appear: 1 − the relative start of the best sentence, in [0, 1].
 
-    The best sentence holds the most of the query's content words (the first of several). How many it holds does not enter the
-    score: this scorer knows position and nothing else. A passage without any of the words scores 0.
+    The best sentence has the most of the query's content words (the first of several). Their number does not affect the score,
+    which depends on position alone. A passage without any of the words scores 0.
     """
     wanted = content_words(query)
     matches = [(len(wanted & words), start) for start, words in _sentences(passage)]

@@ -1,4 +1,4 @@
-"""The sentences of a text, which of them holds a span, and the text with one of them at another place. Pure functions of strings."""
+"""Split a text into sentences, find the one with a span, and move it. Pure functions of strings."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ LEAST_SENTENCES = 3
 
 
 class Parts(NamedTuple):
-    """The sentences of a passage, and which of them holds the answer."""
+    """The sentences of a passage, and the number of the one with the answer."""
 
     sentences: list[str]
     own: int
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """The characters ``[start, end)`` of each of BlingFire's sentences without the white space between them.
+    """Return the characters ``[start, end)`` of each of BlingFire's sentences, without the white space between them.
 
     >>> sentence_spans("One came.  Two left.")
     [(0, 9), (11, 20)]
@@ -50,7 +50,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text without the white space between them.
+    """Return the sentences of a text, without the white space between them.
 
     >>> sentences("One came. Two left. Three stayed.")
     ['One came.', 'Two left.', 'Three stayed.']
@@ -59,7 +59,7 @@ def sentences(text: str) -> list[str]:
 
 
 def parts_of(text: str, start: int, end: int) -> Parts | str:
-    """The sentences of a text, and the one that holds characters ``[start, end)``; or why it cannot be moved.
+    """Return the sentences of a text and the one with characters ``[start, end)``, or the reason why it cannot be moved.
 
     >>> parts_of("One came. Two left. Three stayed.", 10, 13).own
     1
@@ -69,7 +69,7 @@ def parts_of(text: str, start: int, end: int) -> Parts | str:
 
 
 def sentence_holding(starts: Sequence[int], spans: Iterable[tuple[int, int]]) -> int | str:
-    """Of the sentences that start here, the one that holds all characters of these ``spans``, one at least; or why it cannot be moved.
+    """Return the sentence with all characters of ``spans`` (at least one), given the sentence ``starts``, or why it cannot be moved.
 
     >>> sentence_holding([0, 10, 20], [(10, 13), (14, 18)]), sentence_holding([0, 10, 20], [(8, 13)])
     (1, 'answer in more than one sentence')
@@ -81,9 +81,9 @@ def sentence_holding(starts: Sequence[int], spans: Iterable[tuple[int, int]]) ->
 
 
 def with_own_at(parts: Parts, place: int) -> str:
-    """The passage with its own sentence as sentence ``place`` and the others in order.
+    """Return the passage with its own sentence as sentence ``place`` and the others in order.
 
-    Sentences are joined by one space, also where the sentence stays at its place, so that all versions hold the same words [decision].
+    Sentences are joined by one space, even if none moves, so that all versions have the same words [decision].
 
     >>> with_own_at(Parts(["One came.", "Two left.", "Three stayed."], 1), 0)
     'Two left. One came. Three stayed.'

@@ -1,4 +1,4 @@
-"""Table 1 of a collection: passages, queries, judgements and answers per split, lengths in BlingFire words, its manifest."""
+"""Statistics of a collection: passages, queries, judgements and answers per split, lengths in BlingFire words, its manifest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ L = TypeVar("L", PassageLengths, QueryLengths)
 
 
 def word_counts(texts: Iterable[str]) -> np.ndarray:
-    """BlingFire words of each text, ``(texts,)`` int32; four bytes a text are held."""
+    """Count the BlingFire words of each text, ``(texts,)`` int32, holding four bytes a text."""
     return np.fromiter(map(word_count, texts), dtype=np.int32)
 
 
@@ -47,9 +47,9 @@ def _shard_word_counts(shard: Path) -> np.ndarray:
 
 
 def length_statistics(counts: np.ndarray, kind: type[L]) -> L:
-    """Sum, mean and quantiles of word counts, the texts without a word, and the share of texts longer than ``kind`` says are read.
+    """Return sum, mean and quantiles of word counts, the number of empty texts, and the share of texts over ``kind``'s reading limit.
 
-    Quantiles are observed lengths (the lower of two neighbours). Without a text all but the counts are None.
+    Quantiles are observed lengths (the lower of two neighbours). Without texts all but the counts are None.
 
     >>> length_statistics(np.array([0, 10, 20, 300]), PassageLengths).share_over
     0.25
@@ -68,24 +68,24 @@ def length_statistics(counts: np.ndarray, kind: type[L]) -> L:
 
 
 def collection_counts(collection: Collection) -> list[Result]:
-    """What the manifest alone says: one Result for the passages, then one a split for its queries."""
+    """Return the manifest's counts: one Result for the passages, then one a split for its queries."""
     passages = PassageFigures(passages=len(collection), manifest=_origin(collection))
     results = [_result(PASSAGES, collection, "", len(collection), passages)]
-    absent = collection.manifest.content.get("absent", {})
-    for split, counts in collection.manifest.content["splits"].items():
+    absent = collection.manifest.content_as(dict[str, Absent], "absent", {})
+    for split, counts in collection.split_facts.items():
         queries = QueryFigures(
-            queries=counts["queries"],
-            judgements=counts["qrels"],
-            answers=counts["answers"],
-            further_judgements=counts.get("qrels_sets", UNSET),
-            absent=Absent(**absent[split]) if split in absent else UNSET,
+            queries=counts.queries,
+            judgements=counts.qrels,
+            answers=counts.answers,
+            further_judgements=counts.qrels_sets or UNSET,
+            absent=absent.get(split, UNSET),
         )
-        results.append(_result(QUERIES, collection, split, counts["queries"], queries))
+        results.append(_result(QUERIES, collection, split, counts.queries, queries))
     return results
 
 
 def collection_statistics(collection: Collection, map_shards: MapShards = map) -> list[Result]:
-    """``collection_counts`` with the lengths of passages and of each split's queries; reads every passage once, shard by shard."""
+    """Return ``collection_counts`` with the lengths of passages and of each split's queries, reading every passage once."""
     results = []
     for result in collection_counts(collection):
         if isinstance(result.payload, PassageFigures):
@@ -129,7 +129,7 @@ def _origin(collection: Collection) -> Origin:
         notes=list(manifest.notes),
         content={key: _condense(value) for key, value in manifest.content.items() if key != "splits"},
         versions=dict(manifest.versions),
-        created=manifest.provenance.get("created"),
+        created=manifest.created,
     )
 
 

@@ -1,4 +1,4 @@
-"""The words a model knows: 0 is padding, 1 is unknown, the rest in a fixed order. Look-up is lower-cased."""
+"""A model's vocabulary: 0 is padding, 1 is unknown, the rest in a fixed order. Look-up is lower-cased."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FIRST_WORD = 2
 
 
 def words_of(text: str) -> list[str]:
-    """BlingFire words, lower-cased: what a word-level model reads."""
+    """Return lower-cased BlingFire words, the input of word-level models."""
     return [word.lower() for word in tokenize(text)]
 
 
 def count_words(texts: Iterable[str], texts_with: Counter[str] | None = None) -> Counter[str]:
-    """How often each word stands in these texts; ``texts_with``, where given, also counts in how many of them."""
+    """Count each word in these texts; ``texts_with``, if given, also counts the texts with it."""
     counts: Counter[str] = Counter()
     for text in texts:
         words = words_of(text)
@@ -35,10 +35,10 @@ def count_words(texts: Iterable[str], texts_with: Counter[str] | None = None) ->
 def known_words(
     collections: Sequence[Collection], splits: Sequence[str] | None, passages_with: Counter[str] | None = None
 ) -> Counter[str]:
-    """How often each word stands in the passages and in the queries of ``splits``: what a word-level model counts.
+    """Count each word in the passages and in the queries of ``splits``, for word-level models.
 
-    ``splits`` None: the split train, of the collections that have one. ``passages_with``, where given, also counts in how many
-    passages a word stands.
+    ``splits`` None: the split train of the collections that have one. ``passages_with``, if given, also counts the passages with
+    each word.
     """
     counts: Counter[str] = Counter()
     for collection in collections:
@@ -61,26 +61,26 @@ class Vocabulary:
 
     @staticmethod
     def build(counts: Counter[str], *, minimum: int = 2, vectored: frozenset[str] | set[str] = frozenset()) -> Vocabulary:
-        """Words seen at least ``minimum`` times, or having a given vector [decision]; most frequent first, then by spelling."""
+        """Select words seen at least ``minimum`` times or with a given vector [decision]; most frequent first, then by spelling."""
         kept = [word for word, count in counts.items() if count >= minimum or word in vectored]
         return Vocabulary(sorted(kept, key=lambda word: (-counts[word], word)))
 
     def __len__(self) -> int:
-        """Rows of an embedding table: the words, padding and unknown."""
+        """Return the rows of an embedding table: the words, padding and unknown."""
         return len(self.words) + FIRST_WORD
 
     def __contains__(self, word: str) -> bool:
         return word in self._numbers
 
     def number(self, word: str) -> int:
-        """The number of a (lower-cased) word; ``UNKNOWN`` for any other."""
+        """Return the number of a (lower-cased) word, or ``UNKNOWN``."""
         return self._numbers.get(word, UNKNOWN)
 
     def word(self, number: int) -> str:
-        """The word of a number; padding and unknown have names in brackets."""
+        """Return the word of a number; padding and unknown have names in brackets."""
         return ("[padding]", "[unknown]")[number] if number < FIRST_WORD else self.words[number - FIRST_WORD]
 
     def encode(self, text: str, limit: int) -> list[int]:
-        """The numbers of a text's first ``limit`` words."""
+        """Return the numbers of a text's first ``limit`` words."""
         numbers = self._numbers
         return [numbers.get(word, UNKNOWN) for word in words_of(text)[:limit]]

@@ -1,4 +1,4 @@
-"""Word pieces learned from counted words: the vocabulary of a small encoder."""
+"""Learn word pieces from counted words, as the vocabulary of a small encoder."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from itertools import pairwise
 
 __all__ = ["CONTINUED", "learn_pieces"]
 
-CONTINUED = "##"  # before a piece that goes on within a word
-ALPHABET = 1_000  # letters at most, as in BERT's own vocabulary
-LEAST = 2  # a pair that stands once is no pattern
+CONTINUED = "##"  # before a piece that continues a word
+ALPHABET = 1_000  # characters at most, as in BERT's own vocabulary
+LEAST = 2  # a single occurrence of a pair is no pattern
 
 Pair = tuple[str, str]
 
 
 def learn_pieces(counts: Mapping[str, int], size: int) -> list[str]:
-    """At most ``size`` pieces: the letters, then what the most frequent pair of neighbouring pieces makes, again and again.
+    """Learn at most ``size`` pieces: the characters, then repeatedly the merge of the most frequent pair of neighbouring pieces.
 
-    A letter within a word is another piece (``##a``) than one that begins it. Pairs of equal count come in order of their letters, so that
-    the pieces are a function of the counts [decision: the trainer of the tokenizers package numbers its pieces by chance]. Of more than
-    1,000 letters the most frequent are kept; words with others are not learned from.
+    A character within a word is another piece (``##a``) than one that begins it. Pairs of equal count are ordered by their characters, so
+    that the pieces are a function of the counts [decision: the trainer of the tokenizers package numbers its pieces by chance]. Of more
+    than 1,000 characters the most frequent are kept; words with others are not learned from.
 
     Source: Sennrich, Haddow & Birch (2016), "Neural machine translation of rare words with subword units", §3.2, with the marks of
     WordPiece.
     """
-    letters: defaultdict[str, int] = defaultdict(int)
+    characters: defaultdict[str, int] = defaultdict(int)
     for word, count in counts.items():
-        for letter in _spelled(word):
-            letters[letter] += count
-    kept = sorted(letters, key=lambda letter: (-letters[letter], letter))[: min(ALPHABET, size)]
+        for character in _spelled(word):
+            characters[character] += count
+    kept = sorted(characters, key=lambda character: (-characters[character], character))[: min(ALPHABET, size)]
     pieces = dict.fromkeys(kept)
     known = set(kept)
     words = [(spelled, counts[word]) for word in sorted(counts) if known.issuperset(spelled := _spelled(word))]
@@ -41,11 +41,11 @@ def learn_pieces(counts: Mapping[str, int], size: int) -> list[str]:
 
 
 def _spelled(word: str) -> list[str]:
-    return [letter if place == 0 else CONTINUED + letter for place, letter in enumerate(word)]
+    return [character if place == 0 else CONTINUED + character for place, character in enumerate(word)]
 
 
 class _Merging:
-    """Words as pieces, and how often each pair of neighbours stands in them."""
+    """Words as pieces, and the count of each pair of neighbours in them."""
 
     def __init__(self, words: list[tuple[list[str], int]]) -> None:
         self.words = words
@@ -59,12 +59,12 @@ class _Merging:
     def most_frequent(self) -> Pair | None:
         while self.heap:
             negated, pair = heappop(self.heap)
-            if -negated == self.counts[pair] >= LEAST:  # else a count of before
+            if -negated == self.counts[pair] >= LEAST:  # otherwise an outdated count
                 return pair
         return None
 
     def merge(self, pair: Pair) -> str:
-        """Make the pair one piece in every word; give back the piece."""
+        """Merge the pair in every word, and return the new piece."""
         piece = pair[0] + pair[1].removeprefix(CONTINUED)
         changed: set[Pair] = set()
         for place in self.places.pop(pair):

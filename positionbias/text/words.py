@@ -1,4 +1,4 @@
-"""Words with their character offsets: BlingFire's (the paper's) and whitespace's.
+"""Split texts into words with character offsets, by BlingFire (the paper's) or by white space.
 
 BlingFire is called through its C function, which gives byte offsets; slicing by offsets keeps every character.
 """
@@ -31,15 +31,15 @@ __all__ = [
 WordMethod = Literal["blingfire", "whitespace"]
 WORD_METHODS: tuple[WordMethod, ...] = ("blingfire", "whitespace")
 WORDS_HELP = "What a word is. White space never parts a word from its punctuation, and is faster."
-_KEPT = 1 << 18  # room that stays for the next call, in bytes of output; a rare long text's does not
+_KEPT = 1 << 18  # bytes of output buffer kept for the next call; rare larger ones are freed
 _SURROGATE = re.compile("[\ud800-\udfff]")  # BlingFire is given a question mark instead
 _WHITESPACE_WORD = re.compile(r"\S+")
 
 
 def words_function() -> Callable[..., int]:
-    """BlingFire's C function, to be called with addresses as integers: text, its length in bytes, output, starts, inclusive ends, room.
+    """Return BlingFire's C function, called with addresses as integers: text, its length in bytes, output, starts, inclusive ends, room.
 
-    It returns the length of the output, with words parted by one space and a final NUL; starts and ends are in bytes. Output and both
+    It returns the length of the output, words separated by one space with a final NUL; starts and ends are in bytes. Output and both
     int32 arrays must hold ``room`` elements, three times the text's bytes and 16 more.
     """
     return _function("TextToWordsWithOffsets")
@@ -48,28 +48,28 @@ def words_function() -> Callable[..., int]:
 def _function(name: str) -> Callable[..., int]:
     import blingfire
 
-    # a prototype of its own: the library's shared function object stays as it is; keeping the interpreter's lock makes calls cheaper
+    # a separate prototype leaves the library's shared function object alone; keeping the interpreter's lock makes calls cheaper
     pointer, number = ctypes.c_void_p, ctypes.c_int
     prototype = ctypes.PYFUNCTYPE(number, pointer, number, pointer, pointer, pointer, number)
     return prototype((name, blingfire.blingfire))
 
 
 class _Buffers(threading.local):
-    """What BlingFire writes into, kept from call to call (making it costs more than most calls), for each thread its own."""
+    """BlingFire's output buffers, one set a thread, reused because making them costs more than most calls."""
 
     def __init__(self) -> None:
         self.functions = {name: _function(name) for name in ("TextToWordsWithOffsets", "TextToSentencesWithOffsets")}
         self.room = 0
 
     def call(self, name: str, data: bytes, separator: bytes) -> tuple[bytes, np.ndarray, np.ndarray]:
-        """The pieces, joined; byte starts and inclusive ends of each, int32, which the next call overwrites."""
+        """Return the joined pieces, and the byte starts and inclusive ends of each, int32, which the next call overwrites."""
         room = len(data) * 3 + 16
         if room > self.room or room <= _KEPT < self.room:
             import numpy as np
 
             self.room = max(room, 1 << 12)
             self.output = bytearray(self.room)
-            # the C function may write one offset for each byte of output it has room for, not one a piece
+            # the C function may write one offset per byte of output room, not one a piece
             self.starts, self.ends = np.empty(self.room, np.int32), np.empty(self.room, np.int32)
             self.places = (np.frombuffer(self.output, np.uint8).ctypes.data, self.starts.ctypes.data, self.ends.ctypes.data)
         length = self.functions[name](data, len(data), *self.places, room)
@@ -92,7 +92,7 @@ class Words(NamedTuple):
 
 
 def split_words(text: str, method: WordMethod = "blingfire") -> Words:
-    """The words of a text, case kept, in order, never overlapping; what ``word_spans`` and ``tokenize`` give, at once.
+    """Split a text into words, case kept, in order, never overlapping: ``word_spans`` and ``tokenize`` at once.
 
     >>> split_words("Hello, world!")
     Words(words=['Hello', ',', 'world', '!'], starts=[0, 5, 7, 12], ends=[5, 6, 12, 13])
@@ -110,20 +110,20 @@ def split_words(text: str, method: WordMethod = "blingfire") -> Words:
 
 
 def _pieces(name: str, separator: bytes, text: str) -> tuple[bytes, list[int], list[int]]:
-    """BlingFire's pieces, joined; character starts and ends of each."""
+    """Return BlingFire's joined pieces, and the character starts and ends of each."""
     data = text.encode("utf-8", "replace")
     joined, starts, ends = _buffers().call(name, data, separator)
     if len(data) != len(text):
         import numpy as np
 
-        # how many bytes up to each do not begin a character
+        # number of continuation bytes up to each position
         inside = np.cumsum(np.frombuffer(data, np.int8) < -64)
         starts, ends = starts - inside[starts], ends - inside[ends]
     return joined, starts.tolist(), (ends + 1).tolist()
 
 
 def word_spans(text: str, method: WordMethod = "blingfire") -> list[tuple[int, int]]:
-    """The character span ``[start, end)`` of every word, in order, never overlapping.
+    """Return the character span ``[start, end)`` of every word, in order, never overlapping.
 
     >>> word_spans("Hello, world!")
     [(0, 5), (5, 6), (7, 12), (12, 13)]
@@ -137,15 +137,15 @@ def word_spans(text: str, method: WordMethod = "blingfire") -> list[tuple[int, i
 
 
 def word_count(text: str) -> int:
-    """How many BlingFire words a text has; cheaper than their spans."""
+    """Count a text's BlingFire words, which is cheaper than their spans."""
     return len(_buffers().call("TextToWordsWithOffsets", text.encode("utf-8", "replace"), b" ")[1]) if text.strip() else 0
 
 
 def sentence_starts(text: str) -> list[int]:
-    """The character offset at which each of BlingFire's sentences begins."""
+    """Return the character offset of each of BlingFire's sentences."""
     return _pieces("TextToSentencesWithOffsets", b"\n", text)[1] if text.strip() else []
 
 
 def tokenize(text: str, method: WordMethod = "blingfire") -> list[str]:
-    """The words themselves, case kept, as slices of the text."""
+    """Return the words as slices of the text, case kept."""
     return [text[start:end] for start, end in word_spans(text, method)]

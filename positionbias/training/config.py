@@ -81,7 +81,7 @@ class TrainConfig:
         None,
         "Over a query's passages: pairwise hinge; pointwise, cross-entropy of relevant and not; lce, cross-entropy of the positive among "
         "all; of distillation margin_mse, kl, ranknet.",
-        choices=tuple(LOSSES),
+        choices=LOSSES.keys(),
         absent="hinge; pointwise for mono_t5",
     )
     margin: float = setting(1.0, "Of the pairwise hinge loss.", above=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 
 from positionbias.core.collection import Collection
 from positionbias.core.groups import group_queries
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel, relevant_passages
@@ -19,7 +21,7 @@ from positionbias.models.kinds import begins_with, has_term_vectors
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import original_collection, sample_passages
 from positionbias.ranking.rerank import known_queries
-from positionbias.results.payloads import TrainingCurve
+from positionbias.results.payloads import TrainingCurve, TrainingNotes
 from positionbias.results.result import Result
 from positionbias.training.batches import TrainingTexts
 from positionbias.training.build import build_model
@@ -84,8 +86,12 @@ def train_model(
         facts = {"training_seconds": round(record.seconds, 1), **devices.facts()}
         content = {**_content(counted, groups, record), **_overlap(collection, plan, groups)}
         manifest = _manifest(collection, plan, settings, content, out, facts)
-        log = {"log": untimed(record.log), "best_step": record.best_step, "stopped": record.stopped}
-        log["ending"] = record.ending().to_json()
+        log: JsonObject = {
+            "log": untimed(record.log),
+            "best_step": record.best_step,
+            "stopped": record.stopped,
+            "ending": asdict(record.ending()),
+        }
         save_checkpoint(
             out, model, depth=record.depth, training=log, manifest=manifest, timed_log=record.log, overwrite=overwrite
         )
@@ -125,7 +131,7 @@ def _overlap(collection: Collection, plan: TrainPlan, groups: GroupSource) -> di
 
 def training_result(model: Checkpoint, collection: str) -> Result:
     """What was logged at each validation, as a Result; its value is validation nDCG@10 of the weights kept at the tuned depth, None without validation."""
-    log = model.training["log"]
+    log = model.training.log
     names = {
         "loss": "loss",
         "validation nDCG@10": "ndcg",
@@ -134,22 +140,11 @@ def training_result(model: Checkpoint, collection: str) -> Result:
         "score margin": "score_margin",
         "gate": "gate",
     }
-    content = model.manifest.content
-    named = (
-        "best_step",
-        "weights",
-        "steps",
-        "stopped",
-        "depth",
-        "training_groups",
-        "validation_queries",
-        "validation_queries_seen",
-    )
-    notes = {key: content[key] for key in named if key in content}
+    notes = TrainingNotes.of_facts(model.manifest.content)
     series = {label: [row[key] for row in log] for label, key in names.items()}
     kept = {label: values for label, values in series.items() if any(value is not None for value in values)}
-    curve = TrainingCurve([int(row["step"]) for row in log], kept, notes, model.ending)
-    best = content["validation_ndcg@10"]
+    curve = TrainingCurve([int(row["step"] or 0) for row in log], kept, notes, model.ending)
+    best = model.validation_ndcg
     split = "train" if best is None else "validation"
     return Result("training", collection, split, model.name, model.manifest.seed, best, None, len(log), curve)
 

@@ -190,7 +190,7 @@ def test_what_is_no_rotation_of_the_collection_is_refused(tmp_path: Path) -> Non
         return str(caught.value)
 
     fine = {"p1": "Two left the gold. Three stayed. One came here. ", "p2": "At all. Nothing here."}
-    assert "1 of 1 passages with answers that are none, the first 'p1'" in refused({**fine, "p1": TEXT.replace("Two", "Ten")})
+    assert "1 of 1 passages with answers that are not, the first 'p1'" in refused({**fine, "p1": TEXT.replace("Two", "Ten")})
     assert "found the same texts" in refused({"p1": TEXT, "p2": "Nothing here. At all."})
     assert "the 2 passages of" in refused({"p1": fine["p1"]})
     assert "query 'q1'" in refused(fine, question="who came?")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str
 def ended(place: Path, collection: Collection, ending: Ending) -> Path:
     """A checkpoint whose training ended so."""
     saved_tk(place, collection, depth=ending.depth or 1)
-    (place / "training.json").write_text(json.dumps({"log": [], "ending": ending.to_json()}))
+    (place / "training.json").write_text(json.dumps({"log": [], "ending": asdict(ending)}))
     reseal(place)
     return place
 

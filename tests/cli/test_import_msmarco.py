@@ -64,7 +64,7 @@ def test_a_fault_is_one_line(run_posbias: RunPosbias, tmp_path: Path) -> None:
     write_files(tmp_path / "in", {"collection.tsv": "0 one\n"})
     done = run_posbias("import", "msmarco", "in", "--out", "./out")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "posbias: in/collection.tsv:1: wanted a passage: id, tab, text; found no tab; mend or drop the line\n"
+    assert done.stderr == "posbias: in/collection.tsv:1: wanted a passage: id, tab, text; found no tab; fix or drop the line\n"
 
 
 def test_documents_and_then_orcas_beside_them(run_posbias: RunPosbias, tmp_path: Path) -> None:

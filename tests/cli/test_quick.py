@@ -9,27 +9,21 @@ from typing import Any
 import click
 import pytest
 
-from positionbias.cli.studies import common
-from positionbias.cli.studies.common import Asked
-from positionbias.cli.studies.contamination import contamination
-from positionbias.cli.studies.leakage import leakage
-from positionbias.cli.studies.paper import tripclick
-from positionbias.cli.studies.position_bias import position_bias
-from positionbias.cli.studies.transfer import transfer
+from positionbias.cli.studies import study
+from positionbias.cli.studies.paper import settings_of_command
 from positionbias.cli.train import train
 from positionbias.core.manifest import read_manifest
+from positionbias.papers import PAPERS, command_of
 
 from ..tiny import candidates, planted
 
 
 def settings_of(*arguments: str) -> Any:
     """What ``study position-bias`` would be run with."""
-    found: list[Asked] = []
-    command = click.Command(
-        "x", params=position_bias.params, callback=common.study_options()(lambda asked, **_: found.append(asked))
-    )
-    command.main(["squad", "--out", "x", *arguments], standalone_mode=False)
-    return found[0].settings
+    command = study.get_command(click.Context(study), "position-bias")
+    assert command is not None
+    with command.make_context("position-bias", ["squad", "--out", "x", *arguments]) as context:
+        return settings_of_command(command_of("position-bias"), dict(context.params))
 
 
 def test_a_quick_study_has_one_small_training() -> None:
@@ -71,7 +65,7 @@ def test_the_probe_of_the_study_is_not_that_of_its_trainings() -> None:
 
 def test_doses_that_are_asked_for(tmp_path: Path, run_posbias: Any) -> None:
     collection = planted(tmp_path / "planted")
-    study = (
+    asked = (
         "study",
         "contamination",
         collection.path,
@@ -84,21 +78,23 @@ def test_doses_that_are_asked_for(tmp_path: Path, run_posbias: Any) -> None:
         "--models",
         "tk",
     )
-    shown = run_posbias(*study, "--out", tmp_path / "out", "--quick", "--dry-run", "--shares", 0.5)
+    shown = run_posbias(*asked, "--out", tmp_path / "out", "--quick", "--dry-run", "--shares", 0.5)
     assert shown.returncode == 0, shown.stderr
     assert "train-teacher-tk-test-0.5-seed-1" in shown.stdout
     assert "at most 1 steps" in shown.stdout  # one epoch of few queries, and not a thousand steps
-    without = run_posbias(*study, "--out", tmp_path / "out", "--quick", "--dry-run")
+    without = run_posbias(*asked, "--out", tmp_path / "out", "--quick", "--dry-run")
     assert "test-0.5" not in without.stdout
 
 
-@pytest.mark.parametrize("study", [position_bias, transfer, leakage, contamination, tripclick], ids=lambda study: study.name)
-def test_every_size_of_a_quick_study_is_an_option_of_it(study: click.Command) -> None:
-    (flag,) = (one for one in study.params if one.name == "quick")
-    context = click.Context(study)
+@pytest.mark.parametrize("name", [name for name in PAPERS if command_of(name).quick])
+def test_every_size_of_a_quick_study_is_an_option_of_it(name: str) -> None:
+    command = study.get_command(click.Context(study), name)
+    assert command is not None
+    (flag,) = (one for one in command.params if one.name == "quick")
+    context = click.Context(command)
     assert flag.callback is not None
     flag.callback(context, flag, True)
-    names = {one.name for one in study.params}
+    names = {one.name for one in command.params}
     assert context.default_map is not None
     assert set(context.default_map) <= names
 

@@ -12,11 +12,12 @@ from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run, write_run
 from positionbias.firststage.bm25 import Bm25Settings
+from positionbias.papers.position_bias import study as demo_module
+from positionbias.papers.position_bias.settings import PositionBiasSettings
+from positionbias.papers.position_bias.study import candidate_runs
+from positionbias.papers.position_bias.study import test_runs as runs_to_test
 from positionbias.planted.generator import PlantedSettings
-from positionbias.studies import demo as demo_module
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.position_bias import StudySettings, candidate_runs
-from positionbias.studies.position_bias import test_runs as runs_to_test
 from positionbias.studies.sample import drawn_queries, judgements
 from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
@@ -87,7 +88,7 @@ def test_drawn_queries_without_candidates_count(collection, tmp_path):
     for folder, queries in (("a", some), ("b", some[:1])):  # files of one name
         part = shop.within(folder).test_sample(collection.path, "test", tmp_path / folder / "x.run", 6, seed=1)
         assert set(read_run(part)) == drawn & set(queries)
-    settings = StudySettings(tests=("validation",), test_queries=1)
+    settings = PositionBiasSettings(tests=("validation",), test_queries=1)
     runs = candidate_runs(shop, collection.path, settings, settings.splits)
     asked = runs_to_test(shop, collection.path, settings, runs)
     assert len(read_run(asked["validation"])) == 1
@@ -172,9 +173,9 @@ def test_only_one_training_with_rotations_at_reading_and_all_passages_probed(col
         (("--test", "dl19"), "found no dl19 (there are train, validation, test)"),
         (("--validation-split", "dev"), "wanted the splits train, dev, test; found no dev"),
         (("--only", "both"), "--only: wanted some of original, rotated; found both"),
-        (("--depth", 0), "'--depth'"),
-        (("--train-depth", 0), "'--train-depth'"),
-        (("--probe-passages", 0), "'--probe-passages'"),
+        (("--depth", 0), "--depth: wanted at least 1; found 0"),
+        (("--train-depth", 0), "--train-depth: wanted at least 1"),
+        (("--probe-passages", 0), "--probe-passages: wanted at least 1"),
         (("--b", 2), "--b: wanted a number from 0 to 1"),
         (("--max-steps", 0), "--max-steps: wanted at least 1"),
         (("--embedding-deviation", -1), "--embedding-deviation: wanted a number from 0"),
@@ -245,7 +246,7 @@ def small_demo(monkeypatch):
     training = TrainConfig(max_steps=2, validate_every=1, batch_size=8, probe_passages=20, threads=1)
     monkeypatch.setattr(demo_module, "DEMO_COLLECTION", settings)
     models = (ModelSettings("tk", TINY, training),)
-    study = StudySettings(models=models, depth=4, train_depth=4, probe_passages=50, measures=("nDCG@10",))
+    study = PositionBiasSettings(models=models, depth=4, train_depth=4, probe_passages=50, measures=("nDCG@10",))
     monkeypatch.setattr(demo_module, "DEMO_STUDY", study)
 
 

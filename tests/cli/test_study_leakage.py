@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.results.leakage import LeakedSetSize, Memory, ModelOrders, SizeEffect
+from positionbias.papers.leakage import LeakedSetSize, Memory, ModelOrders, SizeEffect
 from positionbias.results.result import Result
 
-from ..studies.leaking import leaking_collection, leaking_pairs
+from ..papers.leakage.leaking import leaking_collection, leaking_pairs
 from ..tiny import TINY
 from .conftest import RunPosbias
 

@@ -9,7 +9,7 @@ import pytest
 
 from positionbias.core.run import Run, write_run
 from positionbias.formats.trec import write_qrels
-from positionbias.pooling.published import TOPICS
+from positionbias.papers.pooling import TOPICS
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 
 from .conftest import RunPosbias

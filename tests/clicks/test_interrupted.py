@@ -5,14 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from positionbias.clicks import trainset
-from positionbias.clicks.draw import TRIPLE, draw_block
+from positionbias.clicks.draw import TRIPLE, DrawnBlock, draw_block
 from positionbias.clicks.shuffle import ranges
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
@@ -119,7 +118,7 @@ def test_a_full_disk_leaves_no_draw_that_is_cut(clicks: tuple[Collection, Path],
 def test_a_draw_that_was_kept_and_is_cut_is_made_again(
     clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def cut(*given: Any) -> Mapping[str, Any]:
+    def cut(*given: Any) -> DrawnBlock:
         facts = draw_block(*given)
         given[-1].write_bytes(given[-1].read_bytes()[: -5 * TRIPLE.itemsize])
         return facts

@@ -86,9 +86,7 @@ def test_all_of_a_corpus_can_be_drawn_and_no_more() -> None:
     query = Judged("q", ("p0",), (), tuple(CORPUS[:57]))
     (group,) = groups(query, 4)
     assert sorted(group.passage_ids[1:]) == ["p57", "p58", "p59"]
-    with pytest.raises(
-        InputError, match=r"query 'q': wanted 4 random passages that nobody judged for it; found 3 in a corpus of 60"
-    ):
+    with pytest.raises(InputError, match=r"query 'q': wanted 4 random unjudged passages; found 3 in a corpus of 60"):
         groups(query, 5)
 
 

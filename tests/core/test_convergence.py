@@ -71,7 +71,7 @@ def test_what_is_said_of_an_ending() -> None:
 
 
 def test_it_goes_through_json_with_its_curve() -> None:
-    curve = TrainingCurve([0, 5], {"validation nDCG@10": [0.1, 0.2]}, {}, Ending(Finish.TOO_FEW, 0.2, 5, 0.1))
+    curve = TrainingCurve([0, 5], {"validation nDCG@10": [0.1, 0.2]}, ending=Ending(Finish.TOO_FEW, 0.2, 5, 0.1))
     result = Result("training", "c", "validation", "tk", 1, 0.2, None, 2, curve, Facts(model="tk", unfinished=True))
     record = json.loads(json.dumps(result.to_json()))
     assert record["payload"]["ending"]["finish"] == "too few validations to tell"

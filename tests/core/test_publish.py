@@ -430,7 +430,7 @@ def test_an_artefact_into_which_somebody_put_a_file_is_not_replaced(small_collec
     refuse_existing(final, overwrite=True, folder=True)
     (final / "queries" / "notes.txt").write_text("mine")
     with pytest.raises(
-        OutputExistsError, match="found queries/notes.txt, which is not of it; give another --out, or remove it"
+        OutputExistsError, match="found queries/notes.txt, which is not part of it; give another --out, or remove it"
     ):
         refuse_existing(final, overwrite=True, folder=True)
     assert (final / "queries" / "notes.txt").read_text() == "mine"

@@ -51,7 +51,7 @@ def run(
     **more: Any,
 ) -> list[Any]:
     with resumable_folder(final, job, **more) as folder:
-        return list(make_shards(maker, items, lambda index: folder / f"{index}"))
+        return list(make_shards(dict, maker, items, lambda index: folder / f"{index}"))
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -174,7 +174,7 @@ def test_an_input_file_that_changed_is_read_again(tmp_path: Path) -> None:
 
     def copy_all() -> None:
         with resumable_folder(tmp_path / "out", JOB) as folder:
-            list(make_shards(copy, sources, lambda index: folder / f"{index}"))
+            list(make_shards(dict, copy, sources, lambda index: folder / f"{index}"))
 
     sources = [tmp_path / name for name in ("a", "b", "c")]
     for source, text in zip(sources, ("first", "second", "stop"), strict=True):
@@ -201,9 +201,9 @@ def test_blocks_are_told_by_what_they_hold(tmp_path: Path) -> None:
         return {}
 
     with pytest.raises(KeyboardInterrupt), resumable_folder(final, JOB) as folder:
-        list(make_shards(write, file_blocks(tmp_path / "in", 1), lambda index: folder / f"{index}"))
+        list(make_shards(dict, write, file_blocks(tmp_path / "in", 1), lambda index: folder / f"{index}"))
     with resumable_folder(final, JOB) as folder:
-        list(make_shards(write, file_blocks(tmp_path / "in", 1), lambda index: folder / f"{index}"))
+        list(make_shards(dict, write, file_blocks(tmp_path / "in", 1), lambda index: folder / f"{index}"))
     assert made == ["a\n", "b\n", "b\n", "c\n"]
 
 
@@ -317,7 +317,7 @@ def test_a_file_may_be_taken_out_of_the_folder(tmp_path: Path) -> None:
     final, again = tmp_path / "out.tsv", Maker()
     interrupted(final)
     with resumable_folder(final, JOB) as folder:
-        list(make_shards(again, ITEMS, lambda index: folder / f"{index}"))
+        list(make_shards(dict, again, ITEMS, lambda index: folder / f"{index}"))
         os.replace(folder / "0", final)
         for path in folder.iterdir():
             path.unlink()
@@ -345,10 +345,10 @@ def test_what_a_link_for_hidden_work_leads_to_is_left_alone(tmp_path: Path, hidd
 
 
 def test_shards_outside_a_work_folder_get_no_receipts(tmp_path: Path) -> None:
-    assert list(make_shards(Maker(), ITEMS, lambda index: tmp_path / f"{index}")) == LENGTHS
+    assert list(make_shards(dict, Maker(), ITEMS, lambda index: tmp_path / f"{index}")) == LENGTHS
     assert content(tmp_path) == WANTED
     again = Maker()
-    list(make_shards(again, ITEMS, lambda index: tmp_path / f"{index}"))
+    list(make_shards(dict, again, ITEMS, lambda index: tmp_path / f"{index}"))
     assert again.made == list(ITEMS)  # nothing vouches for what stands there
 
 
@@ -357,7 +357,7 @@ def test_shards_of_one_name_in_two_folders_are_two(tmp_path: Path) -> None:
         with resumable_folder(tmp_path / "out", JOB) as folder:
             for name in ("a", "b"):
                 (folder / name).mkdir(exist_ok=True)
-                list(make_shards(maker, [name, f"{name}2"], lambda index, name=name: folder / name / f"{index}"))
+                list(make_shards(dict, maker, [name, f"{name}2"], lambda index, name=name: folder / name / f"{index}"))
 
     with pytest.raises(KeyboardInterrupt):
         both(Maker(fail_at="b2", error=KeyboardInterrupt()))
@@ -405,7 +405,7 @@ def run(final, steps, mode, log):
 
     with resumable_folder(final, {"command": "a test"}, overwrite=mode != "new") as folder:
         (folder / "passages").mkdir(exist_ok=True)
-        facts = list(make_shards(make, ("one", "two", "three", "four"), lambda index: folder / "passages" / f"{index}"))
+        facts = list(make_shards(dict, make, ("one", "two", "three", "four"), lambda index: folder / "passages" / f"{index}"))
         assert facts == [{"length": 3}, {"length": 3}, {"length": 5}, {"length": 4}]
 
 for line in sys.stdin:
@@ -502,7 +502,7 @@ def test_what_is_no_file_in_a_work_folder_is_cleared_away(tmp_path: Path, kind: 
     place.unlink(missing_ok=True)
     place.symlink_to(elsewhere / "text" if kind == "link" else elsewhere) if kind.startswith("link") else os.mkfifo(place)
     with resumable_folder(tmp_path / "out", JOB) as folder:
-        assert list(make_shards(Maker(), ITEMS, lambda index: folder / f"{index}")) == LENGTHS
+        assert list(make_shards(dict, Maker(), ITEMS, lambda index: folder / f"{index}")) == LENGTHS
         (folder / "manifest").write_text("all")  # as what is written beside the shards is
     assert (elsewhere / "text").read_text() == "mine"
     assert not (tmp_path / "out" / "manifest").is_symlink()

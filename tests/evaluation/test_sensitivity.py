@@ -217,7 +217,7 @@ def test_changes_may_be_below_zero():
     [
         ([1.0, 2.0], [0.1], None, "one value, position, stratum and cluster a query"),
         ([1.0], [0.1], ["a", "b"], "one value, position, stratum and cluster a query"),
-        ([np.nan, 1.0], [0.1, 0.2], None, "found 1 that are none"),
+        ([np.nan, 1.0], [0.1, 0.2], None, "found 1 NaN or infinite"),
     ],
 )
 def test_faults(values, positions, clusters, message):

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import create_collection, write_shard
+from positionbias.core.collection_writer import create_collection
 from positionbias.core.records import Passage, Query
+from positionbias.core.shards import Shard, write_shard
 from positionbias.engine.choose import open_engine
 from positionbias.firststage import bm25s_build, bm25s_index
 from positionbias.firststage.bm25 import Bm25Settings, open_index, search
@@ -34,8 +35,8 @@ TEXTS = (
 )
 
 
-def write(shard: Sequence[str], path: Path) -> dict[str, int]:
-    return write_shard(path, (Passage(*text.split("\t", 1)) for text in shard)).facts()
+def write(shard: Sequence[str], path: Path) -> Shard:
+    return write_shard(path, (Passage(*text.split("\t", 1)) for text in shard))
 
 
 def collection_of(path: Path, shards: Sequence[Sequence[str]]) -> Collection:
@@ -43,7 +44,7 @@ def collection_of(path: Path, shards: Sequence[Sequence[str]]) -> Collection:
     number = iter(range(10**6))
     numbered = [[f"{(7 * (n := next(number))) % 13:02d}-{n}\t{text}" for text in shard] for shard in shards]
     with create_collection(path, overwrite=True) as writer:
-        for _ in writer.add_shards(write, numbered):
+        for _ in writer.add_shards(Shard, write, numbered):
             pass
         writer.finish(name="shards", command="a test", settings={})
     return Collection(path)

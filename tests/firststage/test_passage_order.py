@@ -11,18 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import create_collection, write_shard
+from positionbias.core.collection_writer import create_collection
 from positionbias.core.records import Passage
+from positionbias.core.shards import Shard, write_shard
 from positionbias.firststage.passage_order import StoredIds, order_checksum, places_by_id
 
 
-def write(ids: Sequence[str], path: Path) -> dict[str, int]:
-    return write_shard(path, (Passage(passage_id, "text") for passage_id in ids)).facts()
+def write(ids: Sequence[str], path: Path) -> Shard:
+    return write_shard(path, (Passage(passage_id, "text") for passage_id in ids))
 
 
 def collection_of(path: Path, shards: Sequence[Sequence[str]]) -> Collection:
     with create_collection(path) as writer:
-        for _ in writer.add_shards(write, shards):
+        for _ in writer.add_shards(Shard, write, shards):
             pass
         writer.finish(name="order", command="a test", settings={})
     return Collection(path)

@@ -33,7 +33,7 @@ def test_queries_in_tsv(folder: Path) -> None:
     ]
 
 
-def test_judgements_parted_by_spaces_or_tabs(folder: Path) -> None:
+def test_judgements_separated_by_spaces_or_tabs(folder: Path) -> None:
     assert read_judgements(folder / "qrels.txt")[1:] == [
         Qrel("19335", "1082489", 2),
         Qrel("47923", "99", 3),

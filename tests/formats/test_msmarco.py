@@ -234,8 +234,8 @@ def test_candidates_alone_bring_passages_and_queries(tmp_path: Path) -> None:
             r"queries.dev.tsv: wanted one text a query; found another one for '22'",
         ),
         ("qrels.dev.small.tsv", "22\t0\t2\t0\n", r"qrels.dev.tsv: wanted one grade a pair; found another one for passage '2'"),
-        ("top1000.dev", "22\t3\tquery\n", r"top1000.dev:1: wanted four columns parted by tabs: .*; found 3 columns"),
-        ("top1000.dev", "22\t\tquery\ttext\n", r"top1000.dev:1: wanted four columns parted by tabs: .*; found an empty id"),
+        ("top1000.dev", "22\t3\tquery\n", r"top1000.dev:1: wanted four columns separated by tabs: .*; found 3 columns"),
+        ("top1000.dev", "22\t\tquery\ttext\n", r"top1000.dev:1: wanted four columns separated by tabs: .*; found an empty id"),
         ("top1000.dev", "22\t3\tq\tt\n22\t3\tq\tt\n", r"top1000.dev: wanted each passage once a query; found '3' twice"),
     ],
 )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.errors import SettingError
 from positionbias.core.records import Qrel, Query
-from positionbias.formats.splits import HoldOut, draw_validation, part, sharing_passages
+from positionbias.formats.splits import DrawnQueries, HoldOut, draw_validation, part, sharing_passages
 
 JUDGEMENTS = st.lists(
     st.tuples(st.integers(0, 29), st.integers(0, 39), st.integers(0, 2)), min_size=1, max_size=60, unique_by=lambda row: row[:2]
@@ -65,7 +65,7 @@ def test_groups_too_large_for_the_rest_are_passed_over() -> None:
     for seed in range(10):
         drawn = draw_validation(queries(*range(10)), 5, seed, purpose="test", groupings={HoldOut.PASSAGE: group_of})
         assert (len(drawn.query_ids), drawn.units, "q9" in drawn.query_ids) == (4, 2, True)
-        assert drawn.recorded() == {"by": "passage", "asked": 5, "queries": 4, "units": 2}
+        assert drawn.recorded() == DrawnQueries(HoldOut.PASSAGE, 5, 4, 2)
 
 
 def test_articles_that_come_near_go_first_else_passages() -> None:

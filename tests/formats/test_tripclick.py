@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from positionbias.core.blocks import Block
@@ -169,9 +170,9 @@ def test_the_rank_of_a_click(clicked: int | str, shown: object, rank: int | str 
     line = json.dumps({"DocumentId": clicked, "Documents": shown}).encode() + b"\n"
     ranks = ClickedRanks()
     ranks.add(read_clicks(Block("log", 0, 0, len(line), data=line, lines_before=0)))
-    assert ranks.counts["clicks"] == (rank is not None)
+    assert ranks.clicks == (rank is not None)
     assert ranks.ranks == ({rank: 1} if isinstance(rank, int) else {})
-    assert [name for name, count in ranks.counts.items() if count and "list" in name] == (
+    assert [name for name, count in msgspec.to_builtins(ranks.log()).items() if count and "list" in name] == (
         [rank] if isinstance(rank, str) else []
     )
 

@@ -239,7 +239,7 @@ FEW = material(
         ),
         (
             LeakedSettings("msm", 8, leaked_share=0.1),
-            "both: wanted a leaked query at least in a set of kind msm; found 0.1 of 4 queries; give",
+            "both: wanted at least one leaked query in a set of kind msm; found 0.1 of 4 queries; give",
         ),
     ],
     ids=["leaked queries", "judged passages", "filling", "a share of nothing"],
@@ -264,7 +264,7 @@ def test_what_the_message_offers_can_be_built() -> None:
 def test_without_judged_test_queries_there_is_no_test_leakage() -> None:
     for number in (None, 1):
         with pytest.raises(
-            InputError, match="wanted a leaked query at least in a set of kind test; found no judged query in test"
+            InputError, match="wanted at least one leaked query in a set of kind test; found no judged query in test"
         ):
             leaked_groups(material(source("train", 9)), LeakedSettings("test", 4, leaked_queries=number))
     with pytest.raises(InputError, match="in a set of kind msm; found no judged test query to count by; give --leaked-queries"):

@@ -169,10 +169,10 @@ BAD_NAMES = {
     "mine:absent": "wanted 'absent' in the module mine; found none of this name; it has length, as_array",
     "mine:WEIGHT": "wanted a function .* or an object with transform; found float; name another",
     "mine:ByLength": "wanted a function or a transformer; found a class; make one of it in the module",
-    "broken:length": r"wanted the module .*; found that it fails, with ZeroDivisionError at broken.py:3: division by zero; mend it",
+    "broken:length": r"wanted the module .*; found that it fails, with ZeroDivisionError at broken.py:3: division by zero; fix it",
     "garbled:length": r"wanted the module .*; found that it fails, with SyntaxError: .*garbled.py, line 1",
-    "needy:length": r"wanted the module .*; found that it fails, with ModuleNotFoundError at needy.py:1: No module named 'nobody_has_this'; mend",
-    "leaving:length": "wanted the module leaving; found that it fails, with SystemExit at leaving.py:1: bye; mend it",
+    "needy:length": r"wanted the module .*; found that it fails, with ModuleNotFoundError at needy.py:1: No module named 'nobody_has_this'; fix",
+    "leaving:length": "wanted the module leaving; found that it fails, with SystemExit at leaving.py:1: bye; fix it",
 }
 
 
@@ -206,9 +206,9 @@ def test_scores_that_cannot_be_used_are_one_line_with_the_query(name: str) -> No
 
 
 BAD_FRAMES = {
-    "without": "wanted a frame with the columns docno and score; found columns qid, query, docno, text; mend its transform",
-    "shorter": "wanted a row for each of 3 distinct passages; found 1 rows of 1 of them; mend its transform",
-    "text": "wanted a frame with the columns docno and score; found str without columns; mend its transform",
+    "without": "wanted a frame with the columns docno and score; found columns qid, query, docno, text; fix its transform",
+    "shorter": "wanted a row for each of 3 distinct passages; found 1 rows of 1 of them; fix its transform",
+    "text": "wanted a frame with the columns docno and score; found str without columns; fix its transform",
 }
 
 

@@ -12,8 +12,8 @@ from positionbias.contamination.trainsets import ContaminatedSettings
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.groups import Groups
+from positionbias.leakage.material import LeakingPairs
 from positionbias.leakage.trainsets import LeakedGrid
-from positionbias.ops.trainsets import LeakingPairs
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.clicks import TripleFigures
 

@@ -94,11 +94,11 @@ def test_only_what_is_drawn_depends_on_how_the_answers_are_cut(collection: Colle
     assert many.value == pytest.approx(one.value)
     # the same bootstrap, drawn otherwise: the bounds of 4,000 resamples agree within a tenth of the interval
     for name in ("mean", "first_tenth", "total_variation"):
-        bounds = [figures[name]["interval"] for figures in (whole.figures, parts.figures)]
-        width = bounds[0]["high"] - bounds[0]["low"]
-        assert bounds[1]["low"] == pytest.approx(bounds[0]["low"], abs=0.1 * width)
-        assert bounds[1]["high"] == pytest.approx(bounds[0]["high"], abs=0.1 * width)
-    by_chance = [figures["total_variation"]["by_chance"] for figures in (whole.figures, parts.figures)]
+        bounds = [getattr(figures, name).interval for figures in (whole.figures, parts.figures)]
+        width = bounds[0].high - bounds[0].low
+        assert bounds[1].low == pytest.approx(bounds[0].low, abs=0.1 * width)
+        assert bounds[1].high == pytest.approx(bounds[0].high, abs=0.1 * width)
+    by_chance = [figures.total_variation.by_chance for figures in (whole.figures, parts.figures)]
     assert by_chance[1] == pytest.approx(by_chance[0], rel=0.1)
 
 

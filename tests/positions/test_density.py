@@ -12,6 +12,7 @@ from scipy.stats import chisquare
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.positions.density import Density, read_density
+from positionbias.results.curves import HistogramFigures
 from positionbias.results.payloads import PositionHistogram
 from positionbias.results.result import Result, save_results
 
@@ -59,7 +60,7 @@ def test_text_and_record_come_back(text: str) -> None:
 
 
 def test_a_histogram_is_read_from_what_posbias_writes(tmp_path: Path) -> None:
-    payload = PositionHistogram([0.0, 0.5, 0.75, 1.0], [2, 0, 6], [0.5, 0.25, 0.25], {"answers": 8}, {})
+    payload = PositionHistogram([0.0, 0.5, 0.75, 1.0], [2, 0, 6], [0.5, 0.25, 0.25], {"answers": 8}, HistogramFigures())
     result = Result("answer positions", "msmarco", "train", "answers", 1, 0.5, None, 8, payload)
     save_results(tmp_path / "results", [result], Manifest(kind="results", name="r", command="a test"))
     (tmp_path / "one.json").write_text(json.dumps({"results": [result.to_json()]}))

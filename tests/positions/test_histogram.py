@@ -14,6 +14,7 @@ from positionbias.positions.debias import debias
 from positionbias.positions.histogram import position_histogram, splits_with_answers
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import HistogramOptions, Matching
+from positionbias.results.curves import OffsetCheck, Sample
 from positionbias.results.payloads import PositionHistogram
 from positionbias.results.result import Result
 
@@ -47,14 +48,14 @@ def test_counts_and_figures_by_hand(make_collection: MakeCollection) -> None:
     assert result.value == pytest.approx((0.0 + 0.3 + 0.9) / 3)
     assert (result.measure, result.collection, result.split, result.count) == ("answer positions", "made", "test", 3)
     figures = payload.figures
-    assert figures["mean"]["expected"] == pytest.approx((0.4 + 0.45 + 0.45) / 3)
-    assert figures["first_tenth"]["value"] == figures["first_fifth"]["value"] == pytest.approx(1 / 3)
-    assert figures["first_tenth"]["expected"] == pytest.approx((1 / 9 + 0.2) / 3)
-    assert figures["first_fifth"]["expected"] == pytest.approx((2 / 9 + 0.4) / 3)
+    assert figures.mean.expected == pytest.approx((0.4 + 0.45 + 0.45) / 3)
+    assert figures.first_tenth.value == figures.first_fifth.value == pytest.approx(1 / 3)
+    assert figures.first_tenth.expected == pytest.approx((1 / 9 + 0.2) / 3)
+    assert figures.first_fifth.expected == pytest.approx((2 / 9 + 0.4) / 3)
     inner = (2 / 9 + 0.4) / 3
     variation = (2 * abs(1 / 3 - inner) + 2 * inner + abs(1 / 3 - (1 / 9 + 0.4) / 3)) / 2
-    assert figures["total_variation"]["value"] == pytest.approx(variation)
-    assert figures["sample"] == {"spans": 3, "passages": 2}
+    assert figures.total_variation.value == pytest.approx(variation)
+    assert figures.sample == Sample(spans=3, passages=2)
     assert payload.outcomes == {
         "answers": 3, "by_offsets": 3, "by_matching": 0, "unmatched": 0, "empty": 0, "no_answer_present": 0,
         "repeated": 0, "cut": 0,
@@ -114,7 +115,7 @@ def test_answers_are_counted_by_what_happened_to_them(make_collection: MakeColle
         "answers": 7, "by_offsets": 0, "by_matching": 1, "unmatched": 3, "empty": 2, "no_answer_present": 1,
         "repeated": 0, "cut": 0,
     }  # fmt: skip
-    assert payload.figures["unmatched"] == {
+    assert payload.figures.unmatched == {
         "found when case is ignored": 1,
         "its text stands there, but not at the edges of words": 1,
         "its words do not stand there in a row": 1,
@@ -134,12 +135,12 @@ def test_spans_are_held_against_the_matches(make_collection: MakeCollection) -> 
         ],
     )
     _, payload = histogram(collection)
-    assert payload.figures["offset_check"] == {
-        "spans": 4,
-        "among_matches": 3,
-        "missed": {"starts inside a word": 1},
-        "extra": {"another span of this query": 2, "the same words elsewhere in the passage": 1},
-    }
+    assert payload.figures.offset_check == OffsetCheck(
+        spans=4,
+        among_matches=3,
+        missed={"starts inside a word": 1},
+        extra={"another span of this query": 2, "the same words elsewhere in the passage": 1},
+    )
 
 
 def front_loaded(make_collection: MakeCollection, **more: Any) -> Collection:
@@ -158,14 +159,14 @@ def test_front_loaded_positions_are_far_from_chance_and_rotated_ones_are_not(mak
     original = front_loaded(make_collection)
     rotated = debias(original, original.path.parent / "rotated", Rotation())
     before, after = (histogram(collection)[1].figures for collection in (original, rotated))
-    assert before["first_fifth"]["value"] == 1
-    assert before["mean"]["value"] == pytest.approx((0 + 1 + 2 + 3) / 4 / 20)
-    assert before["total_variation"]["value"] > 5 * before["total_variation"]["by_chance"]
-    assert before["mean"]["difference_interval"]["high"] < -0.35
-    assert after["total_variation"]["value"] < after["total_variation"]["by_chance_high"]
+    assert before.first_fifth.value == 1
+    assert before.mean.value == pytest.approx((0 + 1 + 2 + 3) / 4 / 20)
+    assert before.total_variation.value > 5 * before.total_variation.by_chance
+    assert before.mean.difference_interval.high < -0.35
+    assert after.total_variation.value < after.total_variation.by_chance_high
     for name in ("mean", "first_tenth", "first_fifth"):
-        bounds = after[name]["difference_interval"]
-        assert bounds["low"] < 0 < bounds["high"]
+        bounds = getattr(after, name).difference_interval
+        assert bounds.low < 0 < bounds.high
 
 
 def test_what_the_rotation_cut_is_shown(make_collection: MakeCollection) -> None:
@@ -185,12 +186,12 @@ def test_intervals_depend_on_the_seed_alone(make_collection: MakeCollection) -> 
 
 def test_every_bin_has_an_interval_around_its_share(make_collection: MakeCollection) -> None:
     _, payload = histogram(front_loaded(make_collection), bins=10)
-    bounds = payload.figures["bin_intervals"]
+    bounds = payload.figures.bin_intervals
     shares = [number / sum(payload.counts) for number in payload.counts]
     # 400 answers in 400 passages, half of them in each of the first two bins: 0.5 ± 1.96 · √(0.25 / 400)
     assert shares == pytest.approx([0.5, 0.5] + [0] * 8)
-    assert bounds["low"] == pytest.approx([0.451, 0.451] + [0] * 8, abs=0.01)
-    assert bounds["high"] == pytest.approx([0.549, 0.549] + [0] * 8, abs=0.01)
+    assert bounds.low == pytest.approx([0.451, 0.451] + [0] * 8, abs=0.01)
+    assert bounds.high == pytest.approx([0.549, 0.549] + [0] * 8, abs=0.01)
 
 
 def test_questions_that_share_a_passage_are_resampled_together(make_collection: MakeCollection) -> None:
@@ -210,7 +211,7 @@ def test_a_single_answer_that_fills_its_passage(make_collection: MakeCollection)
     # every cut but one goes through it: few of the chance draws are left, and none is needed for the rest
     result, payload = histogram(make_collection({"a": "x y z"}, [Answer("q", "a", "x y z", 0, 5)]), bins=3)
     assert (result.value, payload.counts, payload.expected) == (0.0, [1, 0, 0], [1, 0, 0])
-    assert payload.figures["total_variation"]["value"] == 0
+    assert payload.figures.total_variation.value == 0
 
 
 def test_no_answers_and_no_findable_answers_are_one_clear_line(make_collection: MakeCollection) -> None:

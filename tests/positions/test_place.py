@@ -278,7 +278,7 @@ def test_weighted_arms_have_moved_equally_far(make_collection: MakeCollection, t
         assert placed.weight is not None
         plain.append(placed.distance.mean())
         weighted.append(np.bincount(placed.distance, weights=placed.weight, minlength=8) / placed.weight.sum())
-        assert moves_of(placed).figures["share_unmatched"] == 0
+        assert moves_of(placed).figures.share_unmatched == 0
     assert abs(plain[0] - plain[1]) > 0.2
     assert weighted[0] == pytest.approx(weighted[1])
 

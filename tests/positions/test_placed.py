@@ -44,7 +44,7 @@ def test_weights_by_hand() -> None:
     assert moves.counts == [1, 3, 0]
     assert moves.uniform == pytest.approx([4 / 3, 2, 2 / 3])
     assert moves.weights == pytest.approx([4 / 3, 2 / 3, 0])
-    assert moves.figures == {
+    assert moves.figures.to_rows() == {
         "mean_distance": 0.75,
         "mean_distance_of_uniform": pytest.approx((2 + 2 * 2 / 3) / 4),
         "share_unmoved": 0.25,

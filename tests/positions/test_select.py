@@ -303,4 +303,4 @@ def test_squads_first_fifth(posbias_data: Path, tmp_path: Path) -> None:
     assert (facts["queries"], facts["without_known_position"]) == (11_877, 0)
     payload = position_histogram(whole, "train").payload
     assert isinstance(payload, PositionHistogram)
-    assert facts["kept"] == round(payload.figures["first_fifth"]["value"] * 11_877)
+    assert facts["kept"] == round(payload.figures.first_fifth.value * 11_877)

@@ -33,19 +33,19 @@ def histogram(collection: Collection, split: str) -> PositionHistogram:
 
 @pytest.mark.parametrize(("split", "spans"), [("train", 11_877), ("test", 18_216)])
 def test_offset_spans_are_among_the_matches(squad: Collection, split: str, spans: int) -> None:
-    check = histogram(squad, split).figures["offset_check"]
-    assert check["spans"] == spans
-    assert check["among_matches"] >= 0.99 * spans
-    assert sum(check["missed"].values()) == spans - check["among_matches"]
+    check = histogram(squad, split).figures.offset_check
+    assert check.spans == spans
+    assert check.among_matches >= 0.99 * spans
+    assert sum(check.missed.values()) == spans - check.among_matches
     # the offsets are right throughout; what is missed stands inside a word, or is an abbreviation at a seam
-    assert "the text at the offsets is not the answer's" not in check["missed"]
+    assert "the text at the offsets is not the answer's" not in check.missed
 
 
 def test_the_first_tenth_of_squad_holds_more_than_its_share(squad: Collection) -> None:
     figures = histogram(squad, "train").figures
-    assert figures["first_tenth"]["value"] == pytest.approx(0.17, abs=0.01)
-    assert figures["first_tenth"]["difference_interval"]["low"] > 0.05
-    assert figures["total_variation"]["value"] > 3 * figures["total_variation"]["by_chance_high"]
+    assert figures.first_tenth.value == pytest.approx(0.17, abs=0.01)
+    assert figures.first_tenth.difference_interval.low > 0.05
+    assert figures.total_variation.value > 3 * figures.total_variation.by_chance_high
 
 
 def test_rotation_takes_the_bias_away_and_keeps_every_span(squad: Collection, tmp_path: Path) -> None:
@@ -56,9 +56,9 @@ def test_rotation_takes_the_bias_away_and_keeps_every_span(squad: Collection, tm
         assert all(texts[answer.passage_id][answer.start : answer.end] == answer.text for answer in answers)
         payload = histogram(rotated, split)
         assert payload.outcomes["cut"] == len(squad.answers(split)) - len(answers) > 0
-        assert payload.figures["total_variation"]["value"] < payload.figures["total_variation"]["by_chance_high"]
-        bounds = payload.figures["mean"]["difference_interval"]
-        assert bounds["low"] < 0 < bounds["high"]
+        assert payload.figures.total_variation.value < payload.figures.total_variation.by_chance_high
+        bounds = payload.figures.mean.difference_interval
+        assert bounds.low < 0 < bounds.high
 
 
 def test_rotated_words_are_those_of_the_reference_rule(squad: Collection) -> None:

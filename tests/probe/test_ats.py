@@ -46,10 +46,10 @@ def test_by_hand() -> None:
     # over pairs: {.6, −1}; {1, 0, 0, .8}, mean .45, squares .3025 + 2 · .2025 + .1225; {0, .8, −.8}
     assert curve.std_pairs == pytest.approx([0.8, np.sqrt(0.83 / 4), np.sqrt(1.28 / 3)])
     # falls −.7667 and −.2: their sum by max Δ − 1 = 1, and by 2
-    assert curve.figures["mats"] == pytest.approx(-0.9666667)
-    assert curve.figures["mats_plain"] == pytest.approx(-0.4833333)
-    assert curve.figures["mats_std"] == pytest.approx(0.2833333)
-    assert curve.figures["max_delta"] == 2
+    assert curve.figures.mats == pytest.approx(-0.9666667)
+    assert curve.figures.mats_plain == pytest.approx(-0.4833333)
+    assert curve.figures.mats_std == pytest.approx(0.2833333)
+    assert curve.figures.max_delta == 2
 
 
 def test_by_hand_with_pairs_within_a_passage() -> None:
@@ -57,7 +57,7 @@ def test_by_hand_with_pairs_within_a_passage() -> None:
     # Δ = 1 gains the second passage's (.6, .8)·(1, 0) = .6: a (1 + 0 + 0 + .6) / 4; Δ = 2 the first's (1, 0)·(0, 1) = 0
     assert curve.ats == pytest.approx([-0.2, (0.4 + 0.8) / 2, 0.0])
     assert curve.pairs == [2, 5, 4]
-    assert curve.figures["mats"] == pytest.approx((-0.2 - 0.6) + (-0.2 - 0.0))
+    assert curve.figures.mats == pytest.approx((-0.2 - 0.6) + (-0.2 - 0.0))
 
 
 def test_padding_and_unknown_change_nothing() -> None:
@@ -112,7 +112,7 @@ def assert_alike(curve: AtsCurve, other: AtsCurve) -> None:
     assert (curve.deltas, curve.terms, curve.pairs) == (other.deltas, other.terms, other.pairs)
     for name in ("ats", "std_terms", "std_pairs"):
         assert getattr(curve, name) == pytest.approx(getattr(other, name), abs=1e-7)
-    assert curve.figures["mats"] == pytest.approx(other.figures["mats"])
+    assert curve.figures.mats == pytest.approx(other.figures.mats)
 
 
 def test_the_order_of_the_input_does_not_matter() -> None:
@@ -164,7 +164,7 @@ def test_a_constant_vector_gives_one_and_zero() -> None:
     assert curve.ats == pytest.approx([1.0] * len(curve.deltas))
     assert curve.std_terms == pytest.approx([0.0] * len(curve.deltas), abs=1e-9)
     assert curve.std_pairs == pytest.approx([0.0] * len(curve.deltas), abs=1e-9)
-    assert curve.figures["mats"] == pytest.approx(0.0, abs=1e-12)
+    assert curve.figures.mats == pytest.approx(0.0, abs=1e-12)
 
 
 def test_a_vector_that_is_position_alone() -> None:
@@ -173,9 +173,9 @@ def test_a_vector_that_is_position_alone() -> None:
     assert curve.ats == pytest.approx([1.0] + [0.0] * (len(curve.deltas) - 1))
     longest = curve.deltas[-1]
     assert longest > 15
-    assert curve.figures["mats"] == pytest.approx(longest / (longest - 1))  # Eq. 9 divides a sum of max Δ ones
-    assert curve.figures["mats_plain"] == pytest.approx(1.0)
-    assert curve.figures["mats_std"] == pytest.approx(0.0, abs=1e-12)
+    assert curve.figures.mats == pytest.approx(longest / (longest - 1))  # Eq. 9 divides a sum of max Δ ones
+    assert curve.figures.mats_plain == pytest.approx(1.0)
+    assert curve.figures.mats_std == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_curve_ends_before_the_first_delta_with_too_few_terms() -> None:
@@ -184,11 +184,11 @@ def test_the_curve_ends_before_the_first_delta_with_too_few_terms() -> None:
     # Δ = 0: 2 (passages 1, 2), 3, 4; Δ = 1: 2 (0 and 1), 3 (0 and 1); Δ = 2: 2 (0 and 2)
     every = curve_of(found)
     assert every.terms == [3, 2, 1]
-    assert every.figures["cut_at"] == 3  # positions reach 3, but no term has a pair there
-    assert every.figures["terms_at_cut"] == 0
+    assert every.figures.cut_at == 3  # positions reach 3, but no term has a pair there
+    assert every.figures.terms_at_cut == 0
     cut = curve_of(found, minimum_terms=2)
     assert cut.deltas == [0, 1]
-    assert (cut.figures["cut_at"], cut.figures["terms_at_cut"], cut.figures["later_deltas_left_out"]) == (2, 1, 0)
+    assert (cut.figures.cut_at, cut.figures.terms_at_cut, cut.figures.later_deltas_left_out) == (2, 1, 0)
 
 
 def test_later_deltas_are_left_out_with_the_first_and_counted() -> None:
@@ -196,9 +196,9 @@ def test_later_deltas_are_left_out_with_the_first_and_counted() -> None:
     found = words([[2, 0, 0, 0, 0, 3], [3, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 3]], np.ones((18, 2)))
     curve = curve_of(found, minimum_terms=2)
     assert curve.deltas == [0]
-    assert (curve.figures["cut_at"], curve.figures["later_deltas_left_out"]) == (1, 1)
-    assert curve.figures["mats"] is None
-    assert "largest Δ with enough terms is 0" in curve.figures["undefined"]
+    assert (curve.figures.cut_at, curve.figures.later_deltas_left_out) == (1, 1)
+    assert curve.figures.mats is None
+    assert "largest Δ with enough terms is 0" in curve.figures.undefined
 
 
 @pytest.mark.parametrize(
@@ -206,20 +206,18 @@ def test_later_deltas_are_left_out_with_the_first_and_counted() -> None:
     [([], None, "not even Δ = 0"), ([0.9], None, "is 0"), ([0.9, 0.7], 0.2, "is 1")],
 )
 def test_mats_is_undefined_below_two_deltas(ats: list[float], plain: float | None, reason: str) -> None:
-    count = len(ats)
-    curve = AtsCurve(list(range(count)), ats, [1] * count, [1] * count, [0.0] * count, [None] * count, {})
-    figures = mats_figures(curve)
-    assert figures["mats"] is None
-    assert figures["mats_plain"] == pytest.approx(plain)
-    assert reason in figures["undefined"]
+    figures = mats_figures(ats)
+    assert figures.mats is None
+    assert figures.mats_plain == pytest.approx(plain)
+    assert reason in figures.undefined
 
 
 @pytest.mark.parametrize("passages", [[], [[]], [[0, 1]], [[A]], [[A, A]], [[A], [B]]])
 def test_without_a_pair_all_is_undefined(passages: list[list[int]]) -> None:
     curve = curve_of(words(passages, np.ones((sum(map(len, passages)), 2))))
     assert curve.deltas == []
-    assert curve.figures["mats"] is None
-    assert "not even" in curve.figures["undefined"]
+    assert curve.figures.mats is None
+    assert "not even" in curve.figures.undefined
 
 
 def test_a_diverged_model_is_one_clear_line() -> None:

@@ -71,7 +71,7 @@ def test_a_sample_comes_close_to_the_deviation_over_all_pairs() -> None:
     assert min(exact.pairs[:10]) > 3_000
     # the deviation of a deviation from 1,500 values is about 2 %
     assert sampled.std_pairs[:10] == pytest.approx(exact.std_pairs[:10], rel=0.08)
-    assert all(abs(count - 1_500) < 100 for count in sampled.figures["pairs_sampled"][:10])
+    assert all(abs(count - 1_500) < 100 for count in sampled.figures.pairs_sampled[:10])
     assert sampled.ats == exact.ats
 
 

@@ -107,9 +107,9 @@ def test_probe_of_a_model_equals_a_loop_over_every_pair(original: Collection, tm
     assert curve.ats == pytest.approx([np.mean([np.mean(v) for v in expected[d].values()]) for d in curve.deltas], abs=1e-5)
     assert result.value == pytest.approx(sum(curve.ats[0] - value for value in curve.ats[1:]) / 10)
     assert (result.measure, result.collection, result.system, result.count) == ("MATS", "original", "tk", 40)
-    assert curve.figures["words"] == sum(lengths)
-    assert curve.figures["words_unknown"] == sum(row.count(UNKNOWN) for row in rows) > 10
-    assert curve.figures["passages_at_length_limit"] == lengths.count(12) > 3
+    assert curve.figures.words == sum(lengths)
+    assert curve.figures.words_unknown == sum(row.count(UNKNOWN) for row in rows) > 10
+    assert curve.figures.passages_at_length_limit == lengths.count(12) > 3
 
 
 def saved_bert(place: Path, original: Collection) -> Path:
@@ -144,7 +144,7 @@ def test_the_layers_of_an_encoder_equal_a_loop_over_every_pair(original: Collect
         means = [np.mean([np.mean(values) for values in expected[delta].values()]) for delta in curve.deltas]
         assert len(means) > 10
         assert curve.ats == pytest.approx(means, abs=1e-5)
-        assert (curve.figures["words"], result.count) == (sum(lengths), 12)
+        assert (curve.figures.words, result.count) == (sum(lengths), 12)
     assert results[0].value != results[1].value
     (last,) = probe_model(
         checkpoint, original, ProbeSettings(passages=12, minimum_terms=3)

@@ -23,6 +23,7 @@ from positionbias.results.collections import (
     QueryLengths,
     RotationFigures,
 )
+from positionbias.results.curves import AtsFigures, HistogramFigures
 from positionbias.results.payloads import (
     KINDS,
     AtsCurve,
@@ -31,6 +32,7 @@ from positionbias.results.payloads import (
     PerQuery,
     PositionHistogram,
     TrainingCurve,
+    TrainingNotes,
 )
 from positionbias.results.result import FIGURES, Result, save_results
 
@@ -137,7 +139,7 @@ def histogram(name: str, strength: float, cut: int) -> Result:
 
     def figure(value: float, wanted: float, half: float) -> dict:
         bounds = {"low": max(0.0, value - half), "high": value + half, "level": 0.95, "method": "bootstrap over 4,497 passages"}
-        return {"value": value, "expected": wanted, "difference": value - wanted, "interval": bounds}
+        return {"value": value, "expected": wanted, "interval": bounds}
 
     figures = {
         "mean": figure(mean, expected, 0.006),
@@ -145,7 +147,7 @@ def histogram(name: str, strength: float, cut: int) -> Result:
         "first_fifth": figure(float(shares[:4].sum()), float(flat[:4].sum()), 0.01),
         "total_variation": figure(variation, 0.0, 0.01) | {"by_chance": 0.011, "by_chance_high": 0.014},
         "settings": {"words": "blingfire", "matches": "all", "point": "start", "bins": 20},
-        "passages": 4_497,
+        "sample": {"spans": int(counts.sum()), "passages": 4_497},
     }
     outcomes = {
         "answers": 12_014,
@@ -155,7 +157,9 @@ def histogram(name: str, strength: float, cut: int) -> Result:
         "empty": 0,
         "cut by the rotation that made this collection": cut,
     }
-    payload = PositionHistogram([i / 20 for i in range(21)], counts.tolist(), flat.tolist(), outcomes, figures)
+    payload = PositionHistogram(
+        [i / 20 for i in range(21)], counts.tolist(), flat.tolist(), outcomes, HistogramFigures.from_rows(figures)
+    )
     bounds = Interval(**figures["mean"]["interval"])
     return Result("answer positions", name, "test", "answers", 1, mean, bounds, int(counts.sum()), payload)
 
@@ -177,7 +181,7 @@ def ats(system: str, collection: str, fall: float) -> Result:
         "std_pairs_is": "deviation over pairs, from a sample of about 2,000 pairs a Δ, seed 1",
     }
     deviation = [0.03 + 0.05 * min(1.0, delta / 40) * (0.4 + fall) for delta in deltas]
-    payload = AtsCurve(deltas, similarity, terms, pairs, [d / 2 for d in deviation], deviation, figures)
+    payload = AtsCurve(deltas, similarity, terms, pairs, [d / 2 for d in deviation], deviation, AtsFigures.from_rows(figures))
     return Result("MATS", collection, "all", system, 1, figures["mats"], None, 4_497, payload)
 
 
@@ -190,7 +194,7 @@ def training(system: str, name: str, last_mats: float) -> Result:
     payload = TrainingCurve(
         steps,
         {"loss": loss, "validation nDCG@10": ndcg, "MATS": mats},
-        {"best_step": best, "stopped": "6,000 steps"},
+        TrainingNotes(best_step=best, stopped="6,000 steps"),
         Ending(Finish.FINISHED, max(ndcg), 35, 0.31),
     )
     return Result("training", name, "validation", system, 1, max(ndcg), None, len(steps), payload)

@@ -24,6 +24,7 @@ from positionbias.results.buckets import (
     SegmentFigures,
     Slope,
 )
+from positionbias.results.curves import AtsFigures
 from positionbias.results.payloads import (
     AtsCurve,
     Contrast,
@@ -177,7 +178,9 @@ def layer(system: str, number: int) -> Result:
     similarity = [0.95 - fall * (1 - math.exp(-d / 20)) for d in range(80)]
     mats = sum(similarity[0] - s for s in similarity[1:]) / 78
     figures = {"mats": mats, "mats_plain": mats * 78 / 79, "mats_std": 0.01, "minimum_terms": 20, "cut_at": 80}
-    payload = AtsCurve(list(range(80)), similarity, [50] * 80, [900] * 80, [0.02] * 80, [0.02] * 80, figures)
+    payload = AtsCurve(
+        list(range(80)), similarity, [50] * 80, [900] * 80, [0.02] * 80, [0.02] * 80, AtsFigures.from_rows(figures)
+    )
     return Result("MATS", "squad", "", f"{system} layer {number}", 1, mats, None, 1_204, payload)
 
 

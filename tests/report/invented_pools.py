@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
+from positionbias.papers.pooling import RECOGNISED, PublishedTask
 from positionbias.results import pools
 from positionbias.results.payloads import Finding, PerQuery
 from positionbias.results.pool_verdict import (
@@ -181,7 +182,7 @@ def study(*tasks: str, recognised: Mapping[str, str] | None = None, measures: tu
     for task in tasks:
         found += [collection(task), *coverage(task), *reliability(task, measures), *more(task)]
         if recognised and task in recognised:
-            found.append(result(pools.RECOGNISED, pools.PublishedTask(task=recognised[task]), task))
+            found.append(result(RECOGNISED, PublishedTask(task=recognised[task]), task))
     return found
 
 

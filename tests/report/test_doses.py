@@ -14,6 +14,7 @@ from positionbias.report import doses
 from positionbias.report.figure import NARROW, WIDE, svg_text
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
+from positionbias.results.curves import AtsFigures, HistogramFigures
 from positionbias.results.payloads import AtsCurve, Comparison, PositionHistogram, TrainingCurve
 from positionbias.results.result import Facts, Result, save_results
 
@@ -25,7 +26,7 @@ DOSES = {"answers in 0:1": (0.3, 0.4), "answers in 0:0.5": (0.5, 0.2), "answers 
 
 def histogram(variant: str, first_fifth: float, mean: float) -> Result:
     figures = {name: {"value": value, "expected": 0.2} for name, value in (("first_fifth", first_fifth), ("mean", mean))}
-    payload = PositionHistogram([0, 0.5, 1], [3_000, 335], [0.5, 0.5], {"answers": 3_335}, figures)
+    payload = PositionHistogram([0, 0.5, 1], [3_000, 335], [0.5, 0.5], {"answers": 3_335}, HistogramFigures.from_rows(figures))
     return Result("answer positions", "squad", "train", "answers", 1, mean, None, 3_335, payload, Facts(variant=variant))
 
 
@@ -36,7 +37,7 @@ def change(variant: str, training: str, before: float, after: float, *, seed: in
 
 
 def mats(variant: str, training: str, value: float, *, test: str = "original", seed: int = 1) -> Result:
-    payload = AtsCurve([0, 1], [0.9, 0.8], [30, 30], [90, 90], [None, None], [None, None], {})
+    payload = AtsCurve([0, 1], [0.9, 0.8], [30, 30], [90, 90], [None, None], [None, None], AtsFigures())
     facts = Facts("tk", training, test, seed=seed, rotation=1, variant=variant)
     return Result("MATS", "squad", "", f"tk-{training}", 1, value, None, 9, payload, facts)
 

@@ -8,6 +8,7 @@ from positionbias.core.manifest import Manifest
 from positionbias.report.html import write_report
 from positionbias.report.placement import moves_table, places_table
 from positionbias.report.table import as_text
+from positionbias.results.curves import MovesFigures
 from positionbias.results.payloads import PlaceHistogram, SentenceMoves
 from positionbias.results.result import Result, save_results
 
@@ -15,7 +16,7 @@ EDGES = [0.0, 0.5, 1.0]
 PLACES = PlaceHistogram(EDGES, [0.75, 0.25], [8, 2], [5, 5], 0.133, 1, 0.7153)
 STARTS = PlaceHistogram(EDGES, [0.75, 0.25], [15, 5], [])
 MOVES = SentenceMoves(
-    [15, 5], [10.0, 10.0], [], {"mean_distance": 0.25, "mean_distance_of_uniform": 0.5, "share_unmoved": 0.75}
+    [15, 5], [10.0, 10.0], [], MovesFigures(mean_distance=0.25, mean_distance_of_uniform=0.5, share_unmoved=0.75)
 )
 RESULTS = [
     Result("sentence places", "front", "test", "front:0.8", 1, 0.35, None, 10, PLACES),

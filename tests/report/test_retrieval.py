@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from positionbias.evaluation.significance import compare
+from positionbias.papers.position_bias.page import CELLS, PRETRAINED
 from positionbias.report import tables
 from positionbias.report.html import report_tables
 from positionbias.report.load import Study
@@ -19,7 +20,7 @@ from positionbias.report.table import Cell, Column, Table, as_csv, as_latex, as_
 from positionbias.results.collections import Origin, PassageFigures, QueryFigures
 from positionbias.results.payloads import PerQuery, TrainingCurve
 from positionbias.results.result import Facts, Result
-from positionbias.studies.published import CELLS, PRETRAINED, published_for
+from positionbias.studies.published import published_for
 
 from . import invented
 
@@ -179,7 +180,7 @@ def test_the_paper_s_rows_stand_below_ours() -> None:
     counted = Result(
         "queries", "mini", "train", "", 1, 1.0, None, 1_735, QueryFigures(queries=1_735, judgements=1_735, answers=0)
     )
-    trained = Result("training", "mini", "validation", "x", 1, 0.4, None, 3, TrainingCurve([0, 500], {}, {}), cat)
+    trained = Result("training", "mini", "validation", "x", 1, 0.4, None, 3, TrainingCurve([0, 500], {}), cat)
     (table,) = tables.retrieval_tables([*grid(cat, collection="mini"), counted, trained], PUBLISHED)
     rows = texts(table)
     assert [row[:4] for row in rows] == [

@@ -7,14 +7,15 @@ from dataclasses import replace
 import pytest
 
 from positionbias.core.convergence import Ending, Finish
+from positionbias.papers.position_bias.page import CELLS
 from positionbias.report import tables
 from positionbias.report.published import Published
 from positionbias.report.table import Table
 from positionbias.results.collections import QueryFigures
+from positionbias.results.curves import AtsFigures
 from positionbias.results.payloads import AtsCurve, TrainingCurve
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import labels
-from positionbias.studies.published import CELLS
 
 from . import invented
 
@@ -176,9 +177,7 @@ def test_mats_beside_the_published_figures() -> None:
 
 
 def test_an_undefined_mats_says_why() -> None:
-    payload = AtsCurve(
-        [0], [1.0], [30], [30], [0.0], [None], {"mats_plain": None, "mats_std": None, "undefined": "no Δ above 0"}
-    )
+    payload = AtsCurve([0], [1.0], [30], [30], [0.0], [None], AtsFigures(undefined="no Δ above 0"))
     table = tables.mats_table([Result("MATS", "c", "all", "tk", 1, None, None, 5, payload)])
     assert texts(table)[0][2:5] == ["–", "–", "–"]
     assert table.notes[-1] == "tk on c: MATS is undefined. no Δ above 0."

@@ -15,16 +15,15 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run, write_run
 from positionbias.leakage.find import Found
 from positionbias.leakage.published_results import published_find, published_review
+from positionbias.papers.leakage import BY_SIZE, ORDER, ModelOrders, OrderChange, SizeEffect, SizePoint
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results import leakage, leakage_pairs
 from positionbias.results.figures import Figures
-from positionbias.results.leakage import LeakedSetSize, Memory, ModelOrders, OrderChange, SizeEffect, SizePoint
 from positionbias.results.result import Result, load_results, save_results
 
 from ..tiny import candidates
 
 PLANTED = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20)
-OF_STUDY = {LeakedSetSize, Memory, ModelOrders, SizeEffect}  # tests/cli/test_study_leakage.py has them from the study
 KNOWN = {
     kind
     for module in (leakage, leakage_pairs)
@@ -79,7 +78,7 @@ def test_every_command_is_read_back(folder: Path, capsys: pytest.CaptureFixture[
     results = [result for command in given for result in measured(capsys, *command)]
     results += [*published_find("Robust04", Found([], {"m": 1}, {"m": 0}), ["title"], "x"), *published_review("Robust04", "x")]
     assert saved(folder / "saved", results) == results
-    assert {type(result.payload) for result in results} >= KNOWN - OF_STUDY
+    assert {type(result.payload) for result in results} >= KNOWN
 
 
 @pytest.mark.parametrize("interval", [Interval(0.1, 0.3), None])
@@ -90,6 +89,6 @@ def test_what_a_study_measures_is_read_back(interval: Interval | None, tmp_path:
     assert list(orders.to_rows()) == ["measure", "MSM leakage"]
     given = [
         Result(measure, "c", "test", "tk", 1, None, interval, 1, payload)
-        for measure, payload in ((leakage.BY_SIZE, effect), (leakage.ORDER, orders))
+        for measure, payload in ((BY_SIZE, effect), (ORDER, orders))
     ]
     assert saved(tmp_path / "saved", given) == given

@@ -10,6 +10,7 @@ import pytest
 
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Qrel
+from positionbias.papers.pooling import RECOGNISED, PublishedTask
 from positionbias.pooling.coverage import coverage_results
 from positionbias.pooling.curves import curve_results, depth_curve, groups_curve
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
@@ -26,7 +27,7 @@ from positionbias.pooling.simulated import Simulation, simulated_qrels, simulate
 from positionbias.pooling.systems import System
 from positionbias.pooling.verdict import verdict
 from positionbias.pooling.verdict_results import verdict_results
-from positionbias.results.pools import RECOGNISED, KindFigures, PoolFigures, PublishedTask, UnderPools, by_contrast, task_of
+from positionbias.results.pools import KindFigures, PoolFigures, UnderPools, by_contrast, task_of
 from positionbias.results.result import Result, load_results, save_results
 from positionbias.results.select import of_type
 

@@ -22,6 +22,7 @@ from positionbias.results.buckets import (
     SegmentFigures,
     Slope,
 )
+from positionbias.results.curves import AtsFigures, HistogramFigures, MovesFigures, PositionFigure
 from positionbias.results.figures import Figures
 from positionbias.results.leaked_order import AgainstSplits, LeakedOrder, OrderAnswer, Power, Swap
 from positionbias.results.payloads import (
@@ -41,6 +42,7 @@ from positionbias.results.payloads import (
     Question,
     SentenceMoves,
     TrainingCurve,
+    TrainingNotes,
     Verdict,
 )
 from positionbias.results.result import Facts, Result, load_results, save_results
@@ -52,7 +54,9 @@ from tests.sealing import reseal
 MANIFEST = Manifest(kind="results", name="r", command="a test")
 PAYLOADS: list[Payload] = [
     BM25Figures(queries=3, candidates=30, depth=10, without_known_term=0, index="built"),
-    PositionHistogram([0.0, 0.5, 1.0], [3, 1], [0.5, 0.5], {"answers": 4, "cut": 0}, {"mean": {"value": 0.2, "expected": 0.5}}),
+    PositionHistogram(
+        [0.0, 0.5, 1.0], [3, 1], [0.5, 0.5], {"answers": 4, "cut": 0}, HistogramFigures(mean=PositionFigure(0.2, 0.5))
+    ),
     PerQuery(["q1", "q2"], [0.0, 0.25], {"without candidates": 1}, ["passage p", "passage p"]),
     Comparison(
         "bm25",
@@ -70,8 +74,8 @@ PAYLOADS: list[Payload] = [
         {"holm": 0.02},
         p=0.015,
     ),
-    AtsCurve([0, 1], [1.0, 0.5], [30, 25], [100, 90], [0.1, None], [0.2, 0.2], {"mats": 0.5}),
-    TrainingCurve([100, 200], {"loss": [0.9, None]}, {"stopped": "patience"}),
+    AtsCurve([0, 1], [1.0, 0.5], [30, 25], [100, 90], [0.1, None], [0.2, 0.2], AtsFigures(mats=0.5)),
+    TrainingCurve([100, 200], {"loss": [0.9, None]}, TrainingNotes(stopped="patience")),
     QueryBuckets(
         "relative",
         "nDCG@10",
@@ -120,7 +124,7 @@ PAYLOADS: list[Payload] = [
         discovery_rate=0.1,
     ),
     PlaceHistogram([0.0, 0.5, 1.0], [0.9, 0.1], [8, 2], [5, 5], 1.1, 1, 0.29),
-    SentenceMoves([2, 1], [1.5, 1.5], [0.75, 1.5], {"mean_distance": 0.5}),
+    SentenceMoves([2, 1], [1.5, 1.5], [0.75, 1.5], MovesFigures(mean_distance=0.5)),
     Verdict(
         Question.PASSAGE,
         Preference.FRONT,
@@ -221,7 +225,7 @@ def test_what_is_no_number_becomes_null_and_numpy_becomes_plain(tmp_path: Path) 
         pairs=[1, 2],
         std_terms=[math.inf, -math.inf],
         std_pairs=[None, 0.5],
-        figures={"mats": np.float64("nan"), "flag": np.bool_(True), 5: "five"},
+        figures=AtsFigures(mats=np.float64("nan"), cut_at=np.int64(2)),
     )
     given = result(payload, value=float("nan"), interval=Interval(float("-inf"), 1.0))
     record = given.to_json()
@@ -229,7 +233,7 @@ def test_what_is_no_number_becomes_null_and_numpy_becomes_plain(tmp_path: Path) 
     assert record["interval"]["low"] is None
     assert record["payload"]["ats"] == [1.0, 0.5]
     assert record["payload"]["std_terms"] == [None, None]
-    assert record["payload"]["figures"] == {"mats": None, "flag": True, "5": "five"}
+    assert (record["payload"]["figures"]["mats"], record["payload"]["figures"]["cut_at"]) == (None, 2)
     json.dumps(record, allow_nan=False)
     save_results(tmp_path / "r", [given], MANIFEST)
     again = load_results(tmp_path / "r")[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -11,22 +11,22 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import Manifest
+from positionbias.papers.contamination.measured import measure_contamination
+from positionbias.papers.position_bias.transfer import _alike
 from positionbias.papers.tripclick import MEMBERS
 from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.report.html import write_report
 from positionbias.results.payloads import Comparison, Finding, TrainingCurve
 from positionbias.results.result import Facts, Result, load_results, save_results
 from positionbias.studies.artefacts import as_ended, ending_at
-from positionbias.studies.contamination_measured import measure_contamination
 from positionbias.studies.endings import ending_findings, not_finished
 from positionbias.studies.step import content_of
 from positionbias.studies.systems import subject_of
-from positionbias.studies.transfer import _alike
 from tests.sealing import reseal
 
+from ..papers.contamination.contaminating import contaminated_study
 from ..papers.tripclick.made_up import made_up
 from ..tiny import planted
-from .contaminating import contaminated_study
 from .test_position_bias_study import run
 
 SUBJECT = "tk-rotated-1-seed-1"
@@ -39,7 +39,7 @@ def curve(system: str, ending: Ending, seed: int = 1) -> Result:
 def write_ending(model: Path, ending: Ending) -> None:
     """Give an invented checkpoint what tells how its training ended."""
     (model / "posbias.json").write_text(json.dumps({"kind": "tk", "depth": ending.depth, "shape": {}}))
-    (model / "training.json").write_text(json.dumps({"log": [], "ending": ending.to_json()}))
+    (model / "training.json").write_text(json.dumps({"log": [], "ending": asdict(ending)}))
 
 
 def end_as(model: Path, finish: Finish) -> None:
@@ -128,7 +128,7 @@ def test_what_is_found_of_endings() -> None:
 def test_what_an_unfinished_teacher_taught_is_compared_with_its_kind_alone(tmp_path: Path) -> None:
     study = contaminated_study(tmp_path / "study", lambda system, source, *_: 1 if source else 3)
     for trial in study.trials:
-        if trial.role == "teacher" and trial.source == "dl19":
+        if trial.facts.role == "teacher" and trial.facts.source == "dl19":
             write_ending(trial.trained, Ending(Finish.NOT_FINISHED, 0.8, 10, 0.7))
     results = measure_contamination(study)
     assert all(result.facts.unfinished == (result.facts.source == "dl19") for result in results if result.facts.role)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from positionbias.core.duration import shown_time
 from positionbias.studies import step as step_module
 from positionbias.studies.estimate import Work
-from positionbias.studies.step import Planned, Steps, content_of, shown_time
+from positionbias.studies.step import Planned, Steps, content_of
 
 
 class Study:

@@ -70,7 +70,7 @@ def together(still: Task, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_processes_train_what_one_does(still: Task, together: Path, tmp_path: Path, kind: str) -> None:
     alone = still.train(tmp_path / kind, still.plan(kind, **SETTINGS))
-    rows, others = alone.training["log"], json.loads((together / kind / "training.json").read_text())["log"]
+    rows, others = alone.training.log, json.loads((together / kind / "training.json").read_text())["log"]
     assert [row["pairs"] for row in rows] == [row["pairs"] for row in others] == [0, 14, 14, 9]
     for name in ("loss", "score_margin"):
         assert [row[name] for row in others[1:]] == pytest.approx([row[name] for row in rows[1:]], abs=1e-4), name

@@ -223,13 +223,13 @@ def test_it_learns(task: Task, tmp_path: Path) -> None:
     assert rows[0]["loss"] is None
     assert rows[-1]["loss"] < 0.5 * rows[1]["loss"]
     assert rows[-1]["pair_accuracy"] > 0.9 > rows[1]["pair_accuracy"]
-    assert checkpoint.training["log"] == [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
+    assert checkpoint.training.log == [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
     assert [json.loads(line) for line in (checkpoint.path / "log.jsonl").read_text().splitlines()] == rows
     assert [row["learning_rate"] for row in rows] == [None] + [0.02] * 8
     assert [row["pairs"] for row in rows] == [0] + [76, 74] * 4  # ten batches, of 8, 8, 8 and 6 pairs in turn
     assert all(row["score_margin"] > previous["score_margin"] for previous, row in pairwise(rows[1:4]))
     best = max(rows, key=lambda row: row["ndcg"])
-    assert checkpoint.training["best_step"] == best["step"]
+    assert checkpoint.training.best_step == best["step"]
     content, ending = checkpoint.manifest.content, checkpoint.ending
     assert (content["validation_ndcg@10"], content["first_stage_ndcg@10"]) == (ending.ndcg, ending.first_stage)
     # at the depth that is best of all, where while training only 5 and 6 were tried
@@ -267,7 +267,7 @@ def test_what_a_checkpoint_says_of_itself(task: Task, uninterrupted: Checkpoint)
     assert (content["steps"], content["stopped"]) == (6, "6 steps")
     assert content["words"] == len(uninterrupted.model.vocabulary.words)
     assert content["words_with_a_given_vector"] == 0
-    log = uninterrupted.training["log"]
+    log = uninterrupted.training.log
     assert [(row["step"], row["epoch"]) for row in log] == [(0, 0), (2, 0), (4, 0), (6, 1)]  # 30 pairs: four batches an epoch
     assert all(row["mats"] is not None and 0 < row["gate"] < 1 for row in log)
     assert log[0]["gate"] == 0.5
@@ -290,15 +290,15 @@ def test_it_stops_when_nothing_gets_better(task: Task, tmp_path: Path) -> None:
     checkpoint = task.train(tmp_path / "tk.ckpt", plan)
     assert checkpoint.manifest.content["stopped"] == "no better nDCG@10 in 3 validations"
     assert checkpoint.manifest.content["steps"] == 3 * 2
-    assert checkpoint.training["best_step"] == 0
-    assert len(checkpoint.training["log"]) == 4
-    assert all(row["mats"] is None for row in checkpoint.training["log"])
+    assert checkpoint.training.best_step == 0
+    assert len(checkpoint.training.log) == 4
+    assert all(row["mats"] is None for row in checkpoint.training.log)
 
 
 def test_the_best_weights_are_kept_not_the_last(task: Task, tmp_path: Path) -> None:
     plan = task.plan(patience=6, max_steps=90, probe_passages=0)
     checkpoint = task.train(tmp_path / "tk.ckpt", plan)
-    best, steps = checkpoint.training["best_step"], checkpoint.manifest.content["steps"]
+    best, steps = checkpoint.training.best_step, checkpoint.manifest.content["steps"]
     assert (checkpoint.manifest.content["stopped"], best) == ("no better nDCG@10 in 6 validations", steps - 12)
     until_then = replace(plan, training=replace(plan.training, max_steps=best))
     assert best > 0

@@ -1,4 +1,4 @@
-"""``posbias study``: a paper's study, end to end. One module a study, and one for those of ``positionbias.papers``."""
+"""``posbias study``: a paper's study, end to end, one command for each of ``positionbias.papers``."""
 
 from __future__ import annotations
 
@@ -9,39 +9,10 @@ from positionbias.papers import PAPERS
 
 __all__ = ["STUDIES", "study"]
 
-PAPER = "positionbias.cli.studies.paper"  # makes the command of any of them
+PAPER = "positionbias.cli.studies.paper"
 
 # name -> (module, attribute, one line of help)
-STUDIES: dict[str, tuple[str, str, str]] = {
-    "position-bias": (
-        "positionbias.cli.studies.position_bias",
-        "position_bias",
-        "Do re-rankers lean on where answers sit, and does rotation cure it?",
-    ),
-    "dose": ("positionbias.cli.studies.dose", "dose", "Does the bias grow with how front-loaded the training answers are?"),
-    "architecture": (
-        "positionbias.cli.studies.architecture",
-        "architecture",
-        "Is rotating the data better than changing the model?",
-    ),
-    "leakage": (
-        "positionbias.cli.studies.leakage",
-        "leakage",
-        "Do queries that leak into training change what models are worth?",
-    ),
-    "contamination": (
-        "positionbias.cli.studies.contamination",
-        "contamination",
-        "Does a teacher that saw the test make its students look better?",
-    ),
-    **{name: (PAPER, name, text) for name, text in PAPERS.items()},
-    "pooling": (
-        "positionbias.cli.studies.pooling",
-        "pooling",
-        "Can test collections made by one kind of system judge another?",
-    ),
-    "transfer": ("positionbias.cli.studies.transfer", "transfer", "Does training on rotated passages first help elsewhere?"),
-}
+STUDIES: dict[str, tuple[str, str, str]] = {name: (PAPER, name, text) for name, text in PAPERS.items()}
 
 
 @click.group(cls=LazyGroup, commands_at=STUDIES)

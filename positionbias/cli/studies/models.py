@@ -17,7 +17,7 @@ from positionbias.models.kinds import KINDS
 if TYPE_CHECKING:
     from positionbias.studies.model_settings import ModelSettings
 
-__all__ = ["Decorator", "model_options", "models_of", "starts_of"]
+__all__ = ["Decorator", "model_options", "models_of", "starts_of", "teacher_of", "teacher_options"]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -43,6 +43,51 @@ model_options: Decorator = all_of(
         "--set", "assignments", multiple=True, metavar="[MODEL.]SETTING=VALUE", help=f"As bert_cat.batch_size=16; {_SET}."
     ),
 )
+
+
+def teacher_options(kind: str) -> Decorator:
+    """The options that say which model others learn from, by default one of this kind."""
+    return all_of(
+        click.option(
+            "--teacher",
+            type=click.Choice(list(KINDS)),
+            default=kind,
+            show_default=True,
+            help="The kind of the teachers. --models are the students.",
+        ),
+        click.option(
+            "--teacher-encoder", metavar="PATH|ID", help="What a teacher over an encoder starts from. [default: --encoder]"
+        ),
+        click.option(
+            "--teacher-set",
+            "teacher_assignments",
+            multiple=True,
+            metavar="SETTING=VALUE",
+            help="As learning_rate=3e-5: a setting of the teacher's training or shape; may be given again. --set is for students.",
+        ),
+    )
+
+
+def teacher_of(given: dict[str, Any], *, depth: int, quick_steps: bool) -> ModelSettings:
+    """The teacher, begun and trained as the students but for what it has of its own; its options are taken out of ``given``."""
+    from positionbias.core.errors import SettingError
+    from positionbias.models.kinds import begins_with
+    from positionbias.studies.model_settings import with_assignments
+
+    kind, encoder, assignments = given.pop("teacher"), given.pop("teacher_encoder"), given.pop("teacher_assignments")
+    beginning = begins_with(kind)
+    if encoder and beginning != "encoder":
+        raise SettingError(f"--teacher-encoder: wanted a teacher that it is for; found {kind}; leave it out")
+    begun = {
+        "models": (kind,),
+        "encoder": (encoder or given["encoder"]) if beginning == "encoder" else None,
+        "word_vectors": given["word_vectors"] if beginning == "words" else None,
+    }
+    (teacher,) = models_of({**given, **begun, "starts": (), "assignments": ()}, depth=depth, quick_steps=quick_steps)
+    (settled,) = with_assignments((teacher,), assignments, flag="--teacher-set")
+    if given["encoder"] and not encoder and not any(begins_with(model) == "encoder" for model in given["models"]):
+        given["encoder"] = None  # it was the teacher's alone
+    return settled
 
 
 def models_of(

@@ -157,7 +157,7 @@ def judged_sets(results: Iterable[Result]) -> list[str]:
 
 def compared_along(results: Iterable[Result], axis: str) -> list[tuple[Result, Comparison]]:
     """The comparisons along one of the study's axes, each with its payload."""
-    return [(result, payload) for result, payload in of_type(results, Comparison) if payload.notes.get("axis") == axis]
+    return [(result, payload) for result, payload in of_type(results, Comparison) if payload.noted.axis == axis]
 
 
 def own_comparisons(results: Sequence[Result]) -> list[Result]:

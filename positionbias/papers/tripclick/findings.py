@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from positionbias.core.formatting import percent
-from positionbias.evaluation.letters import LEVEL
+from positionbias.core.schema import converted
+from positionbias.evaluation.letters import is_significant
 from positionbias.evaluation.significance import HOLM
 from positionbias.papers.tripclick import (
     AGAINST_BM25,
@@ -30,7 +31,7 @@ from positionbias.papers.tripclick import (
     short,
     tripclick_systems,
 )
-from positionbias.results.payloads import Comparison, Finding
+from positionbias.results.payloads import Finding
 from positionbias.results.points import Point
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
@@ -105,7 +106,7 @@ def _tested(test: AgainstRegenerated | None) -> str:
 
 def _lower(tests: Sequence[AgainstRegenerated]) -> bool | None:
     """Whether all sets with false negatives are lower, or one is higher; None where no test tells."""
-    sure = [test for test in tests if test.p_holm is not None and test.p_holm < LEVEL]
+    sure = [test for test in tests if is_significant(test.p_holm)]
     if any(test.difference is not None and test.difference > 0 for test in sure):
         return False
     return True if tests and len(sure) == len(tests) else None
@@ -129,11 +130,6 @@ def _margin(logged: Telemetry) -> str:
     return f"{sum(values) / len(values):.2f}".replace("-", "−") if values else "not logged"
 
 
-def _significant(payload: Comparison) -> bool:
-    p = payload.p_adjusted.get(HOLM)
-    return p is not None and p < LEVEL
-
-
 def _negatives(results: Sequence[Result]) -> list[Finding]:
     """Every model on one training set against the same on another: BM25's negatives, and a set without its own false negatives."""
     found = []
@@ -141,7 +137,7 @@ def _negatives(results: Sequence[Result]) -> list[Finding]:
     for result, payload in compared_along(results, NEGATIVES):
         if result.measure != HEADLINE:
             continue
-        other = Facts(**payload.notes["baseline facts"])
+        other = converted(Facts, payload.noted.baseline)
         p = payload.p_adjusted.get(HOLM)
         verdict = "no test" if p is None else f"p {p_shown(p)} after Holm's correction"
         ours = f"{REGENERATED} negatives" if result.facts.variant == REGENERATED else set_name(result.facts)
@@ -156,7 +152,7 @@ def _negatives(results: Sequence[Result]) -> list[Finding]:
             f"{payload.baseline_mean:.3f} with {set_name(other)}; difference {difference_shown(payload)} over "
             f"{result.count:,} queries ({verdict}).{alone}"
         )
-        found.append(Finding(text, payload.difference > 0 if _significant(payload) else None))
+        found.append(Finding(text, payload.difference > 0 if is_significant(payload.p_adjusted.get(HOLM)) else None))
     return found
 
 
@@ -218,7 +214,7 @@ def _against_bm25(results: Sequence[Result]) -> list[Finding]:
         of = [(r, p) for r, p in tests if r.split == test]
         if not of:
             continue
-        above = [(r, p) for r, p in of if _significant(p) and p.difference > 0]
+        above = [(r, p) for r, p in of if is_significant(p.p_adjusted.get(HOLM)) and p.difference > 0]
         rest = [f"{r.system} ({difference_shown(p)})" for r, p in of if (r, p) not in above]
         text = f"{test}: of {len(of)} systems {len(above)} are above BM25's {HEADLINE} ({of[0][1].baseline_mean:.3f}) after Holm's correction"
         text += f"; not so: {'; '.join(rest)}." if rest else "."
@@ -237,7 +233,7 @@ def _ensemble(results: Sequence[Result]) -> list[Finding]:
                 f"{test}: the ensemble has {HEADLINE} {best.candidate_mean:.3f}, the best of its models ({best.baseline}) {best.baseline_mean:.3f}; "
                 f"difference {difference_shown(best)}."
             )
-            found.append(Finding(text, best.difference > 0 if _significant(best) else None))
+            found.append(Finding(text, best.difference > 0 if is_significant(best.p_adjusted.get(HOLM)) else None))
     return found
 
 

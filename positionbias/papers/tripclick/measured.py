@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
-from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.measures import per_query
-from positionbias.evaluation.significance import adjust, clusters_by_passage, corrected
+from positionbias.evaluation.significance import corrected
 from positionbias.evaluation.trainings import (
     Repeat,
     Values,
     changes,
-    compare_trainings,
-    mean_interval,
     paired,
     query_means,
 )
@@ -49,28 +46,18 @@ from positionbias.papers.tripclick import (
 from positionbias.papers.tripclick.findings import tripclick_findings
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
 from positionbias.papers.tripclick.trainsets import LEFT_OUT, count_set, truth_of
-from positionbias.results.payloads import Comparison, Payload, PerQuery, TrainingCurve
+from positionbias.results.payloads import TrainingCurve
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
-from positionbias.studies.systems import FIRST_STAGE, Subject, curve_of, finding, point
+from positionbias.studies.measuring import Measuring, Tested, Trial, own_judgements, trial_inputs
+from positionbias.studies.systems import FIRST_STAGE, Subject, curve_of, finding
 
-__all__ = ["Trial", "TripClickStudy", "against_regenerated", "measure_tripclick", "reached", "within_candidates"]
+__all__ = ["TripClickStudy", "against_regenerated", "measure_tripclick", "reached", "within_candidates"]
 
 JUDGED = "Judged@10"
 RECALL = (100, 200, 1000)
 MOST = 0.5  # of a test's queries have so many candidates as a depth that is shown
 BM25 = Facts(model=FIRST_STAGE, role=FIRST)
-
-
-class Trial(NamedTuple):
-    """A system of one seed. ``facts`` are the same for all seeds; ``name`` is the model's in the study; ``runs`` by split;
-    ``trained`` the checkpoint, None of an ensemble."""
-
-    name: str
-    facts: Facts
-    seed: int
-    runs: Mapping[str, Path]
-    trained: Path | None
 
 
 @dataclass(frozen=True)
@@ -89,8 +76,7 @@ class TripClickStudy:
             "collection": self.collection,
             **{f"candidates of {split}": path for split, path in self.candidates.items()},
             **{f"training set {name}": path for name, path in self.trainsets.items()},
-            **{path.stem: path for trial in self.trials for path in trial.runs.values()},
-            **{trial.trained.name: trial.trained for trial in self.trials if trial.trained is not None},
+            **trial_inputs(self.trials),
         }
 
 
@@ -110,36 +96,34 @@ def measure_tripclick(study: TripClickStudy) -> list[Result]:
     return [*(finding(name, "", item, study.settings.seed) for item in tripclick_findings(results)), *results]
 
 
-class _Measuring:
-    """Results of one study; a system is named by its ``Facts``, the same for all seeds."""
+class _Measuring(Measuring):
+    """Results of one study."""
 
     def __init__(self, study: TripClickStudy) -> None:
-        self.study, self.settings, self.seed = study, study.settings, study.settings.seed
-        self.collection = Collection(study.collection)
-        rel = f"(rel={self.settings.test_relevant_from})" if self.settings.test_relevant_from > 1 else ""
+        self.study, self.settings = study, study.settings
+        collection, level = Collection(study.collection), self.settings.test_relevant_from
+        qrels = {test.label: own_judgements(collection, *test) for test in self.settings.tests}
+        super().__init__(collection, qrels, relevant_from=level, seed=self.settings.seed)
+        rel = f"(rel={level})" if level > 1 else ""
         self.ranked = (HEADLINE, f"RR{rel}@10")
         self.recall = {k: f"R{rel}@{k}" for k in RECALL}
-        self.qrels: dict[str, list[Qrel]] = {test.label: self._qrels(test) for test in self.settings.tests}
-        level = self.settings.test_relevant_from
-        self.clusters = {label: clusters_by_passage(of, level=level) for label, of in self.qrels.items()}
         self.first = {split: read_run(path) for split, path in study.candidates.items()}
         self.trials: dict[Facts, list[Trial]] = {}
         for trial in study.trials:
             self.trials.setdefault(trial.facts, []).append(trial)
         self.every = list(self.trials)
-        self.values: dict[tuple[Facts, str, str], dict[Repeat, Values]] = {}  # system, test, measure
         self.curves: list[Result] = []
         for facts, trials in self.trials.items():
             self._read(facts, trials)
+
+    def name(self, facts: Facts) -> str:
+        """Return a system as a row or a line names it."""
+        return system_label(facts, self.every)
 
     def _retrieved(self, deepest: int) -> tuple[str, ...]:
         """What is measured of rankings that hold ``deepest`` passages a query, where there are so many: recall no deeper than
         these."""
         return (JUDGED, *self.ranked, *(name for k, name in self.recall.items() if k <= deepest))
-
-    def _qrels(self, test: JudgedSplit) -> list[Qrel]:
-        own = {query_id for query_id, _ in self.collection.query_texts(test.split)}
-        return [qrel for qrel in self.collection.qrels(test.split, test.judgements) if qrel.query_id in own]
 
     def _read(self, facts: Facts, trials: Sequence[Trial]) -> None:
         """One system's values; its runs are let go after that."""
@@ -171,18 +155,13 @@ class _Measuring:
         """Effectiveness, tests, curves, training sets, trainings."""
         return [
             *self._effectiveness(),
-            *self._tested(AGAINST_BM25, self._against_first()),
-            *self._tested(NEGATIVES, self._by_negatives()),
-            *self._tested(MEMBERS, self._against_members()),
+            *self.corrected(self._tests(AGAINST_BM25, self._against_first())),
+            *self.corrected(self._tests(NEGATIVES, self._by_negatives())),
+            *self.corrected(self._tests(MEMBERS, self._against_members())),
             *self.curves,
             *self._sets(),
             *self._telemetry(),
         ]
-
-    def _result(self, measure: str, test: str, facts: Facts, payload: Payload, **header: Any) -> Result:
-        found = {"value": None, "interval": None, "count": 0, **header}
-        name = system_label(facts, self.every)
-        return Result(measure, self.collection.name, test, name, self.seed, payload=payload, facts=facts, **found)
 
     # -- Tables 1 and 2 -------------------------------------------------------------------------------------------------------
 
@@ -194,22 +173,18 @@ class _Measuring:
                 self.values[BM25, test.label, measure] = of
         order = [BM25, *self.every]
         keys = sorted(self.values, key=lambda key: order.index(key[0]))
-        return [self._per_query(measure, test, facts, self.values[facts, test, measure]) for facts, test, measure in keys]
+        return [self._of_query(measure, test, facts, self.values[facts, test, measure]) for facts, test, measure in keys]
 
-    def _per_query(self, measure: str, test: str, facts: Facts, repeats: Mapping[Repeat, Values]) -> Result:
-        values = query_means(repeats)
-        query_ids = sorted(values)
-        found = [values[query_id] for query_id in query_ids]
-        interval = mean_interval(repeats, self.clusters[test], seed=self.seed)
+    def _of_query(self, measure: str, test: str, facts: Facts, repeats: Mapping[Repeat, Values]) -> Result:
         seeds = [trial.seed for trial in self.trials.get(facts, ())]
-        header = {"value": float(np.mean(found)), "interval": interval, "count": len(found)}
         notes: dict[str, Any] = {"seeds": seeds} if seeds else {}
         if facts.role == RETRIEVER:
             notes["index"] = self.settings.index
         if facts.role == FIRST:
             split = next(of.split for of in self.settings.tests if of.label == test)
+            query_ids = sorted(query_means(repeats))
             notes |= {"depth": self.settings.depth, **_depth_notes(self.first[split], query_ids, self.settings.depth)}
-        return self._result(measure, test, facts, PerQuery(query_ids, found, notes), **header)
+        return self.per_query(measure, test, facts, repeats, notes)
 
     # -- tests ----------------------------------------------------------------------------------------------------------------
 
@@ -234,30 +209,13 @@ class _Measuring:
         ensembles = [facts for facts in self.every if facts.role == ENSEMBLE]
         return ((member, facts) for facts in ensembles for member in members if member.unfinished == facts.unfinished)
 
-    def _tested(self, axis: str, pairs: Iterable[tuple[Facts, Facts]]) -> list[Result]:
+    def _tests(self, axis: str, pairs: Iterable[tuple[Facts, Facts]]) -> Iterator[tuple[tuple[str, str], Tested]]:
         """Candidate against baseline on every test; a family of tests is a measure's of one test set [decision]."""
-        families: dict[tuple[str, str], list[tuple[Facts, Comparison]]] = {}
         for base, facts in pairs:
             for test, measure in ((test.label, measure) for test in self.settings.tests for measure in self.ranked):
-                names = [system_label(of, self.every) for of in (base, facts)]
                 repeats = paired(self.values[base, test, measure], self.values[facts, test, measure])
-                notes = {"axis": axis, "systems": names, "baseline facts": asdict(base), "test_sets": [test] * 2}
-                found = compare_trainings(
-                    repeats,
-                    baseline_name=names[0],
-                    candidate_name=names[1],
-                    clusters=self.clusters[test],
-                    seed=self.seed,
-                    notes=notes,
-                )
-                families.setdefault((measure, test), []).append((facts, found))
-        results = []
-        for (measure, test), family in families.items():
-            corrected = adjust([comparison for _, comparison in family])
-            for (facts, _), payload in zip(family, corrected, strict=True):
-                header = {"value": payload.difference, "interval": payload.difference_interval}
-                results.append(self._result(measure, test, facts, payload, count=payload.notes["queries"], **header))
-        return results
+                found = self.compare(axis, base, facts, repeats, test, {"baseline facts": asdict(base)})
+                yield (measure, test), Tested(measure, test, facts, found)
 
     # -- depth ----------------------------------------------------------------------------------------------------------------
 
@@ -274,10 +232,10 @@ class _Measuring:
         for depth in depths:
             cut = [apply_depth(first, run, depth) for run in runs]
             at[depth] = self._by_training(cut, seeds, test, (HEADLINE,))[HEADLINE]
-        clusters, shares = self.clusters[test.label], reached(first, queries, depths)
+        shares = reached(first, queries, depths)
         points = []
         for depth in depths:
-            of = point(at[depth], clusters, seed=self.seed)
+            of = self.point(test.label, at[depth])
             points.append(
                 DepthPoint(depth=depth, mean=of.mean, interval=of.interval, queries=of.queries, reached=shares[depth])
             )
@@ -287,10 +245,10 @@ class _Measuring:
             measure=HEADLINE,
             points=points,
             depth=self.settings.depth,
-            changes={str(start): point(of, clusters, seed=self.seed) for start, of in falls.items()},
+            changes={str(start): self.point(test.label, of) for start, of in falls.items()},
             beyond=sorted(asked.difference(depths)),
         )
-        return [self._result(CURVES, test.label, facts, curve, value=points[-1].mean, count=len(queries))]
+        return [self.result(CURVES, test.label, facts, curve, value=points[-1].mean, count=len(queries))]
 
     # -- trainings ------------------------------------------------------------------------------------------------------------
 
@@ -301,7 +259,7 @@ class _Measuring:
         for name, path in self.study.trainsets.items():
             groups = Groups(path)
             truth = None if self.settings.truth is None else truth_of(self.collection, self.settings)
-            held = count_set(groups, truth, groups.manifest.content.get(LEFT_OUT, {}))
+            held = count_set(groups, truth, groups.manifest.content_as(dict[str, int], LEFT_OUT, {}))
             false = held.false_negatives
             share = None if false is None or not held.negatives else false / held.negatives
             made = self.collection.name, "", name, self.seed, share, None, held.groups
@@ -328,7 +286,7 @@ class _Measuring:
         for facts, logged in seen.items():
             known = [value for value in logged.pair_accuracy if value is not None]
             value = sum(known) / len(known) if known else None
-            found.append(self._result(TELEMETRY, "", facts, logged, value=value, count=len(logged.seeds)))
+            found.append(self.result(TELEMETRY, "", facts, logged, value=value, count=len(logged.seeds)))
         return [*found, *curves]
 
 
@@ -367,8 +325,8 @@ def _logged(seeds: Sequence[int], curves: Sequence[TrainingCurve]) -> Telemetry:
         score_margin=[_late(curve, "score margin") for curve in curves],
         loss=[_late(curve, "loss") for curve in curves],
         seeds=seeds,
-        steps=[_noted(curve, "steps") for curve in curves],
-        kept=[_noted(curve, "best_step") for curve in curves],
+        steps=[curve.notes.steps for curve in curves],
+        kept=[curve.notes.best_step for curve in curves],
     )
 
 
@@ -398,8 +356,3 @@ def _late(curve: TrainingCurve, name: str) -> float | None:
     logged = [(step, value) for step, value in zip(curve.steps, curve.series.get(name, ()), strict=False) if value is not None]
     late = [value for step, value in logged if 2 * step >= logged[-1][0]]
     return sum(late) / len(late) if late else None
-
-
-def _noted(curve: TrainingCurve, name: str) -> int | None:
-    value = curve.notes.get(name)
-    return None if value is None else int(value)

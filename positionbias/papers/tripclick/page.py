@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import decimal, percent
-from positionbias.evaluation.letters import LEVEL
+from positionbias.core.schema import converted
+from positionbias.evaluation.letters import LEVEL, is_significant
 from positionbias.evaluation.significance import HOLM
 from positionbias.papers.tripclick import (
     AGAINST_BM25,
@@ -162,8 +163,8 @@ def _cells(published: Published | None, table: int, tests: Sequence[str]) -> lis
 def _marks(results: Sequence[Result]) -> dict[tuple[str, str, Facts], str]:
     found = {}
     for result, payload in compared_along(results, AGAINST_BM25):
-        p = payload.p_adjusted.get(HOLM)
-        found[result.split, result.measure, result.facts] = MARK if p is not None and p < LEVEL else ""
+        significant = is_significant(payload.p_adjusted.get(HOLM))
+        found[result.split, result.measure, result.facts] = MARK if significant else ""
     return found
 
 
@@ -261,7 +262,7 @@ def _tests(
 def negatives_table(results: Sequence[Result]) -> Table:
     """Each model on one training set against the same on another."""
     found = [
-        (result, payload, [short(result.facts), set_name(Facts(**payload.notes["baseline facts"])), set_name(result.facts)])
+        (result, payload, [short(result.facts), set_name(converted(Facts, payload.noted.baseline)), set_name(result.facts)])
         for result, payload in compared_along(results, NEGATIVES)
     ]
     columns, rows = _tests(found, ("Model", "Training set A", "Training set B", "With A", "With B"))

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from positionbias.core.errors import SettingError
 from positionbias.core.places import input_place
-from positionbias.core.settings import check_settings, required_setting, setting
+from positionbias.core.settings import check_once, check_settings, required_setting, setting
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.papers import StudyCommand
 from positionbias.papers.tripclick import CLEANED, REGENERATED
@@ -170,10 +170,8 @@ class TripClickSettings:
             raise _wrong("--depth", bound, self.depth, "change one")
         if given := next((m.training.group_size for m in self.models if m.training.group_size != 2), None):
             raise _wrong("--group-size", "2, as models are trained on triples", given, "leave it out")
-        listed: dict[str, Collection[Any]] = {"--tests": [test.label for test in self.tests], "--seeds": self.seeds}
-        for flag, values in (listed | {"--train": self.train, "--depths": self.depths}).items():
-            if not values or len(set(values)) < len(values):
-                raise _wrong(flag, "at least one, each once", ", ".join(map(str, values)) or "none", "give each once")
+        check_once({"--tests": [test.label for test in self.tests], "--seeds": self.seeds})
+        check_once({"--train": self.train, "--depths": self.depths})
         if min(self.depths) < 1:
             raise _wrong("--depths", "depths from 1", min(self.depths), "raise it")
         if self.depths != DEPTHS and max(self.depths) > self.retrieval_depth:  # of the defaults those that are there
@@ -309,7 +307,7 @@ def _twice(names: Iterable[str]) -> str | None:
 
 COMMAND = StudyCommand(
     settings=TripClickSettings,
-    models=("bert_cat", "bert_dot"),
+    defaults={"models": ("bert_cat", "bert_dot")},
     own_encoders=True,
     decided={
         "most_depth": "validation is at --depth alone",

@@ -24,11 +24,12 @@ from positionbias.evaluation.evaluate import check_run
 from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.models.tensors import FACTS
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
-from positionbias.papers.tripclick.measured import Trial, TripClickStudy, measure_tripclick
+from positionbias.papers.tripclick.measured import TripClickStudy, measure_tripclick
 from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, Ranker, TripClickSettings
 from positionbias.papers.tripclick.trainsets import drawn_from, write_study_set
 from positionbias.results.result import Facts
 from positionbias.studies.artefacts import as_ended, checkpoint_facts
+from positionbias.studies.measuring import Trial
 from positionbias.studies.workshop import Workshop, drawing
 
 __all__ = ["NOTES", "check_study", "run_study"]
@@ -111,8 +112,8 @@ class _Study:
 
     def _triples(self) -> int:
         """About how many triples a set has, where each positive has all its negatives."""
-        splits = self.collection.manifest.content["splits"]
-        return sum(int(splits[split]["qrels"]) for split in self.settings.train) * self.settings.negatives
+        splits = self.collection.split_facts
+        return sum(splits[split].qrels for split in self.settings.train) * self.settings.negatives
 
     def _trial(self, ranker: Ranker, of: Negatives, seed: int) -> Trial:
         settings, model = self.settings, ranker.model

@@ -46,7 +46,7 @@ def trainings() -> list[Result]:
     for variant, accuracy in ACCURACY.items():
         facts = Facts(model="bert_cat", pretrained="scibert", variant=variant, role=RERANKER)
         margins = [None if value is None else 10 * value for value in accuracy]
-        curve = TrainingCurve([0, 100, 200], {"pair accuracy": accuracy, "score margin": margins}, {})
+        curve = TrainingCurve([0, 100, 200], {"pair accuracy": accuracy, "score margin": margins})
         seeded = Facts(model="bert_cat", pretrained="scibert", variant=variant, role=RERANKER, seed=1)
         found.append(Result("training", "invented", "train", "BERT_CAT", 1, None, None, 3, curve, seeded))
         late = sum(value for value in accuracy if value) / 2

@@ -1,0 +1,128 @@
+"""A paper's study on your collection, end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from positionbias.core.errors import SettingError
+from positionbias.core.operation import Out, operation
+from positionbias.core.places import CollectionLike, output_place
+from positionbias.core.progress import say
+from positionbias.core.settings import Setting
+from positionbias.engine.choose import Workers
+
+if TYPE_CHECKING:
+    from positionbias.results.artefacts import PlannedStep
+    from positionbias.results.result import Result
+
+__all__ = ["Studied", "StudyPlan", "reported", "study"]
+
+
+@dataclass(frozen=True, slots=True)
+class Studied:
+    """What a study found: its results, and the folder that holds them, the report and the tables."""
+
+    results: Sequence[Result]
+    folder: Path
+
+    def __str__(self) -> str:
+        """The study's own tables, and what was found in sentences."""
+        from positionbias.report.html import report_tables
+        from positionbias.report.load import load_studies
+        from positionbias.report.parts import tables_after
+        from positionbias.report.table import as_text
+        from positionbias.results.payloads import Finding
+        from positionbias.results.select import of_type
+        from positionbias.studies.published import published_for
+
+        tables = tables_after("study", report_tables(load_studies([self.folder]), published_for))
+        sentences = [f"- {finding.text}" for _, finding in of_type(self.results, Finding)]
+        return "\n".join([*map(as_text, tables), "What was found", *sentences])
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPlan:
+    """The steps of a study, as a dry run sees them; one result holds them all."""
+
+    results: Sequence[Result]
+
+    def __str__(self) -> str:
+        from positionbias.report.text import text_of
+
+        return text_of(self.results)
+
+    @property
+    def steps(self) -> Sequence[PlannedStep]:
+        """The steps, in their order."""
+        from positionbias.results.artefacts import Plan
+        from positionbias.results.select import of_type
+
+        return [step for _, plan in of_type(self.results, Plan) for step in plan.rows.values()]
+
+
+@operation
+def study(
+    name: Annotated[str, Setting("The study, as posbias study names it.")],
+    *collections: Annotated[CollectionLike, Setting("What it is made on, as many as its command has arguments.", place="read")],
+    settings: Annotated[Any, Setting("Of the class that the paper's settings module has for this study.")],
+    out: Out,
+    workers: Workers = 1,
+    dry_run: Annotated[
+        bool, Setting("Look at the steps, which are done and about how long the others take; write nothing.")
+    ] = False,
+) -> Studied | StudyPlan:
+    """Run a paper's study in the folder ``out``, with its report and tables; finished steps are skipped.
+
+    ``settings`` are of the class that the paper's module ``settings`` has for the study, as ``DoseSettings`` in
+    ``positionbias.papers.position_bias.settings``. An interrupted study goes on where it was.
+
+        posbias study position-bias squad --quick --out squad-study
+
+    Returns:
+        What was found; of a dry run the plan.
+
+    Raises:
+        SettingError: no such study, settings of another one, or not as many collections as it takes.
+        InputError: a collection or file that is missing or does not fit.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.papers import command_of, runner_of
+
+    of = command_of(name)
+    if not isinstance(settings, of.settings):
+        raise SettingError(f"settings: wanted {of.settings.__name__}; found {type(settings).__name__}; give the study its own")
+    if len(collections) != len(of.collections):
+        wanted = " and ".join(of.collections) or "no collection"
+        raise SettingError(f"study {name}: wanted {wanted}; found {len(collections)} collections; give as many")
+    found = [find_collection(one) for one in collections]
+    place = output_place(out)
+    if of.trains:
+        from positionbias.studies.workshop import Workshop
+
+        made: Any = Workshop(place, say, workers=workers, dry_run=dry_run)
+    else:
+        from positionbias.studies.step import Steps
+
+        made = Steps(place, say, dry_run=dry_run)
+    results = runner_of(name)(*found, settings, made)
+    if dry_run:
+        steps: Steps = made.steps if of.trains else made
+        return StudyPlan([steps.plan(found[-1].name if found else getattr(settings, "collection", ""))])
+    return reported(results, place)
+
+
+def reported(results: Path, place: Path) -> Studied:
+    """Write the report and the tables of a study's results into its folder, and say where they are."""
+    from positionbias.report.html import report_tables, write_report
+    from positionbias.report.load import load_studies
+    from positionbias.report.table import save_tables
+    from positionbias.results.result import load_results
+    from positionbias.studies.published import published_for
+
+    page = write_report([results], place / "report.html", overwrite=True, published_for=published_for)
+    save_tables(report_tables(load_studies([results]), published_for), place / "tables", overwrite=True)
+    say(f"\nreport: {page}\ntables: {place / 'tables'} (CSV and LaTeX)")
+    return Studied(load_results(results), place)

@@ -1,0 +1,308 @@
+"""What the figures of a contamination study say, in sentences; each is made from the numbers and true of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from positionbias.core.formatting import decimal, percent
+from positionbias.evaluation.letters import LEVEL, is_significant
+from positionbias.evaluation.significance import HOLM
+from positionbias.papers.contamination import (
+    STANDARD,
+    TARGETS,
+    Beyond,
+    Doses,
+    Inherited,
+    TeacherSet,
+    Trainings,
+    against_clean,
+    clean_of,
+    comparisons_along,
+    distilled,
+    first_stages,
+    largest_shares,
+    on_own_target,
+    target_of,
+    targets_of,
+)
+from positionbias.papers.contamination.page import CELLS
+from positionbias.results.payloads import Comparison, Finding
+from positionbias.results.published import PublishedCell
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import of_type
+from positionbias.studies.against import APART, LOOK
+from positionbias.studies.endings import not_finished
+from positionbias.studies.wording import difference_shown, estimate_shown, p_shown, shown, trained_system
+
+__all__ = ["contamination_findings"]
+
+
+def contamination_findings(results: Sequence[Result]) -> list[Finding]:
+    """What was added; what learned; inflation of teachers and students; other measures, other targets; doses; the paper's targets."""
+    tests = against_clean(results)
+    measures = list(dict.fromkeys(result.measure for result in distilled(results)))
+    if not measures:
+        return []
+    own = [(r, p) for r, p in tests if on_own_target(r)]
+    return [
+        *_sets(results),
+        *_learned(results, measures[0]),
+        *not_finished([result.system for result, _ in of_type(results, Trainings) if result.facts.unfinished]),
+        *_as_they_began(results),
+        *(_inflation(results, r, p) for r, p in own if r.measure == measures[0]),
+        *_other_measures([(r, p) for r, p in own if r.measure != measures[0]], measures[1:]),
+        *_above_the_standard(results, measures[0]),
+        *_elsewhere([(r, p) for r, p in tests if not on_own_target(r) and r.measure == measures[0]], measures[0]),
+        *_doses(results),
+        *_paper(results, [(r, p) for r, p in own if r.measure == measures[0]]),
+    ]
+
+
+def _sets(results: Sequence[Result]) -> list[Finding]:
+    """How much of the teachers' training sets was of each target, with the smallest and the largest share."""
+    by_source: dict[str, list[tuple[Result, TeacherSet]]] = {}
+    for result, figures in of_type(results, TeacherSet):
+        if result.value:
+            by_source.setdefault(result.facts.source, []).append((result, figures))
+    parts = []
+    for source, sets in by_source.items():
+        ends = [choose(sets, key=lambda item: item[0].facts.share or 0.0) for choose in (min, max)]
+        shown = [
+            f"{of.target_groups:,} of {of.groups:,} training groups ({percent(result.value, 2)}; {of.queries:,} queries)"
+            for result, of in ends
+        ]
+        parts.append(f"{source} {' to '.join(dict.fromkeys(shown))}")
+    return [Finding(f"Test judgements in the teachers' training sets: {'; '.join(parts)}.", None)] if parts else []
+
+
+def _weak(results: Sequence[Result], measure: str) -> list[tuple[Result, float]]:
+    """What is not above BM25 on a target, of each source's largest share, with BM25's mean there."""
+    first, largest = first_stages(results), largest_shares(result.facts for result in distilled(results))
+    found = []
+    for result in distilled(results):
+        base = first.get((result.split, measure))
+        kept = result.facts.share is None or result.facts in largest
+        if result.measure == measure and kept and base is not None and (result.value or 0.0) <= (base.value or 0.0):
+            found.append((result, base.value or 0.0))
+    return found
+
+
+def _learned(results: Sequence[Result], measure: str) -> list[Finding]:
+    """Which teachers and students do not beat what they re-rank: they are reported as not learned."""
+    if not first_stages(results):
+        return []
+    weak = _weak(results, measure)
+    if not weak:
+        return [Finding(f"Every teacher and student is above BM25's {measure} on every target.", True)]
+    by_system: dict[str, list[str]] = {}
+    for result, base in weak:
+        by_system.setdefault(result.system, []).append(f"{result.value:.3f} on {result.split}, where BM25 has {base:.3f}")
+    return [Finding(f"Not learned: {system}, {measure} {'; '.join(where)}.", False) for system, where in by_system.items()]
+
+
+def _as_they_began(results: Sequence[Result]) -> list[Finding]:
+    """What validation kept at step 0: it has the weights that it began with, whatever its teacher."""
+    began = [result.system for result, trainings in of_type(results, Trainings) if 0 in trainings.kept_steps]
+    if not began:
+        return []
+    text = f"No step was better on validation than the weights that they began with, which were kept: {', '.join(began)}."
+    return [Finding(f"{text} What is said of these says nothing of a teacher.", False)]
+
+
+def _inflation(results: Sequence[Result], result: Result, payload: Comparison) -> Finding:
+    """A contaminated system against its clean twin on what contaminated it; of a student, how much of its teacher's inflation it has."""
+    facts = result.facts
+    share = "" if facts.share in (None, 1.0) else f" (share {facts.share:g} of its queries)"
+    text = (
+        f"{trained_system(facts)} on {result.split}: {result.measure} {payload.candidate_mean:.3f} with a teacher that "
+        f"saw its judgements{share}, {payload.baseline_mean:.3f} with one that did not, difference "
+        f"{difference_shown(payload)} over {result.count:,} queries; {_verdict(payload)}"
+    )
+    if facts.role == "teacher":
+        text = text.replace("with a teacher that saw", "when it saw").replace("with one that did not", "when it did not")
+    weak = {(r.facts, r.split) for r, _ in _weak(results, result.measure)}
+    if (clean_of(facts), result.split) in weak:
+        text += "; uncontaminated it does not beat BM25 there, so this is said of a model that did not learn"
+    established = is_significant(payload.p_adjusted.get(HOLM))
+    more = _inherits(results, result) + _beyond(results, result)
+    return Finding(f"{text}.{more}", payload.difference > 0 if established else None)
+
+
+def _verdict(payload: Comparison) -> str:
+    p = payload.p_adjusted.get(HOLM)
+    if p is None:
+        return f"no test: {payload.notes.get('tests', 'undefined')}"
+    how = f"(p {p_shown(p)} after Holm's correction)"
+    if p >= LEVEL:
+        return f"neither inflation nor deflation is established {how}"
+    return f"{'inflation' if payload.difference > 0 else 'deflation'} is established {how}"
+
+
+def _inherits(results: Sequence[Result], result: Result) -> str:
+    """What share of the teacher's inflation a student has, as a sentence behind its own."""
+    wanted = (result.split, result.facts, result.measure)
+    shares = [(r, of) for r, of in of_type(results, Inherited) if (r.split, r.facts, of.measure) == wanted]
+    if not shares:
+        return ""
+    found, of = shares[0]
+    teacher = decimal(of.teacher, sign=True)
+    if found.value is None or found.interval is None:
+        return f" The teacher's own change, {teacher}, cannot be told from 0, so no share of it can be said to be inherited."
+    change = "inflation" if of.teacher > 0 else "deflation"
+    return f" Of the teacher's {change}, {teacher}, it inherits {shown(found.value, found.interval, '.0%')}."
+
+
+def _beyond(results: Sequence[Result], result: Result) -> str:
+    """What the same contamination changes on other targets, a sentence each: what is not more than that may be more training data alone."""
+    wanted = (result.split, result.facts, result.measure)
+    parts = [
+        f" On {beyond.elsewhere}, of which nothing was seen, the change is {decimal(beyond.there, sign=True)}; the first change less this "
+        f"is {shown(r.value, r.interval)}."
+        for r, beyond in of_type(results, Beyond)
+        if (r.split, r.facts, beyond.measure) == wanted and r.value is not None and r.interval is not None
+    ]
+    return "".join(parts)
+
+
+def _other_measures(tests: Sequence[tuple[Result, Comparison]], measures: Sequence[str]) -> list[Finding]:
+    """How many systems contamination lifts or lowers in each further measure on its own target; those that it lowers by name."""
+    found = []
+    for measure in measures:
+        of = [(r, p) for r, p in tests if r.measure == measure]
+        sure = [(r, p) for r, p in of if is_significant(p.p_adjusted.get(HOLM))]
+        lower = [_listed(r, p, r.system) for r, p in sure if p.difference < 0]
+        if of:
+            named = f": {'; '.join(lower)}" if lower else ""
+            text = (
+                f"{measure} on the target that contaminated: of {len(of)} comparisons with clean twins, after Holm's correction "
+                f"{len(sure) - len(lower)} are higher and {len(lower)} lower{named}."
+            )
+            found.append(Finding(text, None))
+    return found
+
+
+def _listed(result: Result, payload: Comparison, name: str) -> str:
+    word = "higher" if payload.difference > 0 else "lower"
+    return f"{name} {word} by {difference_shown(payload)}"
+
+
+def _above_the_standard(results: Sequence[Result], measure: str) -> list[Finding]:
+    """Which students of contaminated teachers are above the clean teacher on what contaminated theirs: the comparison of Table 1."""
+    tests = [(r, p) for r, p in comparisons_along(results, STANDARD) if r.measure == measure and r.facts.source]
+    students = [(r, p) for r, p in tests if r.facts.role == "student"]
+    if not students:
+        return []
+    above = [(r, p) for r, p in students if p.difference > 0]
+    sure = [f"{r.system} ({difference_shown(p)})" for r, p in above if is_significant(p.p_adjusted.get(HOLM))]
+    text = (
+        f"Of {len(students)} students of contaminated teachers, on the target that contaminated theirs, {len(above)} have a higher {measure} than "
+        f"the clean teacher; significantly so after Holm's correction: {'; '.join(sure) or 'none'}."
+    )
+    return [Finding(text, True if sure else None)]
+
+
+def _elsewhere(tests: Sequence[tuple[Result, Comparison]], measure: str) -> list[Finding]:
+    """What contamination with one target does on the others."""
+    if not tests:
+        return []
+    found = [_listed(r, p, f"{r.system} on {r.split}") for r, p in tests if is_significant(p.p_adjusted.get(HOLM))]
+    start = f"On targets other than the one that contaminated them ({len(tests)} comparisons of {measure} with clean twins)"
+    if found:
+        return [Finding(f"{start}, significant after Holm's correction: {'; '.join(found)}.", None)]
+    return [Finding(f"{start}, no change is significant after Holm's correction.", None)]
+
+
+# -- doses -------------------------------------------------------------------------------------------------------------------
+
+
+def _doses(results: Sequence[Result]) -> list[Finding]:
+    """Whether inflation grows with the share, and whether it is larger where the judgements were seen: of teachers each, of students counted."""
+    found = []
+    for result, doses in of_type(results, Doses):
+        if result.facts.role == "teacher":
+            found += _by_share(result.facts, result.split, doses)
+            found += _by_query(result.facts, result.split, doses)
+    return [*found, *_students_by_share([item for item in of_type(results, Doses) if item[0].facts.role == "student"])]
+
+
+def _students_by_share(students: Sequence[tuple[Result, Doses]]) -> list[Finding]:
+    """Of how many students inflation grows with the share, target by target."""
+    found = []
+    for target in dict.fromkeys(result.split for result, _ in students):
+        changes = [doses.change for result, doses in students if result.split == target and doses.change is not None]
+        if not changes:
+            continue
+        grows, falls = (sum(of.beside_zero and (of.mean > 0) == up for of in changes) for up in (True, False))
+        rest = "; of the others these data do not tell" if grows + falls < len(changes) else ""
+        text = (
+            f"Students on {target}: from the smallest to the largest share of its queries that their teacher saw, {students[0][1].measure} "
+            f"rises for {grows} of {len(changes)} and falls for {falls}{rest}."
+        )
+        found.append(Finding(text, True if grows and not falls else False if falls and not grows else None))
+    return found
+
+
+def _by_share(facts: Facts, target: str, doses: Doses) -> list[Finding]:
+    if doses.change is None:
+        return []
+    first, last, change = doses.points[0], doses.points[-1], doses.change
+    if not change.beside_zero:
+        verdict, holds = "these data do not tell whether the dose matters", None
+    elif change.mean > 0:
+        verdict, holds = "the more was seen, the higher", True
+    else:
+        verdict, holds = "the more was seen, the lower", False
+    text = (
+        f"{trained_system(facts)}: with a share of {first.share:g} of the queries of {target} seen, {doses.measure} on all of them changes by "
+        f"{estimate_shown(first.every)}, with {last.share:g} by {estimate_shown(last.every)}; the second less the first is {estimate_shown(change)}: {verdict}."
+    )
+    return [Finding(text, holds)]
+
+
+def _by_query(facts: Facts, target: str, doses: Doses) -> list[Finding]:
+    """Of the largest share that leaves queries unseen."""
+    split = [(point, point.seen, point.others) for point in doses.points if point.seen and point.others]
+    if not split:
+        return []
+    point, seen, others = split[-1]
+    text = (
+        f"{trained_system(facts)}, share {point.share:g} of {target}: {doses.measure} changes by {estimate_shown(seen)} on the {seen.queries:,} queries "
+        f"that were seen, by {estimate_shown(others)} on the {others.queries:,} others"
+    )
+    if (apart := point.apart) is None:
+        return [Finding(f"{text}.", None)]
+    text += f"; the first less the second is {estimate_shown(apart)}"
+    if not apart.beside_zero:
+        return [Finding(f"{text}: these data do not tell them apart.", None)]
+    return [Finding(f"{text}: {'more' if apart.mean > 0 else 'less'} where the judgements were seen.", apart.mean > 0)]
+
+
+# -- the paper ----------------------------------------------------------------------------------------------------------------
+
+
+def _paper(results: Sequence[Result], own: Sequence[tuple[Result, Comparison]]) -> list[Finding]:
+    """That no target is the paper's; else what is established here the other way round than it is printed."""
+    if not any(target_of(target) for target in targets_of(results)):
+        names = ", ".join(TARGETS.values())
+        text = f"No target is one of the paper's ({names}), so that no figure of its tables stands beside ours."
+        return [Finding(text, None)]
+    found = []
+    for result, payload in own:
+        clean, contaminated = (_cell(result, of) for of in (clean_of(result.facts), result.facts))
+        if clean is None or contaminated is None or not is_significant(payload.p_adjusted.get(HOLM)):
+            continue
+        printed = contaminated.value - clean.value
+        if abs(printed) >= APART and (printed > 0) != (payload.difference > 0):
+            text = (
+                f"Against the paper: for the {result.facts.role} {result.facts.model} ({result.facts.loss}) on {result.split} it prints {result.measure} {clean.value:.3f}, and "
+                f"{contaminated.value:.3f} contaminated ({contaminated.place}); here the order is the other; {LOOK}."
+            )
+            found.append(Finding(text, None))
+    return found
+
+
+def _cell(result: Result, facts: Facts) -> PublishedCell | None:
+    target = target_of(result.split)
+    wanted = (1, target, result.measure, replace(facts, source=(target or "") if facts.source else ""))
+    return next((cell for cell in CELLS if (cell.table, cell.collection, cell.measure, cell.facts) == wanted), None)

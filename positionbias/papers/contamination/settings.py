@@ -1,0 +1,320 @@
+"""What the contamination study is run with: splits, teacher, students, ways of distillation, doses; and its command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from math import ceil
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_once, check_settings, required_setting, setting
+from positionbias.firststage.settings import PRESETS, Bm25Settings
+from positionbias.models.kinds import KINDS, begins_with, scores_log_probabilities
+from positionbias.papers import StudyCommand
+from positionbias.results.result import Facts
+from positionbias.studies.model_settings import ModelSettings
+from positionbias.training.config import LOSSES, TrainConfig
+
+__all__ = ["CLEAN", "COMMAND", "DISTILLATIONS", "ContaminationSettings", "Distillation", "Source"]
+
+RATE = 1e-5  # of models over an encoder (contaminated-distillation paper, §4)
+FORM = "LOSS[:GROUP[:PART]]"
+
+
+class Source(NamedTuple):
+    """What a teacher was trained on beside the training queries: ``share`` of the queries of a target; nothing where there is none."""
+
+    target: str
+    share: float
+
+    @property
+    def name(self) -> str:
+        """As the names of files have it."""
+        return "clean" if not self.target else self.target + (f"-{self.share:g}" if self.share < 1 else "")
+
+    def facts(self, role: str, model: str, loss: str) -> Facts:
+        """Return what a teacher that was trained on it is, or a student of such a teacher."""
+        share = self.share if self.target else None
+        return Facts(model=model, role=role, loss=loss, source=self.target, share=share)
+
+
+CLEAN = Source("", 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Distillation:
+    """How a student learns from a teacher: by a loss, over groups of ``group_size`` passages (None: the student's own), for a part of the
+    epochs or steps that the student would be trained for (in the paper half, for RankNet)."""
+
+    loss: str
+    group_size: int | None = None
+    part: float = 1.0
+
+    def __post_init__(self) -> None:
+        fitting = [name for name, kind in LOSSES.items() if kind.teacher]
+        if self.loss not in fitting:
+            raise SettingError(
+                f"--losses: wanted one that reads a teacher's scores ({', '.join(fitting)}); found {self.loss!r}; give one of these"
+            )
+        if self.group_size is not None and self.group_size < 2:
+            raise SettingError(f"--losses: wanted groups of 2 passages or more; found {self.loss}:{self.group_size}; raise it")
+        if not 0 < self.part <= 1:
+            raise SettingError(f"--losses: wanted a part of the steps above 0, at most 1; found {self.part:g}; give another")
+
+    def __str__(self) -> str:
+        parts = [self.loss, f"{self.group_size or ''}", f"{self.part:g}" if self.part < 1 else ""]
+        return ":".join(parts).rstrip(":")
+
+    @staticmethod
+    def parse(text: str) -> Distillation:
+        """Read ``kl``, ``ranknet:8``, ``ranknet:8:0.5``.
+
+        Raises:
+            SettingError: another form.
+        """
+        loss, *more = text.split(":")
+        try:
+            if len(more) > 2:
+                raise ValueError(text)
+            return Distillation(loss, int(more[0]) if more else None, float(more[1]) if len(more) > 1 else 1.0)
+        except ValueError as error:
+            raise SettingError(f"--losses: wanted {FORM}, as ranknet:8:0.5; found {text!r}; write it so") from error
+
+    def training(self, of: TrainConfig, groups: int) -> TrainConfig:
+        """A student's training by this loss, over so many groups."""
+        of = replace(of, loss=self.loss, group_size=self.group_size or of.group_size)
+        return of if self.part == 1 else replace(of, max_steps=ceil(self.part * of.steps(groups)), epochs=None)
+
+
+DISTILLATIONS = (Distillation("margin_mse"), Distillation("kl"), Distillation("ranknet", 8, 0.5))
+_DOSED_LOSS = "kl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContaminationSettings:
+    """What the study is run with; all splits are of one collection (merged, where they are several corpora).
+
+    ``models`` are the students. A target's passages are relevant, and positives of a contaminated teacher, from grade
+    ``target_relevant_from`` on; those of the source, and of ``validation``, from ``relevant_from``. Smaller ``shares`` are of
+    ``dose_target``, and of their students ``dose_student`` by ``dose_loss``. Teachers and students are most of a study's work, which
+    ``teacher_queries`` and ``student_queries`` bound (None: all, as in the paper). ``candidates`` are runs to take instead of
+    BM25's, by split. ``seeds`` are those of the trainings, ``seed`` that of the training sets and the bootstrap.
+    """
+
+    targets: tuple[str, ...] = required_setting("Test queries, judged; may be given again.", metavar="SPLIT")
+    teacher: ModelSettings = required_setting("The model that students learn from.", hidden=True)
+    models: tuple[ModelSettings, ...]
+    source: str = setting("train", "Training queries.", metavar="SPLIT")
+    contaminating: tuple[str, ...] | None = setting(
+        None,
+        "A target that a teacher is contaminated with; may be given again.",
+        flags=("--contaminate",),
+        metavar="SPLIT",
+        absent="each target, a teacher for each",
+    )
+    losses: tuple[Distillation, ...] = setting(
+        DISTILLATIONS,
+        "How students learn; with passages a group instead of --group-size, and the part of the steps; may be given again.",
+        metavar=FORM,
+    )
+    seeds: tuple[int, ...] = (1,)
+    shares: tuple[float, ...] = setting(
+        (0.25, 0.5), "Teachers contaminated with a share of one target's queries, for the curve; may be given again."
+    )
+    doses: bool = setting(True, "No --shares, no curve.", flags=("--no-doses",))
+    dose_target: str | None = setting(None, "The target of the curve.", metavar="SPLIT", absent="the first to contaminate with")
+    dose_student: str | None = setting(None, "The student of the curve.", choices=tuple(KINDS), absent="the first")
+    dose_loss: str | None = setting(None, "Its loss.", absent="kl, or the first")
+    negatives: Literal["teacher", "candidates"] = setting(
+        "teacher",
+        "Where a student's negatives stand: first in its teacher's order, as in the paper, or among the candidates, the same for all teachers.",
+        choices=("teacher", "candidates"),
+        wanted="teacher or candidates",
+        do="give one of the two",
+    )
+    relevant_from: int = setting(1, "Grade from which a passage is relevant to a training or validation query.", least=1)
+    target_relevant_from: int = setting(
+        2,
+        "Grade from which a passage is relevant to a test query, in measures and in contaminated training sets.",
+        least=1,
+    )
+    teacher_queries: int | None = setting(
+        None,
+        "Training queries whose judgements teachers are trained on, drawn by --seed.",
+        least=1,
+        absent="all",
+    )
+    student_queries: int | None = setting(
+        None,
+        "Training queries that teachers score and students learn from, drawn by --seed.",
+        least=1,
+        absent="all",
+    )
+    train_depth: int = setting(
+        100, "Candidates a training query: those that a teacher scores, and negatives are drawn from.", least=1
+    )
+    depth: int = setting(100, "Candidates a test query; all are re-ranked.", least=1)
+    candidates: Mapping[str, Path] = field(default_factory=dict)
+    validation: str | None = setting(
+        None, "Held-out training queries, to stop trainings early.", metavar="SPLIT", absent="none, all epochs"
+    )
+    bm25: Bm25Settings = PRESETS["robertson"]
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.doses:
+            object.__setattr__(self, "shares", ())
+        self._check_lists()
+        self._check_splits()
+        check_settings(self)
+        if self.contaminating is None:
+            object.__setattr__(self, "contaminating", self.targets)
+        self._settle_dose()
+        students = tuple(self._trained(student) for student in self.models)
+        for student in students:
+            if student.training.loss is not None:
+                found = f"{student.training.loss} of {student.kind}"
+                raise SettingError(f"--set loss: wanted none of a student; found {found}; give --losses instead")
+        logs = scores_log_probabilities(self.teacher.kind, self.teacher.model)
+        own = self.teacher.training.loss or (None if logs else "lce")  # what scores by log-probability has a loss of its own
+        teacher = self._trained(replace(self.teacher, training=replace(self.teacher.training, loss=own)))
+        object.__setattr__(self, "teacher", teacher)
+        object.__setattr__(self, "models", students)
+        for student in students:  # what does not go together shows before the study begins
+            for way in self.losses:
+                student.plan_taught(Path(), way.training(student.training, 1), seed=1)
+
+    def _check_lists(self) -> None:
+        check_once({"--targets": self.targets, "--seeds": self.seeds})
+        check_once({"--models": [m.kind for m in self.models], "--losses": [way.loss for way in self.losses]})
+        if len(set(self.shares)) < len(self.shares) or not all(0 <= share <= 1 for share in self.shares):
+            found = ", ".join(f"{share:g}" for share in self.shares)
+            raise SettingError(
+                f"--shares: wanted shares of a target's queries from 0 to 1, each once; found {found}; change them"
+            )
+
+    def _check_splits(self) -> None:
+        if self.source in self.targets:
+            raise SettingError(
+                f"--source, --targets: wanted different splits; found {self.source!r} as both; in a merged collection splits of one name are "
+                "one: posbias merge --apart keeps them apart"
+            )
+        if self.validation in (self.source, *self.targets):
+            raise SettingError(
+                f"--validation: wanted a split beside the source and the targets; found {self.validation!r}; give another, or leave it out"
+            )
+        known = ", ".join(self.targets)
+        for flag, splits in (
+            ("--contaminate", self.contaminating or ()),
+            ("--dose-target", (self.dose_target,) if self.dose_target else ()),
+        ):
+            if strange := [split for split in splits if split not in self.targets]:
+                raise SettingError(f"{flag}: wanted targets of the study ({known}); found {strange[0]!r}; name one of these")
+        if len(set(self.contaminating or ())) < len(self.contaminating or ()):
+            found = ", ".join(self.contaminating or ())
+            raise SettingError(f"--contaminate: wanted each target once; found {found}; drop one")
+        if unused := [split for split in self.candidates if split not in self.splits]:
+            found = ", ".join(self.splits)
+            raise SettingError(f"--candidates: wanted splits of the study ({found}); found {unused[0]!r}; name one of these")
+
+    def _settle_dose(self) -> None:
+        """Choose what the doses are of, where nothing says, and see that it is in the study."""
+        assert self.contaminating is not None
+        kinds, losses = [model.kind for model in self.models], [way.loss for way in self.losses]
+        own_loss = _DOSED_LOSS if _DOSED_LOSS in losses else losses[0]
+        own_target = next(iter(self.contaminating), self.targets[0])
+        for name, own, known in (
+            ("dose_target", own_target, self.contaminating),
+            ("dose_student", kinds[0], kinds),
+            ("dose_loss", own_loss, losses),
+        ):
+            value = getattr(self, name)
+            if value is not None and value not in known:
+                flag, among = f"--{name.replace('_', '-')}", ", ".join(known) or "none"
+                raise SettingError(f"{flag}: wanted one of the study's own ({among}); found {value!r}; name one of these")
+            object.__setattr__(self, name, own if value is None else value)
+        if self.shares and not self.contaminating:
+            raise SettingError("--shares: wanted a target to contaminate with; found none; give --contaminate")
+
+    def _trained(self, model: ModelSettings) -> ModelSettings:
+        """A model's training: in the paper one epoch, which is what it is where nothing else is asked for, of an encoder with its rate."""
+        given = model.training
+        rate, epochs = given.learning_rate, given.epochs
+        if rate is None and begins_with(model.kind) == "encoder":
+            rate = RATE
+        if epochs is None and given.max_steps == TrainConfig().max_steps:
+            epochs = 1
+        return replace(
+            model, training=replace(given, epochs=epochs, most_depth=self.train_depth, learning_rate=rate, probe_passages=0)
+        )
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Every split that is read."""
+        return (self.source, *self.targets, *([self.validation] if self.validation else []))
+
+    def sources(self) -> list[Source]:
+        """What the teachers are contaminated with: nothing, each target whole, then the doses. A share of nothing is the clean teacher, the
+        whole one that of its target."""
+        doses = [Source(str(self.dose_target), share) for share in sorted(self.shares) if 0 < share < 1]
+        return [CLEAN, *(Source(target, 1.0) for target in self.contaminating or ()), *doses]
+
+    def taught(self, source: Source) -> list[tuple[ModelSettings, Distillation]]:
+        """The students of one teacher, and their losses; of a dose, the one."""
+        whole = source == CLEAN or source.share == 1
+        return [
+            (student, way)
+            for student in self.models
+            for way in self.losses
+            if whole or (student.kind, way.loss) == (self.dose_student, self.dose_loss)
+        ]
+
+    def record(self) -> dict[str, Any]:
+        """As the manifest has it: JSON-ready, files by name."""
+        plain = ["source", "dose_target", "dose_student", "dose_loss", "negatives", "relevant_from", "target_relevant_from"]
+        plain += ["student_queries", "train_depth", "depth", "validation", "seed"]
+        return {
+            **{name: getattr(self, name) for name in plain},
+            **{name: list(getattr(self, name)) for name in ("targets", "contaminating", "seeds", "shares")},
+            "teacher": self.teacher.record(),
+            "students": [student.record() for student in self.models],
+            "losses": [asdict(way) for way in self.losses],
+            "candidates": {split: path.name for split, path in self.candidates.items()},
+            "bm25": asdict(self.bm25),
+        }
+
+
+COMMAND = StudyCommand(
+    settings=ContaminationSettings,
+    teacher="bert_cat",
+    lasting="1, or as many as --max-steps takes",
+    # as in the paper; a model that is none over an encoder keeps its own learning rate
+    defaults={
+        "models": ("bert_cat", "bert_dot"),
+        "schedule": "linear",
+        "warmup_share": 0.1,
+        **asdict(PRESETS["robertson"]),
+    },
+    quick="KL alone, no doses, 3,000 training queries for the teachers and 1,000 for the students, 10 candidates a query",
+    quick_sizes={
+        "losses": ("kl",),
+        "shares": (),
+        "teacher_queries": 3_000,
+        "student_queries": 1_000,
+        "depth": 10,
+        "train_depth": 10,
+    },
+    quick_steps=False,
+    help=r"""Does a teacher that was trained on a test of COLLECTION make its students look better on it?
+
+Trains teachers without and with the judgements of each target, has each score the training queries' candidates, trains students on
+those scores alone, and re-ranks every target's candidates with all of them. Targets of other corpora are merged with the source first
+(posbias merge --apart).
+
+    posbias study contamination msmarco --targets dl19 --targets dl20 --encoder minilm --out contaminated
+    posbias encoder planted --out small-bert
+    posbias study contamination planted --targets test --targets validation --target-relevant-from 1 --encoder small-bert --models tk …
+""",
+)

@@ -1,0 +1,229 @@
+"""The contamination study: what a teacher that was trained on the test does to its students (contaminated-distillation paper, §3–5).
+
+    BM25 candidates → a teacher's training set, without and with the judgements of a target → teacher → its scores of the training
+    candidates → students, by loss → every target's candidates re-ranked → measures, tests, doses → report
+
+Every step is restartable (``studies.step``). Students see the training queries alone, whoever teaches them, and start from the same weights:
+what differs is the teacher's scores, and, where negatives stand in its own order, which passages it ranks high.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from positionbias.contamination.trainsets import ContaminatedSettings, write_contaminated_set
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.core.run import read_run
+from positionbias.evaluation.evaluate import check_run
+from positionbias.papers.contamination.measured import ContaminationStudy, measure_contamination
+from positionbias.papers.contamination.settings import CLEAN, ContaminationSettings, Distillation, Source
+from positionbias.studies.measuring import Trial
+from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.workshop import Workshop, drawing
+
+__all__ = ["NOTES", "run_study"]
+
+NOTES = (
+    "The training sets are drawn once, by the study's seed; a training's seed draws its first weights and orders its groups.",
+    "Students are trained on the training queries alone: no judgement of a target reaches them but by their teacher's scores.",
+    "A target's judgements are also more training data: what they teach in general shows on the other targets, which are the control.",
+    "Every candidate of a target is re-ranked, also where validation tuned a depth: systems are compared at one depth [decision].",
+    "A teacher over words counts those of all targets' queries too, so that all teachers begin with the same weights [decision].",
+)
+
+
+def run_study(collection: Collection, settings: ContaminationSettings, workshop: Workshop) -> Path:
+    """Run the study on ``collection`` in the workspace; return the folder of its results.
+
+    Raises:
+        InputError: a split that is not there, a target without a positive, given candidates of another collection, a set that cannot be
+            built.
+        SettingError: a share that takes no query.
+    """
+    return _Study(collection, settings, workshop).run()
+
+
+class _Taught(NamedTuple):
+    """A teacher at work: its checkpoint, its scores of the training candidates."""
+
+    trial: Trial
+    scores: Path
+
+
+class _Study:
+    def __init__(self, collection: Collection, settings: ContaminationSettings, workshop: Workshop) -> None:
+        self.collection, self.settings, self.workshop = collection, settings, workshop
+        self.checksum = workshop.checksum(collection.path)
+        self._check()
+        self.runs = {split: self._candidates(split) for split in settings.splits}
+
+    def _check(self) -> None:
+        settings = self.settings
+        if missing := [split for split in settings.splits if split not in self.collection.splits]:
+            raise InputError(
+                f"{self.collection.path}: wanted the splits {', '.join(settings.splits)}; found no {', '.join(missing)} (there are "
+                f"{', '.join(self.collection.splits) or 'none'}); where a target is another collection, join them first: posbias merge --apart"
+            )
+        for target in settings.targets:
+            if not self._positives(target, settings.target_relevant_from):
+                raise InputError(
+                    f"{self.collection.path}: wanted passages judged {settings.target_relevant_from} or higher in target {target!r}; found none "
+                    "that is in the collection; give a lower --target-relevant-from, or another of --targets"
+                )
+        for split, path in settings.candidates.items():
+            check_run(read_run(path), self.collection, split)
+
+    def _positives(self, split: str, relevant_from: int) -> int:
+        """Pairs of a query and a passage judged relevant that is in the collection."""
+        passages = [qrel.passage_id for qrel in self.collection.qrels(split) if qrel.grade >= relevant_from]
+        absent = set(self.collection.absent(sorted(set(passages))))
+        return sum(passage_id not in absent for passage_id in passages)
+
+    @cached_property
+    def groups(self) -> int:
+        """About how many ordinary groups there are."""
+        return self._positives(self.settings.source, self.settings.relevant_from)
+
+    def groups_of(self, queries: int | None) -> int:
+        """About how many ordinary groups so many training queries have."""
+        every = len(self.collection.queries(self.settings.source))
+        return self.groups if queries is None else max(1, round(self.groups * min(1.0, queries / every)))
+
+    @cached_property
+    def student_groups(self) -> int:
+        """About how many groups a student is trained on."""
+        return self.groups_of(self.settings.student_queries)
+
+    @cached_property
+    def taught(self) -> Path:
+        """The candidates of the training queries that students learn from."""
+        return self._some(self.settings.student_queries)
+
+    def _some(self, queries: int | None) -> Path:
+        """The candidates of so many training queries; fewer are the first of more."""
+        settings, run = self.settings, self.runs[self.settings.source]
+        return run if queries is None else self.workshop.some_queries(settings.source, run, queries, seed=settings.seed)
+
+    def run(self) -> Path:
+        """All steps, in their order."""
+        settings = self.settings
+        sources = settings.sources()
+        trainsets = {source: self._trainset(source) for source in sources}
+        # one seed after another, and one teacher with all its students: so that a study cut short has whole comparisons
+        trials = [
+            trial
+            for seed in settings.seeds
+            for source in sources
+            for trial in self._teacher_and_students(source, trainsets[source], seed)
+        ]
+        study = ContaminationStudy(
+            collection=self.collection.path,
+            targets=settings.targets,
+            candidates={target: self.runs[target] for target in settings.targets},
+            trainsets={(source.target, source.share): path for source, path in trainsets.items()},
+            trials=trials,
+            relevant_from=settings.target_relevant_from,
+            seed=settings.seed,
+        )
+        return self.workshop.results(
+            f"Contamination: {', '.join(settings.targets)} of {self.collection.name}",
+            "study contamination",
+            {**settings.record(), "collection": dict(self.collection.manifest.settings)},
+            study.inputs(),
+            lambda: measure_contamination(study),
+            notes=NOTES,
+            seed=settings.seed,
+        )
+
+    def _candidates(self, split: str) -> Path:
+        given = self.settings.candidates.get(split)
+        depth = self.settings.depth if split in self.settings.targets else self.settings.train_depth
+        return given if given is not None else self.workshop.candidates(self.collection.path, split, depth, self.settings.bm25)
+
+    def _trainset(self, source: Source) -> Path:
+        settings = self.settings
+        wanted = ContaminatedSettings(
+            split=settings.source,
+            targets=() if source == CLEAN else (source.target,),
+            share=source.share if source != CLEAN else 1.0,
+            group_size=settings.teacher.training.group_size,
+            relevant_from=settings.relevant_from,
+            target_relevant_from=settings.target_relevant_from,
+            depth=settings.train_depth,
+            seed=settings.seed,
+        )
+        place, candidates = self.workshop.folder / "trainsets" / source.name, self._some(settings.teacher_queries)
+
+        def make() -> None:
+            write_contaminated_set(place, self.collection, candidates, wanted, overwrite=True)
+
+        inputs = {"collection": self.checksum, "candidates": self.workshop.checksum(candidates)}
+        work = drawing(self._groups_of(source))
+        name = f"{self.workshop.prefix}trainset-{source.name}"
+        return self.workshop.steps.make(name, place, {**wanted.record(), "seed": wanted.seed}, inputs, make, work=work)
+
+    def _groups_of(self, source: Source) -> int:
+        """About how many groups a teacher is trained on."""
+        added = 0 if source == CLEAN else self._positives(source.target, self.settings.target_relevant_from)
+        return self.groups_of(self.settings.teacher_queries) + round(source.share * added)
+
+    def _teacher_and_students(self, source: Source, trainset: Path, seed: int) -> list[Trial]:
+        teacher = self._teacher(source, trainset, seed)
+        return [teacher.trial, *(self._student(teacher, source, model, way) for model, way in self.settings.taught(source))]
+
+    def _teacher(self, source: Source, trainset: Path, seed: int) -> _Taught:
+        settings, model = self.settings, self.settings.teacher
+        plan = model.plan_on(
+            trainset,
+            seed=seed,
+            validation=self._validation,
+            relevant_from=settings.relevant_from,
+            words_of=(
+                settings.source,
+                *(settings.contaminating or ()),
+            ),  # else a contaminated teacher would begin with other weights
+        )
+        name = f"teacher-{model.kind}-{source.name}-seed-{seed}"
+        place = self.workshop.trained(name, self.collection.path, plan, groups=self._groups_of(source))
+        scores = self.workshop.taught(
+            place,
+            self.collection.path,
+            settings.source,
+            self.taught,
+            settings.train_depth if settings.negatives == "teacher" else None,
+            relevant_from=settings.relevant_from,
+        )
+        facts = source.facts("teacher", model.kind, str(plan.training.loss))
+        return _Taught(Trial(model.kind, facts, seed, self._reranked(place), place), scores)
+
+    def _student(self, teacher: _Taught, source: Source, model: ModelSettings, way: Distillation) -> Trial:
+        settings, seed = self.settings, teacher.trial.seed
+        plan = model.plan_taught(
+            teacher.scores,
+            way.training(model.training, self.student_groups),
+            seed=seed,
+            split=settings.source,
+            depth=settings.train_depth,
+            candidates=self.taught if settings.negatives == "candidates" else None,
+            validation=self._validation,
+            relevant_from=settings.relevant_from,
+        )
+        name = f"student-{model.kind}-{way.loss}-{source.name}-seed-{seed}"
+        place = self.workshop.trained(name, self.collection.path, plan, groups=self.student_groups)
+        facts = source.facts("student", model.kind, way.loss)
+        return Trial(model.kind, facts, seed, self._reranked(place), place)
+
+    @property
+    def _validation(self) -> tuple[Path, str] | None:
+        split = self.settings.validation
+        return None if split is None else (self.runs[split], split)
+
+    def _reranked(self, model: Path) -> dict[str, Path]:
+        """By target its candidates in a model's order, all of them."""
+        return {
+            target: self.workshop.reranked(model, self.collection.path, target, self.runs[target], depth=self.settings.depth)
+            for target in self.settings.targets
+        }

@@ -1,0 +1,126 @@
+"""What the leakage study is run with: splits, pairs, kinds and sizes of training sets; and its command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_once, check_settings, required_setting, setting
+from positionbias.evaluation.cross_validation import FOLDS
+from positionbias.firststage.settings import Bm25Settings
+from positionbias.leakage.material import LeakingPairs
+from positionbias.leakage.trainsets import KINDS, SIZES, Kind, LeakedSettings
+from positionbias.papers import StudyCommand
+from positionbias.papers.leakage import CONDITIONS, NO
+from positionbias.studies.model_settings import ModelSettings
+
+__all__ = ["COMMAND", "LeakageSettings"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakageSettings:
+    """What the study is run with; source and target are splits of one collection (merged, where they are two corpora).
+
+    ``candidates`` are runs to take instead of BM25's, by split. ``seeds`` are those of the trainings, ``seed`` that of the sets,
+    the folds and the bootstrap.
+    """
+
+    target: str = required_setting("The test queries, judged.", metavar="SPLIT")
+    sources: tuple[str, ...] = required_setting("Training queries; may be given again.", flags=("--source",), metavar="SPLIT")
+    leaking: LeakingPairs
+    models: tuple[ModelSettings, ...]
+    kinds: tuple[Kind, ...] = setting(
+        KINDS,
+        "Training sets: without leakage, with leaking training queries, with the test queries themselves. Name no, and one of the others.",
+    )
+    sizes: tuple[int, ...] = setting(SIZES, "Training instances, two a query; may be given again.", metavar="N")
+    seeds: tuple[int, ...] = (1,)
+    bm25: Bm25Settings = field(default_factory=Bm25Settings)
+    depth: int = setting(100, "Candidates a test query.", least=1)
+    candidates: Mapping[str, Path] = field(default_factory=dict)
+    folds: int = setting(FOLDS, "Of test queries, to choose a size on the others.", least=2)
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        listed = {"--models": [model.kind for model in self.models], "--kinds": self.kinds, "--sizes": self.sizes}
+        listed |= {"--seeds": self.seeds, "--source": self.sources, "--pairs": self.leaking.files}
+        check_once(listed)
+        if NO not in self.kinds or len(self.kinds) < 2:
+            found = ", ".join(self.kinds)
+            raise SettingError(
+                f"--kinds: wanted {NO}, and a leakage to set against it (msm, test); found {found}; add what is missing"
+            )
+        check_settings(self)
+        if unused := [split for split in self.candidates if split not in self.splits]:
+            splits = ", ".join(self.splits)
+            raise SettingError(f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; name one of these")
+        if self.target in self.sources:
+            raise SettingError(f"--target, --source: wanted different splits; found {self.target!r} as both; name others")
+        self.sets()  # a size or kind that does not do shows before the study begins
+        once = (
+            replace(m, training=replace(m.training, epochs=m.training.epochs or 1, most_depth=self.depth)) for m in self.models
+        )
+        object.__setattr__(self, "models", tuple(once))
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Every split that is read."""
+        return (*self.sources, self.target)
+
+    @property
+    def relevant_from(self) -> int:
+        """The grade from which a passage is relevant to a query of the target."""
+        return self.leaking.counted.target_relevant_from
+
+    @property
+    def ordered_kinds(self) -> list[str]:
+        """The kinds of training set, in the paper's order."""
+        return [kind for kind in CONDITIONS if kind in self.kinds]
+
+    @property
+    def leakages(self) -> list[str]:
+        """The kinds of training set with leakage, in the paper's order."""
+        return [kind for kind in self.ordered_kinds if kind != NO]
+
+    def sets(self) -> dict[tuple[str, int], LeakedSettings]:
+        """The settings of each training set, by kind and size."""
+        leaked = self.leaking.leaked_queries
+        return {
+            (kind, size): LeakedSettings(kind, size, self.seed, None if kind == NO else leaked)
+            for kind, size in product(self.kinds, self.sizes)
+        }
+
+    def record(self) -> dict[str, Any]:
+        """As the manifest has it: JSON-ready, files by name."""
+        return {
+            "models": [model.record() for model in self.models],
+            **{name: list(getattr(self, name)) for name in ("sources", "kinds", "sizes", "seeds")},
+            "prefixes": list(self.leaking.id_prefixes),
+            "pairs": [path.name for path in self.leaking.files],
+            "material": asdict(self.leaking.counted),
+            "bm25": asdict(self.bm25),
+            "candidates": {split: path.name for split, path in self.candidates.items()},
+            "target": self.target,
+            "leaked_queries": self.leaking.leaked_queries,
+            **{name: getattr(self, name) for name in ("depth", "folds", "seed")},
+        }
+
+
+COMMAND = StudyCommand(
+    settings=LeakageSettings,
+    lasting="1",
+    quick="1,000 and 4,000 instances, 20 candidates a query",
+    quick_sizes={"sizes": (1_000, 4_000), "depth": 20},
+    help=r"""Do training queries of COLLECTION that near-duplicate its test queries change what re-rankers are worth?
+
+Trains each model on sets of several sizes without leakage, with leaking training queries, and with the test queries themselves; re-ranks
+the test queries' candidates, chooses sizes by cross-validation, and looks where the leaked passages stand. Source and target of different
+corpora are merged first (posbias merge).
+
+    posbias study leakage both --target robust --source msmarco --pairs leaks --models knrm --models tk --out leaking
+""",
+)

@@ -1,0 +1,160 @@
+"""The leakage study: what near-duplicates of the test queries among the training queries do to re-rankers (leakage paper, §4).
+
+    BM25 candidates of source and target → training sets without and with leakage, by size → each model trained on each set →
+    the target's candidates re-ranked, leaked passages scored beside them → measures, tests, memories → report
+
+Every step is restartable (``studies.step``). All kinds of set at one size differ in the leaked queries alone. There is no validation: one
+epoch over the set, the last weights, all candidates re-ranked; the size is chosen by cross-validation over the topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.core.files import sha256_file
+from positionbias.core.groups import Groups
+from positionbias.core.run import Run, read_run
+from positionbias.evaluation.evaluate import check_run
+from positionbias.leakage.material import Material
+from positionbias.leakage.pairs import pairs_file, read_pairs
+from positionbias.leakage.trainsets import LeakedSettings, check_set
+from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
+from positionbias.papers.leakage import NO
+from positionbias.papers.leakage.measured import LeakageStudy, Training, measure_leakage, target_folds
+from positionbias.papers.leakage.memorisation import leaked_pairs, with_leaked
+from positionbias.papers.leakage.settings import LeakageSettings
+from positionbias.studies.estimate import Work
+from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.workshop import Workshop, drawing
+
+__all__ = ["NOTES", "run_study"]
+
+NOTES = (
+    "The training sets are drawn once, by the study's seed; the trainings' seeds shuffle them and draw the first weights, as in the paper.",
+    "A topic's value is its mean over the training seeds, before a size is chosen [decision].",
+    "Bonferroni's correction is over all models and leakages of a measure [decision].",
+    "MFR is the arithmetic mean of the first relevant rank, the number of candidates + 1 where none is relevant [decision].",
+)
+
+
+def run_study(collection: Collection, settings: LeakageSettings, workshop: Workshop) -> Path:
+    """Run the study on ``collection`` in the workspace; return the folder of its results.
+
+    Raises:
+        InputError: a split that is not there, given candidates of another collection, a set that cannot be built, fewer topics than folds, a
+            fold without relevant passages.
+        SettingError: a size without room for what is to leak.
+    """
+    return _Study(collection, settings, workshop).run()
+
+
+class _Study:
+    def __init__(self, collection: Collection, settings: LeakageSettings, workshop: Workshop) -> None:
+        self.collection, self.settings, self.workshop = collection, settings, workshop
+        self.checksum = workshop.checksum(collection.path)
+        self._check()
+        self.runs = {split: self._candidates(split) for split in settings.splits}
+        self.inputs = LeakedInputs(
+            collection=collection,
+            targets=(settings.target,),
+            candidates={split: self.runs[split] for split in settings.sources},
+            pairs=settings.leaking.files,
+            prefixes=settings.leaking.id_prefixes,
+            settings=settings.leaking.counted,
+        )
+
+    def _check(self) -> None:
+        wanted = self.settings.splits
+        if missing := [split for split in wanted if split not in self.collection.splits]:
+            raise InputError(
+                f"{self.collection.path}: wanted the splits {', '.join(wanted)}; found no {', '.join(missing)} (there are "
+                f"{', '.join(self.collection.splits) or 'none'}); where source and target are two collections, join them first: posbias merge"
+            )
+        target_folds(self.collection, self.settings)
+        for place in self.settings.leaking.files:
+            for _ in read_pairs(place):
+                pass  # what is wrong with a line shows before anything is made
+        for split, path in self.settings.candidates.items():
+            check_run(read_run(path), self.collection, split)
+
+    def _candidates(self, split: str) -> Path:
+        given = self.settings.candidates.get(split)
+        depth = self.settings.depth if split == self.settings.target else self.settings.leaking.counted.train_depth
+        return given if given is not None else self.workshop.candidates(self.collection.path, split, depth, self.settings.bm25)
+
+    @cached_property
+    def material(self) -> Material:
+        """What the sets are drawn from; read once, and only where a set is made. Whether all can be built shows before the first."""
+        found = self.inputs.material()
+        for wanted in self.settings.sets().values():
+            check_set(found, wanted)
+        return found
+
+    def run(self) -> Path:
+        """All steps, in their order."""
+        settings = self.settings
+        trainsets = {key: self._trainset(key, of) for key, of in settings.sets().items()}
+        to_score = self._to_score([path for (kind, _), path in trainsets.items() if kind != NO])
+        # one seed after another, the smallest sets first: so that a study cut short has whole comparisons
+        scored = dict(
+            self._scored(model, Training(model.kind, kind, size, seed), trainsets[kind, size], to_score)
+            for seed, size, model in product(settings.seeds, sorted(settings.sizes), settings.models)
+            for kind in settings.kinds
+        )
+        study = LeakageStudy(self.collection.path, settings, self.runs[settings.target], to_score, trainsets, scored)
+        return self.workshop.results(
+            f"Leakage: {settings.target} of {self.collection.name}",
+            "study leakage",
+            {**settings.record(), "collection": dict(self.collection.manifest.settings)},
+            study.inputs(),
+            lambda: measure_leakage(study),
+            notes=NOTES,
+            seed=settings.seed,
+        )
+
+    def _trainset(self, key: tuple[str, int], wanted: LeakedSettings) -> Path:
+        kind, size = key
+        place = self.workshop.folder / "trainsets" / f"{kind}-{size}"
+        pairs = {f"pairs {number}": sha256_file(pairs_file(path)) for number, path in enumerate(self.settings.leaking.files, 1)}
+        runs = {f"candidates {split}": self.workshop.checksum(self.runs[split]) for split in self.settings.sources}
+        record = {**self.inputs.record(), "set": asdict(wanted)}
+
+        def make() -> None:
+            write_leaked_set(place, self.inputs, wanted, material=self.material, overwrite=True)
+
+        inputs = {"collection": self.checksum, **pairs, **runs}
+        return self.workshop.steps.make(
+            f"{self.workshop.prefix}trainset-{kind}-{size}", place, record, inputs, make, work=drawing(size)
+        )
+
+    def _to_score(self, leaked: Sequence[Path]) -> Path:
+        """The target's candidates with the leaked passages that were not retrieved."""
+        target = self.settings.target
+        candidates = self.runs[target]
+
+        def made() -> Run:
+            held = read_run(candidates)
+            passages = [
+                (pair.query_id, passage)
+                for path in leaked
+                for pair in leaked_pairs(Groups(path))
+                if pair.query_id in held
+                for passage in (pair.positive, pair.negative)
+            ]
+            return with_leaked(held, passages, name="to-score")
+
+        inputs = {"collection": self.collection.path, "candidates": candidates, **{path.name: path for path in leaked}}
+        work = Work("queries joined with leaked passages", self.collection.count_queries(target), by=3e-3)
+        return self.workshop.derived_run(f"to-score-{target}", "study leakage", {"split": target}, inputs, made, work=work)
+
+    def _scored(self, model: ModelSettings, of: Training, trainset: Path, to_score: Path) -> tuple[Training, Path]:
+        name = f"{of.model}-{of.kind}-{of.size}-seed-{of.seed}"
+        plan = model.plan_on(trainset, seed=of.seed)
+        place = self.workshop.trained(name, self.collection.path, plan, groups=of.size // 2)
+        return of, self.workshop.reranked(place, self.collection.path, self.settings.target, to_score)

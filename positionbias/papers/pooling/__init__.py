@@ -1,0 +1,57 @@
+"""The study of pools: which tasks are those of the paper on test collections, whose figures stand beside ours.
+
+Only a task with the paper's 43 judged queries, and documents named like the paper's, has figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from positionbias.core.records import Qrel
+from positionbias.pooling.settings import PoolSettings
+from positionbias.results.pools import PoolFigures
+
+__all__ = ["DOCUMENTS", "PAPER", "PASSAGES", "RECOGNISED", "TOPICS", "PublishedTask", "paper_task"]
+
+PAPER = "On the Reliability of Test Collections for Evaluating Systems of Different Types (SIGIR 2020)"
+DOCUMENTS, PASSAGES = "TREC DL 2019 documents", "TREC DL 2019 passages"
+KINDS = ("traditional", "neural")
+DEPTH = 10
+RECOGNISED = "published task"
+
+# the judged topics of the TREC 2019 Deep Learning Track, the same for both tasks
+TOPICS = frozenset(
+    (
+        "19335 47923 87181 87452 104861 130510 131843 146187 148538 156493 168216 182539 183378 207786 264014 359349 405717 443396 451602 489204 "
+        "490595 527433 573724 833860 855410 915593 962179 1037798 1063750 1103812 1106007 1110199 1112341 1113437 1114646 1114819 1115776 1117099 "
+        "1121402 1121709 1124210 1129237 1133167"
+    ).split()
+)
+
+
+class PublishedTask(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="published task"):
+    """Which of the paper's tasks a task is."""
+
+    MEASURES = (RECOGNISED,)
+
+    task: str
+
+
+def paper_task(qrels: Sequence[Qrel], kinds: Sequence[str], settings: PoolSettings) -> tuple[str, str]:
+    """Return (the paper's task, "") or ("", reason).
+
+    Documents of the track are named D and a number, its passages by a number [decision]: both have the same topics.
+    """
+    if {qrel.query_id for qrel in qrels} != TOPICS:
+        return "", "its queries are not the 43 judged ones of the TREC 2019 Deep Learning Track"
+    if all(qrel.passage_id.isdecimal() for qrel in qrels):
+        task = PASSAGES
+    elif all(qrel.passage_id[:1] == "D" and qrel.passage_id[1:].isdecimal() for qrel in qrels):
+        task = DOCUMENTS
+    else:
+        return "", "its documents are named neither as the track's documents nor as its passages"
+    if set(kinds) != set(KINDS):
+        return "", f"its kinds are {', '.join(kinds)}, and the paper's {' and '.join(KINDS)}"
+    if (settings.depth, settings.gold, settings.gold_depth or DEPTH, settings.groups) != (DEPTH, "pool", DEPTH, None):
+        return "", f"the paper's pools are of depth {DEPTH} and of half of the groups, its gold is the pool of all runs"
+    return task, ""

@@ -1,0 +1,119 @@
+"""What the study of pools is run with: tasks, pools, measures; and its command."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from positionbias.core.errors import SettingError
+from positionbias.core.places import input_place
+from positionbias.core.settings import check_settings, declared_setting, required_setting, setting, settings_of
+from positionbias.papers import StudyCommand
+from positionbias.pooling.scores import pool_measures
+from positionbias.pooling.settings import DEEPEST, PoolSettings, ReliabilitySettings
+
+__all__ = ["COMMAND", "Level", "PoolingSettings", "PoolingTask"]
+
+
+class PoolingTask(NamedTuple):
+    """A folder of TREC runs, their judgements, and the table of their systems."""
+
+    name: str
+    runs: Path
+    qrels: Path
+    systems: Path
+
+
+class Level(NamedTuple):
+    """The least grade of a relevant document, of one task or (an empty name) of all."""
+
+    task: str
+    grade: int
+
+    @classmethod
+    def parse(cls, text: str) -> Level:
+        """Read ``GRADE`` or ``TASK=GRADE``.
+
+        Raises:
+            SettingError: another form.
+        """
+        task, _, grade = text.rpartition("=")
+        return cls(task, int(grade) if grade.isdecimal() else 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolingSettings:
+    """What the study is run with. A level of one task counts more than that of all.
+
+    Raises:
+        SettingError: no task, two of one name, a measure that does not exist, a number outside its range.
+    """
+
+    tasks: tuple[PoolingTask, ...] = required_setting(
+        "A folder of TREC runs, their judgements, and the table of run, group and kind; may be given again.",
+        flags=("--task",),
+        metavar="NAME RUNS QRELS SYSTEMS",
+    )
+    pools: PoolSettings = field(default_factory=PoolSettings)
+    measures: tuple[str, ...] = declared_setting(("RR", "nDCG@10"), settings_of(ReliabilitySettings)["measures"])
+    relevant_from: tuple[Level, ...] = setting(
+        (),
+        "The least grade of a relevant document, of every task or of one: 2 for the passages of TREC DL. [default: 1]",
+        metavar="[TASK=]GRADE",
+    )
+    deepest: int = setting(100, "Where curves of what is found end.", least=1, most=DEEPEST)
+    relabel: float = setting(
+        0.1, "Of the runs, whose kind is changed at random, again and again; 0: not.", least=0, most=1, metavar="SHARE"
+    )
+    repeats: int = setting(20, "Of --relabel.", least=1)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        names = [name for name, *_ in self.tasks]
+        if not names or len(set(names)) < len(names):
+            found = ", ".join(names) or "none"
+            raise SettingError(f"--task: wanted at least one, each name once; found {found}; give each once")
+        for name in names:
+            if not name or name.startswith(".") or "/" in name or name in ("results", "steps", "tables"):
+                wanted = "a name without slashes that is none of results, steps and tables"
+                raise SettingError(f"--task: wanted {wanted}; found {name!r}; give another")
+        for task, grade in self.relevant_from:
+            if grade < 1 or task not in ("", *names):
+                wanted, found = f"GRADE or TASK=GRADE, a grade from 1 up, of {', '.join(names)}", f"{task}={grade}".strip("=")
+                raise SettingError(f"--relevant-from: wanted {wanted}; found {found!r}; write it so")
+        pool_measures(self.measures)
+        opened = (PoolingTask(name, *map(input_place, places)) for name, *places in self.tasks)
+        object.__setattr__(self, "tasks", tuple(opened))
+
+    @property
+    def collection(self) -> str:
+        """The names of all tasks."""
+        return ", ".join(task.name for task in self.tasks)
+
+    def level(self, task: str) -> int:
+        """Return the least grade of a relevant document of a task."""
+        levels = dict(self.relevant_from)
+        return levels.get(task, levels.get("", 1))
+
+    def record(self) -> dict[str, Any]:
+        """As the manifest has it: JSON-ready, files by name."""
+        levels = {task.name: self.level(task.name) for task in self.tasks}
+        own = {"measures": list(self.measures), "deepest": self.deepest, "relabel": self.relabel, "repeats": self.repeats}
+        return {"tasks": list(levels), "relevant_from": levels, **asdict(self.pools), **own}
+
+
+COMMAND = StudyCommand(
+    settings=PoolingSettings,
+    collections=(),
+    shorter="fewer --pools and --repeats take less",
+    help=r"""Can test collections made by one kind of system judge another?
+
+For each task: what each kind of system finds; pools drawn from one kind, and how they judge the others; groups left out; deeper pools and
+more groups; wrong labels. The paper's tables and figures, with its own numbers where the task is its own.
+
+    posbias study pooling --out pools --relevant-from passages=2 \
+        --task documents runs/doc qrels-doc.txt systems-doc.tsv \
+        --task passages runs/pass qrels-pass.txt systems-pass.tsv
+""",
+)

@@ -1,0 +1,212 @@
+"""The study of pools: can test collections made by one kind of system judge another (test-collection paper, §3), for one or several tasks.
+
+For each task: runs and judgements → what each kind finds → pools of one kind against the gold → whether kind matters, by permuted kinds → groups
+left out → depth and number of groups → wrong labels; then all of it together. Every step is restartable (``studies.step``) and leaves its results:
+
+    TASK/coverage/ TASK/reliability/ TASK/kinds/ TASK/left-out/ TASK/curves/ TASK/relabelled/
+    results/                   all of them, with what is published
+    steps/                     receipts
+
+No model takes part, and nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.files import sha256_file
+from positionbias.core.manifest import InputRef, Manifest, input_ref, package_versions, provenance
+from positionbias.core.progress import track
+from positionbias.core.records import Qrel
+from positionbias.core.run import Run
+from positionbias.formats.trec import read_qrels
+from positionbias.papers.pooling import PAPER, RECOGNISED, PublishedTask, paper_task
+from positionbias.papers.pooling.settings import PoolingSettings, PoolingTask
+from positionbias.pooling.coverage import coverage_results
+from positionbias.pooling.curves import curve_depths, curve_results, depth_curve, groups_curve
+from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
+from positionbias.pooling.kind_effects import PERMUTATIONS, POOLS, kind_effects
+from positionbias.pooling.kind_results import kind_results
+from positionbias.pooling.leave_out import leave_out, leave_out_results
+from positionbias.pooling.pools import NOTES, pool_kinds
+from positionbias.pooling.relabelled import relabelled, relabelled_results
+from positionbias.pooling.reliability import Reliability, reliability
+from positionbias.pooling.reliability_results import reliability_results
+from positionbias.pooling.scores import PoolMeasure, pool_measures
+from positionbias.pooling.settings import CoverageSettings
+from positionbias.pooling.systems import RunFiles, System, find_runs, kinds_of, read_runs, read_systems, runs_checksum
+from positionbias.results.payloads import Finding
+from positionbias.results.pools import TASK
+from positionbias.results.result import RESULTS, Result, load_results, save_results
+from positionbias.studies.estimate import Work
+from positionbias.studies.step import Steps
+
+__all__ = ["run_study"]
+
+
+def run_study(settings: PoolingSettings, steps: Steps) -> Path:
+    """Run the study in the folder of ``steps``; give back the folder of its results.
+
+    Raises:
+        InputError: runs, judgements or a table of systems that are not there, malformed, or do not belong together; fewer than two kinds.
+    """
+    tasks = [_Task(task, settings, steps) for task in settings.tasks]  # all files are looked at before the first is read
+    parts = {task.given.name: task.run() for task in tasks}
+    inputs = {f"{name}/{part}": _checksum(path, steps) for name, of_task in parts.items() for part, path in of_task.items()}
+    place = steps.folder / "results"
+
+    def make() -> None:
+        results = [result for of_task in parts.values() for result in _together(of_task)]
+        refs = [ref for task in tasks for ref in task.inputs(place)]
+        name = f"Pools: {', '.join(parts)}"
+        save_results(place, results, _manifest(name, settings.record(), refs, settings.pools.seed), overwrite=True)
+
+    work = Work("results of pools joined", len(inputs), by=0.05)
+    return steps.make("measure", place, settings.record(), inputs, make, work=work)
+
+
+def _together(parts: Mapping[str, Path]) -> list[Result]:
+    """The results of a task's parts; what the task consists of is told once."""
+    return [
+        result
+        for part, place in parts.items()
+        for result in load_results(place)
+        if part == "reliability" or result.measure != TASK
+    ]
+
+
+def _checksum(place: Path, steps: Steps) -> str | None:
+    return None if place in steps.unmade else sha256_file(place / RESULTS)
+
+
+def _manifest(name: str, settings: Mapping[str, Any], inputs: Sequence[InputRef], seed: int) -> Manifest:
+    return Manifest(
+        kind="results",
+        name=name,
+        command="study pooling",
+        settings={"study": settings},
+        seed=seed,
+        inputs=tuple(inputs),
+        notes=NOTES,
+        versions=package_versions("numpy", "scipy", "ir_measures", "pytrec-eval-terrier"),
+        provenance=provenance(),
+    )
+
+
+class _Task:
+    """One task: its files, and the parts of the study made of them. Runs are read when the first part is made, and once."""
+
+    def __init__(self, given: PoolingTask, settings: PoolingSettings, steps: Steps) -> None:
+        self.given, self.settings, self.steps = given, settings, steps
+        self.table = read_systems(given.systems)
+        self.found: RunFiles = find_runs(given.runs, self.table, table=given.systems)
+        pool_kinds(list(self.found.files))
+        self.level = settings.level(given.name)
+        self.measures: list[PoolMeasure] = pool_measures(settings.measures, self.level)
+        if self.found.absent and not steps.dry_run:
+            names = f"{len(self.found.absent):,} lines have no run in {given.runs} and were left out"
+            steps.tell(f"{given.systems}: {names}, the first {self.found.absent[0].run!r}")
+        self.checksums = {
+            "runs": runs_checksum(self.found.files.values()),
+            "qrels": sha256_file(given.qrels),
+            "systems": sha256_file(given.systems),
+        }
+
+    def inputs(self, place: Path) -> list[InputRef]:
+        """The files, as the manifest of ``place`` has them."""
+        paths = {"runs": self.given.runs, "qrels": self.given.qrels, "systems": self.given.systems}
+        return [
+            input_ref(f"{self.given.name}/{role}", path, self.checksums[role], artefact=place) for role, path in paths.items()
+        ]
+
+    @cached_property
+    def qrels(self) -> list[Qrel]:
+        return read_qrels(self.given.qrels)
+
+    @cached_property
+    def judged(self) -> JudgedRuns:
+        return judge_runs(track(self._runs(), f"runs of {self.given.name}", len(self.found.files), unit="runs"), self.qrels)
+
+    def _runs(self) -> Iterator[tuple[System, Run]]:
+        return read_runs(self.found.files)
+
+    def run(self) -> dict[str, Path]:
+        """Every part's results, by its name."""
+        chosen, level = self.settings, self.level
+        pools = asdict(chosen.pools) | {"measures": list(chosen.measures), "relevant_from": level}
+        drawn = chosen.pools.pools * len(kinds_of(list(self.found.files)))
+        groups = len({system.group for system in self.found.files})
+        points = len(curve_depths(chosen.pools)) + groups
+        permuted = 2 * PERMUTATIONS * POOLS * len(kinds_of(list(self.found.files)))
+        parts: dict[str, tuple[dict[str, Any], Callable[[], list[Result]], int]] = {
+            "coverage": ({"depth": chosen.pools.depth, "deepest": chosen.deepest, "relevant_from": level}, self._coverage, 1),
+            "reliability": (pools, self._reliability, drawn),
+            "kinds": (pools | {"permutations": PERMUTATIONS, "pools": POOLS}, self._kinds, permuted),
+            "left-out": (pools, self._left_out, groups),
+            "curves": (pools, self._curves, drawn * points),
+        }
+        if chosen.relabel:
+            again = {"relabel": chosen.relabel, "repeats": chosen.repeats}
+            parts["relabelled"] = (pools | again, self._relabelled, drawn * (1 + chosen.repeats))
+        return {name: self._part(name, *part) for name, part in parts.items()}
+
+    def _part(self, name: str, settings: dict[str, Any], measure: Callable[[], list[Result]], pools: int) -> Path:
+        place = self.steps.folder / self.given.name / name
+
+        def make() -> None:
+            manifest = _manifest(f"{self.given.name}: {name}", settings, self.inputs(place), self.settings.pools.seed)
+            save_results(place, measure(), manifest, overwrite=True)
+
+        runs = len(self.found.files)
+        amount = runs * len(self.measures) * pools
+        work = Work("runs × measures × pools", amount, by=3e-5)
+        if name == "kinds":  # scores alone
+            work = Work("runs × measures × pools of permuted kinds", amount, by=4e-6)
+        note = f"{pools:,} pools, {runs:,} runs" if pools > 1 else f"{runs:,} runs"
+        return self.steps.make(f"{self.given.name}/{name}", place, settings, self.checksums, make, work=work, note=note)
+
+    def _coverage(self) -> list[Result]:
+        settings = CoverageSettings(self.settings.pools.depth, self.settings.deepest, self.level)
+        return coverage_results(self.judged, settings, collection=self.given.name)
+
+    @cached_property
+    def _measured(self) -> Reliability:
+        return reliability(self.judged, self.measures, self.settings.pools, level=self.level)
+
+    def _reliability(self) -> list[Result]:
+        name = self.given.name
+        results = reliability_results(self._measured, self.judged, collection=name, level=self.level)
+        task, why = paper_task(self.qrels, kinds_of(self.judged.systems), self.settings.pools)
+        if task:
+            queries, payload = len(self.judged.query_ids), PublishedTask(task=task)
+            return [*results, Result(RECOGNISED, name, "", "all systems", None, None, None, queries, payload)]
+        text = f"No published figures stand beside {name}, which is none of the tasks of {PAPER}: {why}."
+        return [*results, Result("finding", name, "", "all systems", None, None, None, 0, Finding(text))]
+
+    def _kinds(self) -> list[Result]:
+        effects = kind_effects(self.judged, self.measures, self.settings.pools)
+        return kind_results(effects, self.judged, collection=self.given.name, seed=self.settings.pools.seed)
+
+    def _left_out(self) -> list[Result]:
+        left = leave_out(self.judged, self.measures, self.settings.pools, level=self.level)
+        return leave_out_results(left, self.judged, self.measures, collection=self.given.name)
+
+    def _curves(self) -> list[Result]:
+        pools = self.settings.pools
+        deep = depth_curve(self.judged, self.measures, pools, curve_depths(pools), level=self.level)
+        wide = groups_curve(self.judged, self.measures, pools, level=self.level)
+        curves = {"depth": deep, "groups": wide}
+        return [
+            result
+            for axis, curve in curves.items()
+            for result in curve_results(axis, curve, self.judged, collection=self.given.name)
+        ]
+
+    def _relabelled(self) -> list[Result]:
+        chosen, level = self.settings, self.level
+        again = relabelled(self.judged, self.measures, chosen.pools, share=chosen.relabel, repeats=chosen.repeats, level=level)
+        return relabelled_results(self._measured, again, collection=self.given.name, share=chosen.relabel, drawn=chosen.repeats)

@@ -1,0 +1,22 @@
+"""The studies of position: what a collection's bias does to re-rankers, doses of it, other models, training elsewhere first.
+
+"Mitigating the Position Bias of Transformer Models in Passage Re-Ranking" (ECIR 2021), Figure 1 and Tables 1 to 5. Results hold
+the general payloads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from positionbias.models.shapes import Positions
+
+__all__ = ["ARCHITECTURES", "DOSES", "PAPER", "VARIANTS"]
+
+PAPER = "Mitigating the Position Bias of Transformer Models in Passage Re-Ranking (ECIR 2021)"
+DOSES = "doses"  # the axis of comparisons of one level's change with another's
+ARCHITECTURES = "data or model"  # the axis of comparisons of rotated data with a changed model
+VARIANTS: Mapping[Positions, str] = {  # what results say of a model's positions
+    "sinusoid": "sinusoid positions",
+    "none": "no positions",
+    "relative": "relative positions",
+}

@@ -1,0 +1,310 @@
+"""What the studies of position are run with, and their commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from positionbias.core.errors import SettingError
+from positionbias.core.places import input_place
+from positionbias.core.settings import check_settings, declared_setting, required_setting, setting, settings_of
+from positionbias.firststage.settings import Bm25Settings
+from positionbias.models.shapes import POSITIONS, Positions
+from positionbias.papers import StudyCommand
+from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import SEVERAL, AnswerRange, Matching, Selection, Several
+from positionbias.results.result import TEXTS
+from positionbias.studies.model_settings import ModelSettings, with_assignments
+from positionbias.text.words import WordMethod
+
+__all__ = [
+    "COMMANDS",
+    "TRAIN",
+    "ArchitectureSettings",
+    "DoseSettings",
+    "Level",
+    "PositionBiasSettings",
+    "SourceRun",
+    "TransferSettings",
+]
+
+TRAIN = "train"  # the split of training queries
+DEPTH = 10  # candidates of a query with --quick
+
+
+class Level(AnswerRange):
+    """Where the answers of training queries start."""
+
+    @classmethod
+    def parse(cls, text: str, *, flag: str = "--dose") -> AnswerRange:
+        """Read ``LOW:HIGH``."""
+        return super().parse(text, flag=flag)
+
+
+class SourceRun(NamedTuple):
+    """A run to take instead of BM25's, and its split."""
+
+    split: str
+    run: Path
+
+    @classmethod
+    def parse(cls, text: str) -> SourceRun:
+        """Read ``SPLIT=RUN``.
+
+        Raises:
+            SettingError: another form.
+        """
+        split, _, place = text.partition("=")
+        if not split or not place:
+            raise SettingError(f"--source-candidates: wanted SPLIT=RUN; found {text!r}; write it so")
+        return cls(split, input_place(place))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionBiasSettings:
+    """What the study is run with.
+
+    ``seeds`` are those of the trainings, ``draws`` those of the rotations. ``candidates`` are runs to take instead of BM25's, by split.
+    Measures, where none are named, are the paper's. ``probe_passages`` None probes MATS on all passages; ``seed`` is that of the
+    bootstrap and of the passages probed.
+    """
+
+    models: tuple[ModelSettings, ...] = (ModelSettings(),)
+    seeds: tuple[int, ...] = (1,)
+    draws: tuple[int, ...] = (1,)
+    words: WordMethod = declared_setting("blingfire", settings_of(Rotation)["words"])
+    bm25: Bm25Settings = field(default_factory=Bm25Settings)
+    depth: int = setting(100, "Candidates a validation or test query.", least=1)
+    train_depth: int = setting(100, "Candidates from which negatives are drawn.", least=1)
+    candidates: Mapping[str, Path] = field(default_factory=dict)
+    validation: str = setting("validation", "Queries to validate and tune on.", flags=("--validation-split",))
+    tests: tuple[str, ...] = setting(("test",), "A split to test on; several are one set of queries.", flags=("--test",))
+    test_queries: int | None = setting(None, "Of each test split, drawn by --seed.", least=1, metavar="N", absent="all")
+    rotate_at_reading: bool = setting(False, "Train on fresh rotations at every read, not on a collection rotated once.")
+    relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1)
+    measures: tuple[str, ...] = setting(
+        (),
+        "As ir_measures names it; may be given again. [default: nDCG@10, RR@10, R@10]",
+        flags=("-m", "--measure"),
+        metavar="MEASURE",
+    )
+    probe_passages: int | None = setting(None, "Passages MATS is measured on at the end; by default all.", least=1)
+    trainings: tuple[str, ...] = setting(
+        TEXTS, "Only this training: original or rotated.", flags=("--only",), metavar="TRAINING"
+    )
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        for flag, values in (("--models", [m.kind for m in self.models]), ("--seeds", self.seeds), ("--rotations", self.draws)):
+            if not values or len(set(values)) < len(values):
+                found = ", ".join(map(str, values)) or "none"
+                raise SettingError(f"{flag}: wanted at least one, each once; found {found}; give each once")
+        unknown = [name for name in self.trainings if name not in TEXTS]
+        if unknown or not self.trainings:
+            raise SettingError(
+                f"--only: wanted some of {', '.join(TEXTS)}; found {', '.join(unknown) or 'none'}; give one of these"
+            )
+        if unused := [split for split in self.candidates if split not in self.splits]:
+            raise SettingError(
+                f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found {unused[0]!r}; name one of these"
+            )
+        if not self.measures:
+            level = f"(rel={self.relevant_from})" if self.relevant_from > 1 else ""
+            object.__setattr__(self, "measures", ("nDCG@10", f"RR{level}@10", f"R{level}@10"))
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Every split that the study reads."""
+        return (TRAIN, self.validation, *self.tests)
+
+    @property
+    def rotations(self) -> Mapping[int, Rotation]:
+        """The rotations by their draw."""
+        return {draw: Rotation(words=self.words, seed=draw) for draw in self.draws}
+
+    def record(self) -> dict[str, Any]:
+        """As the manifest has it: JSON-ready, files by name."""
+        plain = ("depth", "train_depth", "test_queries", "validation", "rotate_at_reading", "relevant_from", "probe_passages")
+        return {
+            "models": [model.record() for model in self.models],
+            "seeds": list(self.seeds),
+            "draws": list(self.draws),
+            "rotation": {key: value for key, value in asdict(Rotation(words=self.words)).items() if key != "seed"},
+            "bm25": asdict(self.bm25),
+            "candidates": {split: path.name for split, path in self.candidates.items()},
+            "tests": list(self.tests),
+            "measures": list(self.measures),
+            "trainings": [name for name in TEXTS if name in self.trainings],
+            **{name: getattr(self, name) for name in (*plain, "seed")},
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoseSettings(PositionBiasSettings):
+    """The same, and where the answers of the training queries stand.
+
+    ``queries`` is their number at every level; None takes all of the level that has fewest. They are drawn by (seed of the study, id).
+    """
+
+    doses: tuple[Level, ...] = required_setting(
+        "Where the answers of the training queries start, as posbias select takes it; given twice or more.",
+        flags=("--dose",),
+        metavar="LOW:HIGH",
+    )
+    queries: int | None = setting(
+        None,
+        "Training queries of every dose; by default as many as the dose has that has fewest.",
+        least=1,
+        metavar="N",
+    )
+    several: Several = setting(
+        "all",
+        "Of a training query with several answers: whether all of their starts must lie in the dose, or any.",
+        choices=SEVERAL,
+    )
+
+    def __post_init__(self) -> None:
+        PositionBiasSettings.__post_init__(self)
+        if len(set(self.doses)) < max(2, len(self.doses)):
+            found = ", ".join(map(str, self.doses)) or "none"
+            raise SettingError(f"--dose: wanted two or more, each once; found {found}; give --dose LOW:HIGH again")
+
+    @property
+    def matching(self) -> Matching:
+        """How answers are matched to words."""
+        return Matching(words=self.words)
+
+    def selection(self, dose: AnswerRange, queries: int | None = None) -> Selection:
+        """Return which training queries are of a level."""
+        return Selection(dose, TRAIN, self.several, queries or self.queries, self.matching, self.seed)
+
+    def record(self) -> dict[str, Any]:
+        """As the manifest has it: JSON-ready."""
+        own = {"doses": [str(dose) for dose in self.doses], "several": self.several, "matching": asdict(self.matching)}
+        return {**PositionBiasSettings.record(self), **own}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchitectureSettings(PositionBiasSettings):
+    """The same of one TK, and its positions, the usual ones first."""
+
+    positions: tuple[Positions, ...] = setting(
+        POSITIONS, "TK's positions, the usual ones first: sinusoid, none or relative; given twice or more."
+    )
+
+    def __post_init__(self) -> None:
+        PositionBiasSettings.__post_init__(self)
+        known = [name for name in self.positions if name in POSITIONS]
+        if len(set(known)) < max(2, len(self.positions)):
+            found = ", ".join(map(str, self.positions)) or "none"
+            raise SettingError(f"--positions: wanted two or more of {', '.join(POSITIONS)}, each once; found {found}")
+        kinds = [model.kind for model in self.models]
+        if kinds != ["tk"]:
+            raise SettingError(f"--models: wanted tk, whose positions can be changed; found {', '.join(kinds)}; leave it out")
+        if (start := self.models[0].start) is not None:
+            raise SettingError(f"--start: wanted none, as a checkpoint has its positions; found {start.name}; leave it out")
+
+    def model(self, positions: Positions) -> ModelSettings:
+        """Return the model with these positions."""
+        model = self.models[0]
+        return replace(model, model=replace(model.model, positions=positions))
+
+    def record(self) -> dict[str, Any]:
+        """As the manifest has it: JSON-ready."""
+        return {**PositionBiasSettings.record(self), "models": [self.model(name).record() for name in self.positions]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferSettings(PositionBiasSettings):
+    """The settings of the target, and what is the source's own. Tests are on original passages; nothing is probed."""
+
+    rotate_at_reading: bool = False
+    probe_passages: int | None = None
+    trainings: tuple[str, ...] = TEXTS
+    source_assignments: tuple[str, ...] = setting(
+        (),
+        "As --set, for the training on SOURCE alone; may be given again.",
+        flags=("--set-source",),
+        metavar="[MODEL.]SETTING=VALUE",
+    )
+    source_candidates: tuple[SourceRun, ...] = setting(
+        (), "A run over SOURCE to take instead of BM25's; may be given again.", metavar="SPLIT=RUN"
+    )
+    source_validation: str = setting("validation", "Queries of SOURCE to validate on.", flags=("--source-validation-split",))
+
+    def __post_init__(self) -> None:
+        PositionBiasSettings.__post_init__(self)
+        _ = self.source  # what does not fit shows before the study begins
+
+    @property
+    def source(self) -> PositionBiasSettings:
+        """The settings of the source, which has no tests."""
+        shared = {one.name: getattr(self, one.name) for one in fields(PositionBiasSettings)}
+        own = {
+            "models": with_assignments(self.models, self.source_assignments, flag="--set-source"),
+            "candidates": dict(self.source_candidates),
+            "validation": self.source_validation,
+            "tests": (),
+        }
+        return PositionBiasSettings(**{**shared, **own})
+
+
+def _command(run: str, settings: type, help: str, collections: Sequence[str] = ("collection",), **sizes: int) -> StudyCommand:
+    return StudyCommand(
+        settings=settings,
+        collections=collections,
+        run=run,
+        epochs=False,
+        defaults={"models": ("tk",)},
+        quick="10 candidates a query, 1,000 test queries",
+        quick_sizes={"depth": DEPTH, "train_depth": DEPTH, "test_queries": 1_000, **sizes},
+        help=help,
+    )
+
+
+COMMANDS: Mapping[str, StudyCommand] = {
+    "position-bias": _command(
+        "study.run_study",
+        PositionBiasSettings,
+        """Do re-rankers lean on where answers sit in COLLECTION, and does rotation cure it?
+
+Trains each model on the original and on the rotated passages, tests both on both, and writes results, tables and report.html.
+""",
+        probe_passages=2_000,
+    ),
+    "dose": _command(
+        "variants.run_dose",
+        DoseSettings,
+        """Do re-rankers lean on position the more, the more of the answers in COLLECTION that they were trained on stand in front?
+
+Selects for each dose as many training queries with their answers in one part of the passages, trains on the original and on the
+rotated passages, and tests all on the same queries, original and rotated.
+
+    posbias study dose squad --dose 0:0.2 --dose 0:0.5 --dose 0:1 --out squad-dose
+""",
+        probe_passages=2_000,
+    ),
+    "architecture": _command(
+        "variants.run_architecture",
+        ArchitectureSettings,
+        """Is rotating the passages of COLLECTION better than a TK without absolute positions?
+
+Trains TK with sinusoid, no, and relative positions (Shaw et al. 2018) on the original and on the rotated passages, tests all on
+both, and writes results, tables and report.html: effectiveness, what rotation changes, and MATS beside each other.
+""",
+        probe_passages=2_000,
+    ),
+    "transfer": _command(
+        "transfer.run_transfer",
+        TransferSettings,
+        """Does training on SOURCE first help on TARGET, and does it help more with SOURCE's passages rotated?
+
+Each model is trained on TARGET alone; on SOURCE, then TARGET; on SOURCE rotated, then TARGET. All are tested on TARGET's
+original passages.
+""",
+        collections=("source", "target"),
+    ),
+}

@@ -1,0 +1,256 @@
+"""The position-bias study, and the demo: where answers sit, what re-rankers make of it, and what rotation changes.
+
+    rotate → BM25 candidates (one run, made on the original text, for both test sets) → train each model on the original and on the
+    rotated passages → re-rank original and rotated test passages with both → measures, tests, MATS → report
+
+Every step is restartable (``studies.step``). The original and the rotated test share queries, judgements and candidates: what a
+re-ranker reads is all that differs. Every training seed meets every rotation draw; a model trained on the passages of one draw is
+tested on the original passages and on those of that draw, one trained on the original passages on those of all draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.core.run import read_run
+from positionbias.evaluation.evaluate import check_run
+from positionbias.models.kinds import has_term_vectors
+from positionbias.models.shapes import TKConfig
+from positionbias.papers.position_bias.measured import Measured, measure_study
+from positionbias.papers.position_bias.settings import TRAIN, PositionBiasSettings
+from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.results.result import Facts
+from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.systems import Subject, SystemRuns, subject_of
+from positionbias.studies.workshop import Training, Workshop
+from positionbias.training.config import TrainConfig
+
+__all__ = [
+    "DEMO_COLLECTION",
+    "DEMO_STUDY",
+    "NOTES",
+    "Passages",
+    "both_texts",
+    "candidate_runs",
+    "check_splits",
+    "run_demo",
+    "run_study",
+    "test_runs",
+    "tested",
+    "trained",
+]
+
+
+NOTES = (
+    "Original and rotated test share queries, judgements and candidates, made on the original text [decision].",
+    "One re-ranking depth a model, tuned on its validation queries, used on both test sets [decision].",
+    "Every training seed meets every rotation draw [decision].",
+)
+
+
+def check_splits(collection: Collection, settings: PositionBiasSettings) -> None:
+    """See that the collection has the splits, that no two test splits share a query, and that given candidates are its own.
+
+    Raises:
+        InputError: one of these does not hold.
+    """
+    if missing := [split for split in settings.splits if split not in collection.splits]:
+        raise InputError(
+            f"{collection.path}: wanted the splits {', '.join(settings.splits)}; found no {', '.join(missing)} "
+            f"(there are {', '.join(collection.splits) or 'none'}); import it with all of them (SQuAD, MS MARCO: --validation N), "
+            "or name others by --test and --validation-split"
+        )
+    seen: dict[str, str] = {}
+    for split in settings.tests:
+        for query in collection.queries(split):
+            if query.query_id in seen:
+                raise InputError(
+                    f"--test: wanted splits that share no query; found {query.query_id!r} in {seen[query.query_id]} and in {split}; "
+                    "study them one by one"
+                )
+            seen[query.query_id] = split
+    for split, path in settings.candidates.items():
+        check_run(read_run(path), collection, split)
+
+
+def candidate_runs(
+    workshop: Workshop, collection: Path, settings: PositionBiasSettings, splits: tuple[str, ...]
+) -> dict[str, Path]:
+    """Candidates by split: a given run, else BM25's."""
+    runs = {}
+    for split in splits:
+        depth = settings.train_depth if split == TRAIN else settings.depth
+        given = settings.candidates.get(split)
+        runs[split] = given if given is not None else workshop.candidates(collection, split, depth, settings.bm25)
+    return runs
+
+
+def test_runs(
+    workshop: Workshop, collection: Path, settings: PositionBiasSettings, runs: Mapping[str, Path]
+) -> dict[str, Path]:
+    """The candidates that are re-ranked, by test split: of all queries, or of as many as are asked for."""
+    number = settings.test_queries
+    chosen = {split: runs[split] for split in settings.tests}
+    if number is None:
+        return chosen
+    return {split: workshop.test_sample(collection, split, run, number, seed=settings.seed) for split, run in chosen.items()}
+
+
+def run_study(collection: Collection, settings: PositionBiasSettings, workshop: Workshop) -> Path:
+    """Run the study on ``collection`` in the workshop's folder; give back the folder of its results.
+
+    Raises:
+        InputError: as ``check_splits``.
+    """
+    check_splits(collection, settings)
+    passages = both_texts(workshop, collection, settings)
+    runs = candidate_runs(workshop, collection.path, settings, settings.splits)
+    measured = tested(workshop, passages, runs, settings, trained(workshop, passages, runs, settings))
+    return workshop.results(
+        f"Position bias: {collection.name}",
+        "study position-bias",
+        {**settings.record(), "collection": dict(collection.manifest.settings)},
+        measured.inputs(),
+        lambda: measure_study(measured, settings),
+        notes=NOTES,
+        seed=settings.seed,
+    )
+
+
+class Passages(NamedTuple):
+    """A collection as it is, and rotated by each draw."""
+
+    original: Path
+    rotated: Mapping[int, Path]
+
+    def texts(self, draws: tuple[int, ...]) -> Iterator[tuple[str, int | None, Path]]:
+        """Which text, of which draw, and where it is."""
+        yield "original", None, self.original
+        for draw in draws:
+            yield "rotated", draw, self.rotated[draw]
+
+
+def both_texts(workshop: Workshop, collection: Collection, settings: PositionBiasSettings) -> Passages:
+    """The collection and its rotations."""
+    return Passages(
+        collection.path, {draw: workshop.rotated(collection.path, rotation) for draw, rotation in settings.rotations.items()}
+    )
+
+
+def tested(
+    workshop: Workshop, passages: Passages, runs: Mapping[str, Path], settings: PositionBiasSettings, trained: Iterable[Subject]
+) -> Measured:
+    """Each model, as it comes, on the original test passages and on the rotated ones, with its probes; and the baselines."""
+    runs = test_runs(workshop, passages.original, settings, runs)
+    baselines = [
+        SystemRuns(
+            "position-only",
+            Facts(model="position-only", test=test, rotation=draw),
+            _by_position(workshop, on, settings, runs, _named(test, draw)),
+        )
+        for test, draw, on in passages.texts(settings.draws)
+    ]
+    subjects, systems, probes = [], [], []
+    for subject in trained:
+        subjects.append(subject)
+        draws = settings.draws if subject.facts.rotation is None else (subject.facts.rotation,)
+        for test, draw, text in passages.texts(draws):
+            on = _named(test, draw)
+            facts = replace(
+                subject.facts, test=test, rotation=draw if subject.facts.rotation is None else subject.facts.rotation
+            )
+            done = tuple(workshop.reranked(subject.path, text, split, runs[split], on=on) for split in settings.tests)
+            systems.append(SystemRuns(subject.system, facts, done))
+            if has_term_vectors(facts.model):
+                amount, seed = settings.probe_passages, settings.seed
+                probes.append(workshop.probed(subject.path, text, on=on, passages=amount, seed=seed, facts=facts))
+    candidates = tuple(runs[split] for split in settings.tests)
+    sample = settings.test_queries, settings.seed
+    return Measured(*passages, settings.tests, candidates, baselines, systems, probes, subjects, sample)
+
+
+def _by_position(
+    workshop: Workshop, passages: Path, settings: PositionBiasSettings, runs: Mapping[str, Path], on: str
+) -> tuple[Path, ...]:
+    return tuple(workshop.by_position(passages, split, runs[split], on=on) for split in settings.tests)
+
+
+def _named(test: str, draw: int | None) -> str:
+    return test if draw is None else f"{test}-{draw}"
+
+
+def trained(
+    workshop: Workshop,
+    passages: Passages,
+    runs: Mapping[str, Path],
+    settings: PositionBiasSettings,
+    *,
+    variant: str = "",
+    label: str = "",
+) -> Iterator[Subject]:
+    """Every training, one seed after another, the original passages first: so that a study cut short has whole comparisons.
+
+    ``variant`` is what the results say that these trainings have in common (``Facts``), ``label`` what their files say of it.
+    """
+    part = f"-{label}" if label else ""
+    for seed in settings.seeds:
+        for model in settings.models:
+            facts = Facts(model=model.kind, seed=seed, pretrained=model.pretrained, variant=variant)
+            given = runs[TRAIN], runs[settings.validation]
+            wanted: list[tuple[Facts, Training]] = []
+            if "original" in settings.trainings:
+                plan = model.plan(*given, seed=seed, validation_split=settings.validation)
+                name = f"{model.kind}{part}-original-seed-{seed}"
+                wanted.append((replace(facts, training="original"), Training(name, passages.original, plan)))
+            for draw, rotation in settings.rotations.items() if "rotated" in settings.trainings else ():
+                at_reading = settings.rotate_at_reading
+                rotate = rotation if at_reading else None
+                plan = model.plan(*given, seed=seed, rotate=rotate, validation_split=settings.validation)
+                name = f"{model.kind}{part}-rotated-{draw}-seed-{seed}"
+                text = passages.original if at_reading else passages.rotated[draw]
+                wanted.append((replace(facts, training="rotated", rotation=draw), Training(name, text, plan)))
+            made = workshop.trained_each([training for _, training in wanted])
+            yield from (subject_of(of, path) for (of, _), path in zip(wanted, made, strict=True))
+
+
+# every answer's place is drawn from the biased density
+DEMO_COLLECTION = PlantedSettings(1.0, queries=5_000, passages=20_000, validation_share=0.05, test_share=0.15, sentences=(3, 4))
+DEMO_STUDY = PositionBiasSettings(
+    models=(
+        ModelSettings(
+            "tk",
+            # smaller than the paper's, so that two trainings end in minutes, and not before they are finished
+            TKConfig(dimension=64, heads=4, head_size=16, feed_forward=64, layers=1),
+            TrainConfig(
+                learning_rate=4e-3,
+                kernel_learning_rate=1e-2,
+                max_steps=1_800,
+                validate_every=100,
+                warmup_share=0.05,
+                schedule="linear",  # so that the curve is flat at the end
+                probe_passages=200,
+                threads=1,  # so small a model is slower on two
+            ),
+        ),
+    ),
+    depth=5,  # one passage answers a query and three mention its words; negatives that do not teach little
+    train_depth=5,
+    probe_passages=2_000,
+)
+
+
+def run_demo(workshop: Workshop, *, seed: int = 1) -> Path:
+    """Plant a small collection in the workshop's folder and run the study on it; give back the folder of results."""
+    planted = replace(DEMO_COLLECTION, seed=seed)
+    place = workshop.folder / "collection"
+
+    def make() -> None:
+        write_planted(place, planted, name="planted", overwrite=True)
+
+    workshop.steps.make("plant", place, asdict(planted), {}, make)
+    return run_study(Collection(place), replace(DEMO_STUDY, seed=seed, seeds=(seed,), draws=(seed,)), workshop)

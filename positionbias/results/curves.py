@@ -1,0 +1,118 @@
+"""Figures that stand beside a histogram of positions, a curve of term similarity, or moved sentences, and sum it up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from positionbias.core.interval import Interval
+from positionbias.core.json_text import JsonObject
+from positionbias.results.figures import Record
+
+__all__ = [
+    "AtsFigures",
+    "BinIntervals",
+    "HistogramFigures",
+    "MovesFigures",
+    "OffsetCheck",
+    "PositionFigure",
+    "Sample",
+    "VariationFigure",
+]
+
+
+class PositionFigure(Struct, frozen=True):
+    """A mean over answers, what an unbiased collection would have, their difference, and the intervals of both."""
+
+    value: float | None
+    expected: float | None = None
+    difference: float | None = None
+    interval: Interval | None = None
+    difference_interval: Interval | None = None
+
+
+class VariationFigure(Struct, frozen=True):
+    """The total variation from unbiased positions; ``by_chance`` its mean, and the 95th percentile, where every passage is rotated."""
+
+    value: float | None
+    expected: float | None = None
+    by_chance: float | None = None
+    by_chance_high: float | None = None
+    interval: Interval | None = None
+
+
+class BinIntervals(Struct, frozen=True):
+    """The interval of each bin's share, one entry a bin."""
+
+    low: Sequence[float]
+    high: Sequence[float]
+    level: float
+    method: str
+
+
+class Sample(Struct, frozen=True):
+    """What a histogram rests on."""
+
+    spans: int
+    passages: int
+
+
+class OffsetCheck(Struct, frozen=True):
+    """How matching did on the ``spans`` that the source gave: how many are ``among_matches``, and why others were missed or found beside."""
+
+    spans: int
+    among_matches: int
+    missed: Mapping[str, int]
+    extra: Mapping[str, int]
+
+
+class HistogramFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What sums up a histogram of positions, the settings, and what became of answers: ``unmatched`` by cause."""
+
+    mean: PositionFigure | None = None
+    first_tenth: PositionFigure | None = None
+    first_fifth: PositionFigure | None = None
+    total_variation: VariationFigure | None = None
+    bin_intervals: BinIntervals | None = None
+    settings: JsonObject = field(default_factory=dict)
+    expectation: str = ""
+    sample: Sample | None = None
+    unmatched: Mapping[str, int] = field(default_factory=dict)
+    offset_check: OffsetCheck | None = None
+
+
+class AtsFigures(Record, frozen=True, kw_only=True):
+    """MATS in its printed and plain forms with its deviation, why it is ``undefined``, where and why the curve was cut, and what was read."""
+
+    mats: float | None = None
+    mats_plain: float | None = None
+    mats_std: float | None = None
+    max_delta: int | None = None
+    undefined: str | UnsetType = UNSET
+    pairs: str = ""
+    minimum_terms: int = 0
+    cut_at: int | None = None
+    terms_at_cut: int | None = None
+    later_deltas_left_out: int = 0
+    std_terms_is: str = ""
+    std_pairs_is: str = ""
+    pairs_sampled: Sequence[int] | UnsetType = UNSET
+    passages: int | UnsetType = UNSET
+    passages_at_length_limit: int | UnsetType = UNSET
+    words: int | UnsetType = UNSET
+    words_unknown: int | UnsetType = UNSET
+
+
+class MovesFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """How far sentences were moved; the last four where questions are weighted."""
+
+    mean_distance: float | None = None
+    mean_distance_of_uniform: float | None = None
+    share_unmoved: float | None = None
+    share_moved_forward: float | None = None
+    share_moved_backward: float | None = None
+    mean_distance_weighted: float | None = None
+    share_unmatched: float | None = None
+    effective_questions: float | None = None
+    largest_weight: float | None = None

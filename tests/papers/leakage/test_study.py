@@ -1,0 +1,382 @@
+"""The leakage study end to end on a small planted collection: its steps, its numbers by another way, a restart, bad input."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.groups import Groups
+from positionbias.core.manifest import read_manifest
+from positionbias.core.run import Run, read_run, write_run
+from positionbias.evaluation.cross_validation import query_folds
+from positionbias.evaluation.measures import per_query
+from positionbias.leakage.material import LeakingPairs, MaterialSettings
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.papers.leakage import OFFSET, ORDER, RANK, TRAINSETS, LeakedSetSize, Memory, SizeEffect
+from positionbias.papers.leakage.memorisation import leaked_pairs
+from positionbias.papers.leakage.settings import LeakageSettings
+from positionbias.papers.leakage.study import run_study
+from positionbias.report.html import report_tables, write_report
+from positionbias.report.load import load_studies
+from positionbias.results.payloads import Comparison, Finding, PerQuery
+from positionbias.results.result import Facts, Result, load_results
+from positionbias.results.select import of_type
+from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.workshop import Workshop
+from positionbias.training import loop
+from positionbias.training.config import TrainConfig
+from tests.tiny import TINY
+
+from .leaking import TOPICS, leaking_collection, leaking_pairs
+
+TRAINING = TrainConfig(batch_size=4, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=0, threads=1)
+SIZES, SEEDS, KINDS = (12, 20), (1, 2), ("no", "msm", "test")
+TRIALS = [f"tk-{kind}-{size}-seed-{seed}" for seed in SEEDS for size in SIZES for kind in KINDS]
+SETS = [f"trainset-{kind}-{size}" for kind in KINDS for size in SIZES]
+STEPS = ["bm25-train", "bm25-topics", *SETS, "to-score-topics"]
+STEPS += [step for trial in TRIALS for step in (f"train-{trial}", f"rerank-{trial}-on-topics")] + ["measure"]
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return leaking_collection(tmp_path_factory.mktemp("leakage"))
+
+
+@pytest.fixture(scope="module")
+def settings(collection: Collection) -> LeakageSettings:
+    return LeakageSettings(
+        target="topics",
+        sources=("train",),
+        leaking=LeakingPairs(pairs=(leaking_pairs(collection.path.parent / "pairs.jsonl", collection),), leaked_queries=4),
+        models=(ModelSettings("tk", TINY, TRAINING),),
+        sizes=SIZES,
+        seeds=SEEDS,
+        depth=6,
+        folds=3,
+    )
+
+
+def run(collection: Collection, out: Path, settings: LeakageSettings) -> list[str]:
+    """Run the study; the steps that were made, in their order."""
+    told: list[str] = []
+    assert run_study(collection, settings, Workshop(out, told.append)) == out / "results"
+    return [line.split(":")[0] for line in told if not line.endswith("done before")]
+
+
+@pytest.fixture(scope="module")
+def finished(collection: Collection, settings: LeakageSettings) -> Path:
+    out = collection.path.parent / "finished"
+    assert run(collection, out, settings) == STEPS
+    return out
+
+
+@pytest.fixture(scope="module")
+def results(finished: Path) -> list[Result]:
+    return load_results(finished / "results")
+
+
+def one(results: list[Result], measure: str, **facts: str) -> Result:
+    """The only result of a measure with these facts, comparisons aside."""
+    (found,) = (r for r in results if r.measure == measure and r.kind != "comparison" and r.facts == Facts(**facts))
+    return found
+
+
+def test_trainings_differ_in_the_leaked_queries_alone(finished: Path, collection: Collection) -> None:
+    topics = {query.query_id for query in collection.queries("topics")}
+    for size in SIZES:
+        sets = {kind: list(Groups(finished / "trainsets" / f"{kind}-{size}")) for kind in KINDS}
+        assert {kind: len(groups) for kind, groups in sets.items()} == dict.fromkeys(KINDS, size // 2)
+        for kind in ("msm", "test"):
+            assert sets[kind][4:] == sets["no"][: size // 2 - 4]  # the filling
+        assert all(group.query_id in topics for group in sets["test"][:4])
+        assert not {group.query_id for group in (*sets["no"], *sets["msm"])} & topics
+    model = load_checkpoint(finished / "models" / "tk-msm-20-seed-2")
+    assert (model.depth, model.manifest.content["steps"], model.manifest.content["training_groups"]) == (None, 3, 10)
+
+
+def test_what_is_scored(finished: Path) -> None:
+    candidates, scored = (read_run(finished / "runs" / name) for name in ("bm25-topics.run", "to-score-topics.run"))
+    assert {len(ranking.passage_ids) for ranking in candidates.rankings()} == {6}
+    wanted: dict[str, set[str]] = {}
+    for kind in ("msm", "test"):
+        for pair in leaked_pairs(Groups(finished / "trainsets" / f"{kind}-20")):
+            wanted.setdefault(pair.query_id, set()).update(pair[1:])
+    for ranking in scored.rankings():
+        known = candidates[ranking.query_id].passage_ids
+        assert ranking.passage_ids[:6] == known
+        assert set(ranking.passage_ids[6:]) == wanted.get(ranking.query_id, set()) - set(known)
+    assert scored.pairs > candidates.pairs
+
+
+def by_hand(finished: Path, collection: Collection, kind: str, size: int, measure: str) -> dict[str, float]:
+    """A topic's mean over seeds, from the runs."""
+    candidates, values = read_run(finished / "runs" / "bm25-topics.run"), []
+    for seed in SEEDS:
+        scored = read_run(finished / "runs" / f"tk-{kind}-{size}-seed-{seed}-on-topics.run")
+        kept = {}
+        for ranking in scored.rankings():
+            known = set(candidates[ranking.query_id].passage_ids)
+            kept[ranking.query_id] = [passage for passage in ranking.passage_ids if passage in known]
+        run = type(scored)("x", ((query_id, ids, -np.arange(float(len(ids)))) for query_id, ids in kept.items()))
+        values.append(per_query(run, collection.qrels("topics"), [measure])[measure])
+    return {query_id: sum(of[query_id] for of in values) / len(values) for query_id in values[0]}
+
+
+def test_effectiveness_is_of_the_size_chosen_on_the_other_folds(
+    finished: Path, collection: Collection, results: list[Result]
+) -> None:
+    folds = query_folds([query.query_id for query in collection.queries("topics")], folds=3, seed=1)
+    for kind, variant in (("no", "no leakage"), ("msm", "MSM leakage"), ("test", "test leakage")):
+        values = {size: by_hand(finished, collection, kind, size, "nDCG@10") for size in SIZES}
+        chosen, held = [], {}
+        for fold in folds:
+            others = [query_id for other in folds if other is not fold for query_id in other]
+            small, large = (sum(values[size][query_id] for query_id in others) for size in SIZES)
+            chosen.append(SIZES[0] if round(small - large, 9) >= 0 else SIZES[1])
+            held.update({query_id: values[chosen[-1]][query_id] for query_id in fold})
+        found = one(results, "nDCG@10", model="tk", variant=variant)
+        assert isinstance(found.payload, PerQuery)
+        assert dict(zip(found.payload.query_ids, found.payload.values, strict=True)) == pytest.approx(held)
+        assert found.payload.notes["chosen instances, fold by fold"] == chosen
+        assert found.value == pytest.approx(sum(held.values()) / TOPICS)
+
+
+def test_two_trainings_have_paired_tests_as_papers_have_them_and_no_p(results: list[Result]) -> None:
+    columns = {}
+    for variant in ("no leakage", "MSM leakage", "test leakage"):
+        payload = one(results, "MFR", model="tk", variant=variant).payload
+        assert isinstance(payload, PerQuery)
+        columns[variant] = payload.values
+    found = [r for r in results if r.measure == "MFR" and r.kind == "comparison"]
+    assert [r.facts.variant for r in found] == ["MSM leakage", "test leakage"]
+    for result in found:
+        assert isinstance(result.payload, Comparison)
+        with_leakage, without = np.array(columns[result.facts.variant]), np.array(columns["no leakage"])
+        assert result.payload.p_t == pytest.approx(stats.ttest_rel(with_leakage, without).pvalue)
+        assert (result.payload.p, result.payload.p_adjusted["bonferroni"], result.interval) == (None, None, None)
+        assert np.mean(result.payload.notes["difference by seed"]) == pytest.approx(result.value)
+        assert result.payload.notes["axis"] == "leakage"
+
+
+def test_memories_are_of_each_leaked_passage_in_both_models(finished: Path, results: list[Result]) -> None:
+    candidates = read_run(finished / "runs" / "bm25-topics.run")
+    pairs = leaked_pairs(Groups(finished / "trainsets" / "test-12"))
+    assert len(pairs) == 4
+    ranks: dict[tuple[str, int], list[float]] = {}
+    for kind in ("test", "no"):
+        for size in SIZES:
+            for seed in SEEDS:
+                scored = read_run(finished / "runs" / f"tk-{kind}-{size}-seed-{seed}-on-topics.run")
+                for pair in pairs:
+                    for place in (1, 2):
+                        ids, known = scored[pair.query_id].passage_ids, set(candidates[pair.query_id].passage_ids)
+                        above = ids[: ids.index(pair[place])]
+                        ranks.setdefault((kind, place), []).append(1 + sum(passage in known for passage in above))
+    found = one(results, RANK, model="tk", variant="test leakage")
+    assert isinstance(found.payload, Memory)
+    assert found.payload.with_mean == pytest.approx(np.mean(ranks["test", 1]))
+    assert found.payload.without_mean == pytest.approx(np.mean(ranks["no", 1]))
+    assert found.payload.with_deviation == pytest.approx(np.std(ranks["test", 1], ddof=1))
+    assert (found.payload.count, found.payload.repeats) == (4, 4)
+    assert max(ranks["test", 1] + ranks["no", 1]) <= 7
+    offset = one(results, OFFSET, model="tk", variant="test leakage")  # of four topics, a pair each
+    increase = (np.mean(ranks["test", 2]) - np.mean(ranks["test", 1])) - (np.mean(ranks["no", 2]) - np.mean(ranks["no", 1]))
+    assert offset.value == pytest.approx(increase)
+
+
+def test_sizes_are_measured_on_topics_with_leaked_queries(
+    finished: Path, collection: Collection, results: list[Result]
+) -> None:
+    (_, leaked), (_, everything) = of_type(results, SizeEffect)
+    topics = {pair.query_id for pair in leaked_pairs(Groups(finished / "trainsets" / "msm-12"))}
+    values = by_hand(finished, collection, "test", 20, "nDCG@10")
+    assert (leaked.topics, everything.topics) == ("leaked", "all")
+    point = leaked.means["test leakage"][1]
+    assert point.instances == 20
+    assert point.mean == pytest.approx(np.mean([values[query_id] for query_id in topics]))
+    assert everything.means["test leakage"][1].mean == pytest.approx(np.mean(list(values.values())))
+    gains = [leaked.means["test leakage"][n].mean - leaked.means["no leakage"][n].mean for n in (0, 1)]
+    assert [point.mean for point in leaked.gains["test leakage"]] == pytest.approx(gains)
+    assert leaked.change["test leakage"].mean == pytest.approx(gains[1] - gains[0])
+
+
+def test_the_report_shows_tables_figure_and_sentences(finished: Path, results: list[Result], tmp_path: Path) -> None:
+    page = " ".join(html.unescape(write_report([finished], tmp_path / "report.html").read_text(encoding="utf-8")).split())
+    assert 'id="figure-leakage-sizes-1"' in page
+    for result in results:
+        if isinstance(result.payload, Finding):
+            assert " ".join(result.payload.text.split()) in page
+    tables = report_tables(load_studies([finished]))
+    assert [column.full_name for column in tables["leakage"].columns][:4] == [
+        "Model",
+        "nDCG@10 No",
+        "nDCG@10 MSM",
+        "nDCG@10 Test",
+    ]
+    reciprocal = one(results, "RR", model="tk", variant="MSM leakage").value
+    assert tables["leakage"].rows[0][8].value == pytest.approx(1 / (reciprocal or 1))
+    assert {
+        "leakage-tests",
+        "leakage-sizes",
+        "leakage-sets",
+        "memory-ranks",
+        "memory-scores",
+        "memory-offsets",
+    } <= tables.keys()
+    assert not {"leakage-orders", "comparisons", "retrieval", "doses"} & tables.keys()  # one model has no order
+    shares = [result.value for result in results if result.measure == TRAINSETS]
+    assert shares == pytest.approx([0, 0, 4 / 6, 4 / 10, 4 / 6, 4 / 10])
+    assert not any(result.measure == ORDER for result in results)
+    said = [result.payload.text for result in results if isinstance(result.payload, Finding)]
+    assert said[-1].startswith("The target is none of the paper's collections (Robust04, Core 2017, Core 2018)")
+
+
+def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(
+    finished: Path, collection: Collection, settings: LeakageSettings
+) -> None:
+    assert run(collection, finished, settings) == []
+    shop = Workshop(finished.with_name("dry"), dry_run=True)
+    run_study(collection, settings, shop)
+    assert not finished.with_name("dry").exists()
+    assert [step.name for step in shop.planned] == STEPS
+    assert not any(step.done for step in shop.planned)
+    assert all(step.seconds is not None for step in shop.planned)
+    notes = {step.name: step.note for step in shop.planned}
+    assert notes["train-tk-no-20-seed-1"] == "at most 3 steps"  # ten queries, four a batch
+    again = Workshop(finished, dry_run=True)
+    run_study(collection, settings, again)
+    assert all(step.done for step in again.planned)
+
+
+def test_another_size_leaves_what_it_does_not_touch(finished: Path, collection: Collection, settings: LeakageSettings) -> None:
+    shop = Workshop(finished, dry_run=True)
+    run_study(collection, replace(settings, sizes=(*SIZES, 16)), shop)
+    unmade = [step.name for step in shop.planned if not step.done]
+    assert [name for name in unmade if "-16" not in name and not name.startswith(("rerank", "to-score"))] == ["measure"]
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def test_an_interrupted_study_goes_on_to_the_same_results(
+    finished: Path, collection: Collection, settings: LeakageSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    train: Callable = loop.train
+
+    def killed(*given: object, **more: object) -> object:
+        made.append("training")
+        if len(made) == 3:
+            raise Killed
+        return train(*given, **more)
+
+    monkeypatch.setattr("positionbias.training.train.train", killed)
+    with pytest.raises(Killed):
+        run(collection, tmp_path / "study", settings)
+    monkeypatch.undo()
+    at = STEPS.index(f"train-{TRIALS[2]}")
+    assert run(collection, tmp_path / "study", settings) == STEPS[at:]
+    assert load_results(tmp_path / "study" / "results") == load_results(finished / "results")
+
+
+def test_leaked_topics_without_candidates_are_counted(
+    finished: Path, collection: Collection, settings: LeakageSettings, tmp_path: Path
+) -> None:
+    topics = {pair.query_id for pair in leaked_pairs(Groups(finished / "trainsets" / "msm-12"))}
+    candidates = read_run(finished / "runs" / "bm25-topics.run")
+    gone = min(topics)
+    rankings = ((r.query_id, r.passage_ids, r.scores) for r in candidates.rankings() if r.query_id != gone)
+    write_run(tmp_path / "part.run", Run("part", rankings))
+    given = replace(settings, candidates={"topics": tmp_path / "part.run"}, kinds=("no", "msm"), sizes=(12,), seeds=(1,))
+    run(collection, tmp_path / "study", given)
+    results = load_results(tmp_path / "study" / "results")
+    (_, plain), (_, leaked) = of_type(results, LeakedSetSize)
+    assert leaked.topics == len(topics) == 4
+    assert leaked.without_candidates == 1
+    assert "topics leaked without candidates" not in plain.to_rows()
+    assert one(results, OFFSET, model="tk", variant="MSM leakage").count == 3
+    table = report_tables(load_studies([tmp_path / "study"]))["leakage-sets"]
+    place = [column.full_name for column in table.columns].index("Topics leaked without candidates")
+    assert [row[place].text for row in table.rows] == ["–", "1"]
+
+
+def test_the_manifest_says_what_was_run(finished: Path) -> None:
+    manifest = read_manifest(finished / "results")
+    study = manifest.settings["study"]
+    assert (manifest.command, study["target"], study["sources"], study["pairs"]) == (
+        "study leakage",
+        "topics",
+        ["train"],
+        ["pairs.jsonl"],
+    )
+    assert study["models"][0]["training"]["epochs"] == 1
+    assert manifest.input("training set msm 12") is not None
+
+
+def test_what_does_not_fit_is_one_clear_line(collection: Collection, settings: LeakageSettings, tmp_path: Path) -> None:
+    for changes, line in (
+        ({"kinds": ("msm", "test")}, "--kinds: wanted no, and a leakage to set against it (msm, test); found msm, test"),
+        ({"kinds": ("no",)}, "--kinds: wanted no, and a leakage to set against it (msm, test); found no"),
+        ({"sizes": (12, 12)}, "--sizes: wanted at least one, each once; found 12, 12"),
+        ({"sizes": (13,)}, "--size: wanted an even number of instances, two a query; found 13"),
+        ({"sources": ("train", "topics")}, "--target, --source: wanted different splits; found 'topics' as both"),
+        ({"seeds": ()}, "--seeds: wanted at least one, each once; found none"),
+        ({"folds": 1}, "--folds: wanted at least 2; found 1"),
+        ({"candidates": {"dev": tmp_path}}, "--candidates: wanted splits of the study (train, topics); found 'dev'"),
+    ):
+        with pytest.raises(SettingError) as caught:
+            replace(settings, **changes)
+        assert str(caught.value).startswith(line)
+    shop = Workshop(tmp_path / "x")
+    with pytest.raises(InputError, match=r"wanted the splits train, dl19; found no dl19 \(there are train, topics\)"):
+        run_study(collection, replace(settings, target="dl19"), shop)
+    assert not (tmp_path / "x").exists()
+    with pytest.raises(SettingError, match="--size: wanted room for 4 leaked queries; found 6 instances, which are 3 queries"):
+        run_study(collection, replace(settings, sizes=(6,)), shop)
+    with pytest.raises(InputError, match="wanted 9 leaked queries of kind msm; found 8 that can be used"):
+        run_study(collection, replace(settings, leaking=replace(settings.leaking, leaked_queries=9), sizes=(20,)), shop)
+    assert not (tmp_path / "x" / "trainsets").exists()
+
+
+def test_folds_that_cannot_be_are_said_before_anything_is_made(
+    collection: Collection, settings: LeakageSettings, tmp_path: Path
+) -> None:
+    for changes, line in (
+        ({"folds": 13}, "wanted at least one query a fold; found 12 for 13 folds; lower --folds"),
+        (
+            {"leaking": replace(settings.leaking, counted=MaterialSettings(target_relevant_from=2))},
+            "wanted a query with relevant passages in each fold; found none in fold 1",
+        ),
+    ):
+        with pytest.raises(InputError, match=line):
+            run(collection, tmp_path / "study", replace(settings, **changes))
+    assert not (tmp_path / "study").exists()
+
+
+def test_pairs_that_cannot_be_read_are_said_before_anything_is_made(
+    collection: Collection, settings: LeakageSettings, tmp_path: Path
+) -> None:
+    place = tmp_path / "pairs.jsonl"
+    with pytest.raises(InputError, match="pairs.jsonl: wanted a readable file; found No such file"):
+        run(collection, tmp_path / "study", replace(settings, leaking=LeakingPairs(pairs=(place,))))
+    place.write_text('{"train_id": "a", "test_id": "b", "label": "perhaps"}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"pairs.jsonl:1: wanted a label: .* found 'perhaps'"):
+        run(collection, tmp_path / "study", replace(settings, leaking=LeakingPairs(pairs=(place,))))
+    assert not (tmp_path / "study").exists()
+
+
+def test_pairs_without_a_query_of_the_target(collection: Collection, settings: LeakageSettings, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.jsonl"
+    pairs.write_text(json.dumps({"train_id": "a", "test_id": "b", "label": "identical"}), encoding="utf-8")
+    with pytest.raises(InputError, match="wanted pairs with queries of the target; found 1 pairs of others, as 'b'"):
+        run(collection, tmp_path / "study", replace(settings, leaking=LeakingPairs(pairs=(pairs,))))

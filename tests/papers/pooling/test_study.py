@@ -1,0 +1,145 @@
+"""The study of pools on simulated runs: what is measured is what the parts measure, a rerun makes what changed alone, no torch takes part."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import positionbias
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.manifest import read_manifest
+from positionbias.core.run import write_run
+from positionbias.formats.trec import write_qrels
+from positionbias.papers.pooling.settings import Level, PoolingSettings, PoolingTask
+from positionbias.papers.pooling.study import run_study
+from positionbias.pooling.judged_runs import judge_runs
+from positionbias.pooling.reliability import reliability
+from positionbias.pooling.scores import pool_measures
+from positionbias.pooling.settings import PoolSettings
+from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+from positionbias.results.payloads import Finding
+from positionbias.results.pools import ChangeFigures, PoolFigures
+from positionbias.results.result import Result, load_results
+from positionbias.results.select import of_type
+from positionbias.studies.step import Steps
+
+SIMULATION = Simulation(rate=0.5, queries=5, groups=3)
+PARTS = ("coverage", "reliability", "kinds", "left-out", "curves", "relabelled")
+
+
+def task(folder: Path, name: str, simulation: Simulation = SIMULATION) -> PoolingTask:
+    """Six runs, their table and judgements."""
+    lines = ["run\tgroup\tkind"]
+    for system, run in simulated_runs(simulation):
+        write_run(folder / name / "runs" / f"{system.run}.run", run)
+        lines.append("\t".join(system))
+    (folder / name / "systems.tsv").write_text("\n".join(lines) + "\n")
+    write_qrels(folder / name / "qrels.txt", simulated_qrels(simulation))
+    return PoolingTask(name, *(folder / name / part for part in ("runs", "qrels.txt", "systems.tsv")))
+
+
+def settings(*tasks: PoolingTask, pools: int = 3) -> PoolingSettings:
+    return PoolingSettings(tasks=tasks, pools=PoolSettings(pools=pools), measures=("P@5",), deepest=5, repeats=2, relabel=0.2)
+
+
+def run(asked: PoolingSettings, folder: Path) -> tuple[list[Result], list[str]]:
+    """The results, and the steps that were made."""
+    told: list[str] = []
+    results = load_results(run_study(asked, Steps(folder, told.append)))
+    return results, [line.partition(":")[0] for line in told if not line.endswith("done before")]
+
+
+def test_two_tasks_and_what_a_rerun_makes(tmp_path: Path) -> None:
+    one, two = task(tmp_path, "one"), task(tmp_path, "two", replace(SIMULATION, seed=2))
+    results, made = run(settings(one, two), tmp_path / "study")
+    assert made == [*(f"one/{part}" for part in PARTS), *(f"two/{part}" for part in PARTS), "measure"]
+    assert {result.collection for result in results} == {"one", "two"}
+    assert sum(result.measure == "collection" for result in results) == 2  # told once a task
+    again, made = run(settings(one, two), tmp_path / "study")
+    assert (made, again) == ([], results)
+    _, made = run(replace(settings(one, two), repeats=3), tmp_path / "study")
+    assert made == ["one/relabelled", "two/relabelled", "measure"]
+    changed = (two.runs / "neural-0.run").read_text().splitlines()
+    (two.runs / "neural-0.run").write_text("\n".join(changed[:-1]) + "\n")
+    _, made = run(replace(settings(one, two), repeats=3), tmp_path / "study")
+    assert made == [*(f"two/{part}" for part in PARTS), "measure"]
+    roles = [item.role for item in read_manifest(tmp_path / "study" / "results").inputs]
+    assert roles == [f"{name}/{role}" for name in ("one", "two") for role in ("runs", "qrels", "systems")]
+
+
+def test_it_measures_what_its_parts_do(tmp_path: Path) -> None:
+    results, _ = run(settings(task(tmp_path, "one"), pools=4), tmp_path / "study")
+    judged = judge_runs(simulated_runs(SIMULATION), simulated_qrels(SIMULATION))
+    found = reliability(judged, pool_measures(["P@5"]), PoolSettings(pools=4))
+    means = {(item.pool, item.test): item.change.mean() for item in found.sets}
+    measured = {(own.pool, own.test): result.value for result, own in of_type(results, ChangeFigures)}
+    assert measured == pytest.approx(means)
+    sentences = [finding.text for _, finding in of_type(results, Finding)]
+    assert sentences[0].startswith("No published figures stand beside one, which is none of the tasks of On the Reliability")
+    assert {figures.to_rows()["what"] for _, figures in of_type(results, PoolFigures)} == {
+        "collection", "coverage", "order", "change", "beside unseen", "beyond mixed pools", "one pool", "left out", "left out by kind", "curve", "relabelled",
+    }  # fmt: skip
+
+
+def test_a_dry_run_writes_nothing_and_needs_no_runs_read(tmp_path: Path) -> None:
+    steps = Steps(tmp_path / "study", dry_run=True)
+    given = task(tmp_path, "one")
+    (given.runs / "neural-0.run").write_text("not a run\n")
+    run_study(replace(settings(given), relabel=0.0), steps)
+    assert [(step.name, step.done) for step in steps.planned] == [
+        *((f"one/{part}", False) for part in PARTS[:-1]),
+        ("measure", False),
+    ]
+    assert not (tmp_path / "study").exists()
+
+
+def test_bad_settings_and_files(tmp_path: Path) -> None:
+    given = task(tmp_path, "one")
+    with pytest.raises(SettingError, match="--task: wanted at least one, each name once; found one, one"):
+        settings(given, given)
+    for name in ("", "a/b", ".hidden", "results"):
+        with pytest.raises(SettingError, match="--task: wanted a name without slashes"):
+            settings(given._replace(name=name))
+    with pytest.raises(SettingError, match="--relabel: wanted a number from 0 to 1"):
+        replace(settings(given), relabel=2.0)
+    with pytest.raises(
+        SettingError, match="--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up, of one; found 'two=2'"
+    ):
+        replace(settings(given), relevant_from=(Level("two", 2),))
+    levels = replace(settings(given), relevant_from=(Level("one", 3), Level("", 2)))
+    assert (levels.level("one"), levels.level("two"), settings(given).level("one")) == (3, 2, 1)
+    with pytest.raises(SettingError, match="-m: wanted a measure; found 'quality'"):
+        replace(settings(given), measures=("quality",))
+    # the second task's table is looked at before the first task is measured
+    broken = task(tmp_path, "two")
+    broken.systems.write_text("run\tgroup\tkind\nneural-0\tg\tneural\n")
+    with pytest.raises(InputError, match="5 of 6 runs without one"):
+        run(settings(given, broken), tmp_path / "study")
+    assert not (tmp_path / "study").exists()
+
+
+def test_no_torch_takes_part() -> None:
+    code = "import sys; import positionbias.papers.pooling.study, positionbias.ops.studies; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_the_study_from_python(tmp_path: Path) -> None:
+    asked = settings(task(tmp_path, "one"))
+    plan = positionbias.study("pooling", settings=asked, out=tmp_path / "study", dry_run=True)
+    assert "7 of 7 steps to be made" in str(plan)
+    assert not (tmp_path / "study").exists()
+    found = positionbias.study("pooling", settings=asked, out=tmp_path / "study")
+    assert "What was found" in str(found)
+    assert {result.collection for result in found.results} == {"one"}
+    assert (tmp_path / "study" / "report.html").is_file()
+    with pytest.raises(SettingError, match="study pooling: wanted no collection; found 1"):
+        positionbias.study("pooling", "squad", settings=asked, out=tmp_path / "study")
+    with pytest.raises(SettingError, match="settings: wanted PoolingSettings; found PoolSettings"):
+        positionbias.study("pooling", settings=PoolSettings(), out=tmp_path / "study")
+    with pytest.raises(SettingError, match="study: wanted one of .*; found 'pools'"):
+        positionbias.study("pools", settings=asked, out=tmp_path / "study")

@@ -1,0 +1,391 @@
+"""The study end to end on a small planted collection: its artefacts, what is skipped, what is made again, and a restart."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.files import sha256_file
+from positionbias.core.manifest import read_manifest
+from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.run import read_run
+from positionbias.evaluation.measures import per_query
+from positionbias.firststage.bm25 import Bm25Settings
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.papers.position_bias.settings import PositionBiasSettings
+from positionbias.papers.position_bias.study import run_study
+from positionbias.report.html import report_tables, write_report
+from positionbias.report.load import load_studies
+from positionbias.report.table import save_tables
+from positionbias.results.payloads import Comparison, Finding
+from positionbias.results.result import Result, load_results
+from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.workshop import Workshop, position_only_run
+from positionbias.training import loop
+from positionbias.training.config import TrainConfig
+from tests.sealing import reseal
+
+from ...tiny import TINY, planted
+
+TRAINING = TrainConfig(
+    batch_size=8, max_steps=4, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=20, threads=1
+)
+SETTINGS = PositionBiasSettings(
+    models=(ModelSettings("tk", TINY, TRAINING),), depth=6, train_depth=6, measures=("nDCG@10", "R@10"), probe_passages=60
+)
+TESTS = ("original", "rotated-1")
+SUBJECTS = ("tk-original-seed-1", "tk-rotated-1-seed-1")
+AFTER = {
+    subject: [f"{step}-{subject}-on-{test}{'-test' * (step == 'rerank')}" for test in TESTS for step in ("rerank", "probe")]
+    for subject in SUBJECTS
+}
+RERANKED = [step for subject in SUBJECTS for step in AFTER[subject] if step.startswith("rerank")]
+TRAINED = [f"train-{subject}" for subject in SUBJECTS]
+FIRST = ["rotate-1", "bm25-train", "bm25-validation", "bm25-test"]
+POSITION = [f"position-only-on-{test}-test" for test in TESTS]
+MODELS = [step for subject in SUBJECTS for step in (f"train-{subject}", *AFTER[subject])]
+STEPS = [*FIRST, *POSITION, *MODELS, "measure"]
+
+
+def with_training(**changes: object) -> PositionBiasSettings:
+    """The study with other settings of its training."""
+    model = SETTINGS.models[0]
+    return replace(SETTINGS, models=(replace(model, training=replace(model.training, **changes)),))
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return planted(tmp_path_factory.mktemp("study") / "planted")
+
+
+def run(collection: Collection, out: Path, settings: PositionBiasSettings = SETTINGS) -> list[str]:
+    """Run the study; the steps that were made, in their order."""
+    told: list[str] = []
+    assert run_study(collection, settings, Workshop(out, told.append)) == out / "results"
+    return [line.split(":")[0] for line in told if not line.endswith("done before")]
+
+
+@pytest.fixture(scope="module")
+def finished(collection: Collection) -> Path:
+    out = collection.path.parent / "finished"
+    assert run(collection, out) == STEPS
+    return out
+
+
+@pytest.fixture
+def copied(finished: Path) -> Path:
+    """A finished study of one's own, at the same depth of folders: its inputs stand where they stood."""
+    place = finished.with_name("copied")
+    shutil.rmtree(place, ignore_errors=True)
+    return Path(shutil.copytree(finished, place))
+
+
+def contents(folder: Path) -> dict[str, int]:
+    return {path.relative_to(folder).as_posix(): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def of(results: list[Result], measure: str) -> list[Result]:
+    return [result for result in results if result.measure == measure]
+
+
+# -- what it makes ----------------------------------------------------------------------------------------
+
+
+def test_every_artefact_is_there(finished: Path, collection: Collection) -> None:
+    assert sorted(path.name for path in finished.iterdir()) == ["models", "probes", "results", "rotated-1", "runs", "steps"]
+    assert sorted(path.stem for path in (finished / "steps").iterdir()) == sorted(STEPS)
+    rotated = Collection(finished / "rotated-1")
+    assert (len(rotated), rotated.manifest.command, rotated.name) == (len(collection), "debias", "planted-rotated-1")
+    runs = sorted(path.stem for path in (finished / "runs").glob("*.run"))
+    bm25 = ["bm25-test", "bm25-train", "bm25-validation"]
+    assert runs == sorted([*bm25, *POSITION, *(step.removeprefix("rerank-") for step in RERANKED)])
+    for run_ in (finished / "runs").glob("*.run"):
+        assert read_manifest(run_, kind="run").content["checksum"] == sha256_file(run_)
+    for subject, source in zip(SUBJECTS, (collection, rotated), strict=True):
+        checkpoint = load_checkpoint(finished / "models" / subject)
+        trained_on = checkpoint.manifest.input("collection")
+        assert trained_on is not None
+        assert (checkpoint.name, trained_on.checksum) == (subject, source.checksum)
+    manifest = read_manifest(finished / "results", kind="results")
+    assert not any(item.path.startswith("/") for item in manifest.inputs)
+    assert manifest.settings["study"]["models"][0]["training"]["max_steps"] == 4
+    assert manifest.licence == collection.manifest.licence
+
+
+def test_what_is_measured(finished: Path, collection: Collection) -> None:
+    results = load_results(finished / "results")
+    systems = ["bm25", "position-only", "tk-original", "tk-rotated"]
+    tests = ("planted", "planted-rotated-1")
+    per_system = [r for r in of(results, "nDCG@10") if r.kind == "per_query"]
+    assert sorted((r.collection, r.system) for r in per_system) == [(test, system) for test in tests for system in systems]
+    # the values are those of the runs on disk
+    qrels = collection.qrels("test")
+    for result in per_system:
+        test = result.collection.replace("planted-", "").replace("planted", "original")
+        draw = 1 if "rotated" in (result.facts.test, result.facts.training) else None
+        assert (result.facts.test, result.facts.rotation) == (test.removesuffix("-1"), draw)
+        if result.system.startswith("tk"):
+            subject = SUBJECTS[result.facts.training == "rotated"]
+            assert (result.facts.model, result.facts.seed, f"tk-{result.facts.training}") == ("tk", 1, result.system)
+            values = per_query(read_run(finished / "runs" / f"{subject}-on-{test}-test.run"), qrels, ["nDCG@10"])["nDCG@10"]
+            assert result.value == pytest.approx(sum(values.values()) / 18)
+    by_key = {(r.collection, r.system): r.value for r in per_system}
+    assert by_key[tests[0], "bm25"] == by_key[tests[1], "bm25"]  # one run for both test sets
+
+    compared = [r.payload for r in of(results, "nDCG@10") if isinstance(r.payload, Comparison)]
+    axes = [(c.notes["axis"], *c.notes["systems"], *c.notes["test_sets"]) for c in compared if c.subset == "all queries"]
+    models = ("tk-original", "tk-rotated")
+    assert axes == [
+        *(("test sets", s, s, "original", "rotated") for s in (*models, "position-only")),
+        *(("trainings", "tk-original", "tk-rotated", t, t) for t in ("original", "rotated")),
+        *(("baseline", b, m, t, t) for m in models for t in ("original", "rotated") for b in ("bm25", "position-only")),
+    ]
+    for comparison in compared:
+        if comparison.subset == "all queries":
+            one, other = (
+                by_key[tests[test == "rotated"], system]
+                for system, test in zip(comparison.notes["systems"], comparison.notes["test_sets"], strict=True)
+            )
+            assert (comparison.baseline_mean, comparison.candidate_mean) == (pytest.approx(one), pytest.approx(other))
+    whole = [c.notes["queries"] for c in compared if c.subset != "all queries"]
+    assert len(whole) == 3
+    assert 0 < whole[0] < 18
+
+    assert [(r.collection, r.system) for r in of(results, "MATS")] == [(test, model) for test in tests for model in models]
+    assert [r.collection for r in of(results, "answer positions")] == list(tests)
+    curves = of(results, "training")
+    assert [(r.system, r.payload.steps) for r in curves] == [("tk-original", [0, 2, 4]), ("tk-rotated", [0, 2, 4])]
+    assert {"loss", "validation nDCG@10", "MATS"} <= set(curves[0].payload.series)
+    assert {r.seed for r in results} == {1}
+    sentences = [r.payload for r in of(results, "finding")]
+    assert all(isinstance(item, Finding) and item.text.endswith(".") for item in sentences)
+    cut = 18 - whole[0]
+    assert f"cut through the answer of {cut} of the 18 test queries" in " ".join(item.text for item in sentences)
+
+
+def test_the_position_only_scorer_sees_position(finished: Path, collection: Collection) -> None:
+    run_ = position_only_run(collection, "test", read_run(finished / "runs" / "bm25-test.run"))
+    assert run_.name == "position-only"
+    for ranking in run_.rankings():
+        assert ((ranking.scores >= 0) & (ranking.scores <= 1)).all()
+
+
+def test_the_report_renders(finished: Path, tmp_path: Path) -> None:
+    page = write_report([finished / "results"], tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    words = " ".join(html.unescape(page).split())  # whatever keeps a number and its sign on one line
+    for result in of(load_results(finished / "results"), "finding"):
+        assert " ".join(result.payload.text.split()) in words
+    save_tables(report_tables(load_studies([finished / "results"])), tmp_path / "tables")
+    tables = sorted(path.suffix for path in (tmp_path / "tables").iterdir())
+    assert ".csv" in tables
+    assert ".tex" in tables
+    for path in (tmp_path / "tables").glob("*.csv"):
+        assert len(list(csv.reader(path.read_text(encoding="utf-8").splitlines()))) > 1
+
+
+# -- what is skipped and what is made again -----------------------------------------------------------------
+
+
+def test_a_second_run_touches_nothing(finished: Path, collection: Collection) -> None:
+    before = contents(finished)
+    assert run(collection, finished) == []
+    assert contents(finished) == before
+
+
+STILL = with_training(learning_rate=1e-12, kernel_learning_rate=1e-12, max_steps=2)
+
+
+# what must be made again, and what may be: a training that ends in the weights it had before leaves nothing to re-rank
+@pytest.mark.parametrize(
+    ("changed", "made", "maybe"),
+    [
+        (replace(SETTINGS, measures=("nDCG@10",)), ["measure"], []),
+        (replace(SETTINGS, probe_passages=50), [*(s for s in STEPS if s.startswith("probe")), "measure"], []),
+        (replace(SETTINGS, bm25=Bm25Settings(b=0.1)), [s for s in STEPS[1:] if not s.startswith("probe")], MODELS),
+        (replace(SETTINGS, train_depth=5), ["bm25-train", *TRAINED, "measure"], MODELS),
+        (replace(SETTINGS, relevant_from=2, measures=("nDCG@10",)), ["measure"], []),
+    ],
+    ids=["measures", "probe", "bm25", "train depth", "relevance"],
+)
+def test_a_change_makes_again_what_rests_on_it(
+    copied: Path, collection: Collection, changed: PositionBiasSettings, made: list[str], maybe: list[str]
+) -> None:
+    found = run(collection, copied, changed)
+    assert [step for step in found if step in made or step not in maybe] == made
+
+
+def test_another_log_of_the_same_weights_is_shown(copied: Path, collection: Collection) -> None:
+    # nothing is learned, so longer trainings end in the same weights: nothing to re-rank, but another curve to draw
+    assert set(TRAINED) <= set(run(collection, copied, STILL))
+    model = STILL.models[0]
+    longer = replace(STILL, models=(replace(model, training=replace(model.training, max_steps=4)),))
+    assert run(collection, copied, longer) == [*TRAINED, "measure"]
+    assert [r.payload.steps for r in of(load_results(copied / "results"), "training")] == [[0, 2, 4]] * 2
+
+
+def test_a_model_of_other_shape_is_another_though_its_weights_are_the_same(copied: Path) -> None:
+    shop, model = Workshop(copied), copied / "models" / "tk-original-seed-1"
+    before = shop.scorer(model)
+    (model / "training.json").write_text("{}")
+    reseal(model)
+    assert shop.scorer(model) == before  # how the weights came to be scores nothing
+    facts = json.loads((model / "posbias.json").read_text())
+    facts["shape"]["passage_length"] += 1
+    (model / "posbias.json").write_text(json.dumps(facts))
+    reseal(model)
+    assert shop.scorer(model) != before
+
+
+def test_a_further_seed_or_draw_leaves_what_was_made(copied: Path, collection: Collection) -> None:
+    made = run(collection, copied, replace(SETTINGS, draws=(1, 2)))
+    again = [step for step in made if "rotated-2" not in step and step not in ("rotate-2", "measure")]
+    assert again == []
+    seeds = run(collection, copied, replace(SETTINGS, draws=(1, 2), seeds=(1, 3)))
+    assert [step for step in seeds if "seed-3" not in step] == ["measure"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "made"),
+    [
+        ("runs/tk-original-seed-1-on-original-test.run", ["rerank-tk-original-seed-1-on-original-test"]),
+        ("models/tk-original-seed-1/training.json", ["train-tk-original-seed-1"]),
+        ("rotated-1/queries/test.parquet", ["rotate-1"]),
+        ("results/results.json", ["measure"]),
+    ],
+)
+def test_an_artefact_changed_by_hand_is_made_again(copied: Path, collection: Collection, changed: str, made: list[str]) -> None:
+    with open(copied / changed, "ab") as file:
+        file.write(b"\n")
+    assert run(collection, copied) == made
+
+
+def test_one_training_then_the_other(collection: Collection, finished: Path, copied: Path) -> None:
+    shutil.rmtree(copied)
+    later = [step for step in STEPS if SUBJECTS[0] not in step]
+    assert run(collection, copied, replace(SETTINGS, trainings=("rotated",))) == later
+    assert {r.system for r in of(load_results(copied / "results"), "MATS")} == {"tk-rotated"}
+    # asked for in whatever order, the original training is the one that the other stands against
+    both = replace(SETTINGS, trainings=("rotated", "original", "rotated"))
+    assert run(collection, copied, both) == [TRAINED[0], *AFTER[SUBJECTS[0]], "measure"]
+    assert (copied / "results" / "results.json").read_text() == (finished / "results" / "results.json").read_text()
+
+
+# -- restarts -----------------------------------------------------------------------------------------------
+
+
+def interrupt_after(step: str) -> Callable[[str], None]:
+    def tell(line: str) -> None:
+        if line.startswith(f"{step}: "):
+            raise KeyboardInterrupt
+
+    return tell
+
+
+def test_stopped_in_the_middle_and_restarted(
+    collection: Collection, finished: Path, copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(copied)
+    with pytest.raises(KeyboardInterrupt):  # between two steps
+        run_study(collection, SETTINGS, Workshop(copied, interrupt_after("bm25-validation")))
+    validations = []
+
+    def validate(*arguments, **options):
+        validations.append(1)
+        if len(validations) in {3, 6}:  # in the middle of a training, and before a first state of the next one
+            raise KeyboardInterrupt
+        return original(*arguments, **options)
+
+    original = loop.validate
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "validate", validate)
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                run_study(collection, SETTINGS, Workshop(copied))
+    assert run(collection, copied) == STEPS[11:]
+    assert sorted(contents(copied)) == sorted(contents(finished))  # and nothing else lies about
+    for path in (finished / "results").iterdir():
+        if path.name != "manifest.json":  # which says when it was made
+            assert (copied / "results" / path.name).read_bytes() == path.read_bytes(), path.name
+    records = [read_manifest(study / "results").comparable() for study in (copied, finished)]
+    assert records[0] == records[1]
+
+
+def test_two_workers_train_both_at_once_to_the_same_bytes(collection: Collection, finished: Path, copied: Path) -> None:
+    shutil.rmtree(copied)
+    told: list[str] = []
+    run_study(collection, SETTINGS, Workshop(copied, told.append, workers=2))
+    made = [line.split(":")[0] for line in told]
+    assert made.index(TRAINED[1]) == made.index(TRAINED[0]) + 1
+    assert sorted(made) == sorted(STEPS)
+    for folder in ("models", "results"):
+        for path in (finished / folder).rglob("*"):
+            if path.is_file() and path.name not in ("manifest.json", "log.jsonl"):  # which say when and how fast
+                assert (copied / path.relative_to(finished)).read_bytes() == path.read_bytes(), path
+    # and what one of them made, the other takes over
+    assert run(collection, copied) == []
+
+
+# -- what it refuses ----------------------------------------------------------------------------------------
+
+
+def test_a_collection_without_the_splits(tmp_path: Path) -> None:
+    with create_collection(tmp_path / "c") as writer:
+        writer.add_passages([Passage("a", "lamp")])
+        writer.add_split("test", [Query("q", "lamp")], [Qrel("q", "a", 1)])
+        writer.finish(name="c", command="a test", settings={})
+    with pytest.raises(InputError, match="wanted the splits train, validation, test; found no train, validation"):
+        run_study(Collection(tmp_path / "c"), SETTINGS, Workshop(tmp_path / "s"))
+    assert not (tmp_path / "s").exists()
+
+
+def test_tests_that_share_a_query(tmp_path: Path) -> None:
+    with create_collection(tmp_path / "c") as writer:
+        writer.add_passages([Passage("a", "lamp")])
+        for split in ("train", "validation", "one", "two"):
+            writer.add_split(split, [Query("q", "lamp")], [Qrel("q", "a", 1)])
+        writer.finish(name="c", command="a test", settings={})
+    with pytest.raises(InputError, match="--test: wanted splits that share no query; found 'q' in one and in two"):
+        run_study(Collection(tmp_path / "c"), replace(SETTINGS, tests=("one", "two")), Workshop(tmp_path / "s"))
+
+
+def test_candidates_of_another_collection(collection: Collection, tmp_path: Path) -> None:
+    (tmp_path / "x.run").write_text("q Q0 nobody 1 1.0 x\n")
+    settings = replace(SETTINGS, candidates={"test": tmp_path / "x.run"})
+    with pytest.raises(InputError, match="does not hold, the first 'nobody'"):
+        run_study(collection, settings, Workshop(tmp_path / "s"))
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"models": ()}, "--models: wanted at least one, each once; found none"),
+        ({"models": SETTINGS.models * 2}, "--models: wanted at least one, each once; found tk, tk"),
+        ({"seeds": (1, 1)}, "--seeds: wanted at least one, each once; found 1, 1"),
+        ({"draws": ()}, "--rotations: wanted at least one"),
+        ({"trainings": ("both",)}, "--only: wanted some of original, rotated; found both"),
+        ({"depth": 0}, "--depth: wanted at least 1; found 0"),
+        ({"train_depth": -1}, "--train-depth: wanted at least 1"),
+        ({"relevant_from": 0}, "--relevant-from: wanted at least 1"),
+        ({"candidates": {"dev": Path("x")}}, r"--candidates: wanted splits of the study \(train, validation, test\); found 'dev'"),
+    ],
+)  # fmt: skip
+def test_settings_are_checked(change: dict, complaint: str) -> None:
+    with pytest.raises(SettingError, match=complaint):
+        PositionBiasSettings(**change)
+
+
+def test_measures_follow_the_grade() -> None:
+    assert PositionBiasSettings().measures == ("nDCG@10", "RR@10", "R@10")
+    assert PositionBiasSettings(relevant_from=2).measures == ("nDCG@10", "RR(rel=2)@10", "R(rel=2)@10")
+    assert PositionBiasSettings(relevant_from=2, measures=("AP",)).measures == ("AP",)

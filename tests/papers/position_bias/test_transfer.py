@@ -1,0 +1,154 @@
+"""The transfer study: target alone, source then target, rotated source then target; its steps, and a restart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.manifest import read_manifest
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.papers.position_bias.settings import SourceRun, TransferSettings
+from positionbias.papers.position_bias.transfer import run_transfer
+from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.results.payloads import Comparison, Finding, PerQuery
+from positionbias.results.result import Facts, load_results
+from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.workshop import Workshop
+from positionbias.training.config import TrainConfig
+
+from ...tiny import TINY, planted
+
+TRAINING = TrainConfig(
+    batch_size=4, max_steps=3, validate_every=1, learning_rate=0.05, kernel_learning_rate=0.05, probe_passages=0, threads=1
+)
+SETTINGS = TransferSettings(
+    models=(ModelSettings("tk", TINY, TRAINING),),
+    depth=4,
+    train_depth=4,
+    measures=("nDCG@10",),
+    source_assignments=("max_steps=2",),
+)
+STEPS = [
+    "source/rotate-1", "source/bm25-train", "source/bm25-validation",
+    "target/bm25-train", "target/bm25-validation", "target/bm25-test",
+    "target/train-tk-seed-1", "target/rerank-tk-seed-1-on-original-test",
+    "source/train-tk-original-seed-1",
+    "target/train-tk-after-original-seed-1", "target/rerank-tk-after-original-seed-1-on-original-test",
+    "source/train-tk-rotated-1-seed-1",
+    "target/train-tk-after-rotated-1-seed-1", "target/rerank-tk-after-rotated-1-seed-1-on-original-test",
+    "measure",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("transfer")
+
+
+@pytest.fixture(scope="module")
+def source(places: Path) -> Collection:
+    return write_planted(places / "source", PlantedSettings(queries=40, passages=90, validation_share=0.2, seed=9), name="far")
+
+
+@pytest.fixture(scope="module")
+def target(places: Path) -> Collection:
+    return planted(places / "target")
+
+
+def run(source: Collection, target: Collection, out: Path, settings: TransferSettings = SETTINGS) -> list[str]:
+    """The steps that were made, in their order."""
+    told: list[str] = []
+    assert run_transfer(source, target, settings, Workshop(out, told.append)) == out / "results"
+    return [line.split(":")[0] for line in told if not line.endswith("done before")]
+
+
+@pytest.fixture(scope="module")
+def finished(places: Path, source: Collection, target: Collection) -> Path:
+    assert run(source, target, places / "study") == STEPS
+    return places / "study"
+
+
+def test_each_training_goes_on_from_its_source(finished: Path, source: Collection) -> None:
+    for text in ("original", "rotated-1"):
+        model = load_checkpoint(finished / "target" / "models" / f"tk-after-{text}-seed-1")
+        start = model.manifest.input("start")
+        first = finished / "source" / "models" / f"tk-{text}-seed-1"
+        assert start is not None
+        assert (model.path / start.path).resolve() == first.resolve()
+        assert model.manifest.content["steps"] == 3
+        assert read_manifest(first).content["steps"] == 2
+        # the words of the source keep their rows; those of the target stand behind them
+        words = load_checkpoint(first).model.vocabulary.words
+        assert model.model.vocabulary.words[: len(words)] == words
+        assert len(model.model.vocabulary.words) > len(words)
+    assert read_manifest(finished / "target" / "models" / "tk-seed-1").input("start") is None
+    manifest = read_manifest(finished / "results")
+    assert manifest.name == "Transfer: far to planted"
+    assert not any(item.path.startswith("/") for item in manifest.inputs)
+
+
+def test_rows_of_table_5(finished: Path) -> None:
+    results = load_results(finished / "results")
+    rows = {r.system: r.facts for r in results if isinstance(r.payload, PerQuery)}
+    here = Facts(model="tk", training="original", test="original", seed=1)
+    assert rows == {
+        "bm25": Facts(model="bm25", test="original"),
+        "tk-planted": here,
+        "tk-far-original-to-planted": replace(here, source="far", source_training="original"),
+        "tk-far-rotated-to-planted": replace(here, source="far", source_training="rotated", rotation=1),
+    }
+    compared = [r.payload for r in results if isinstance(r.payload, Comparison)]
+    names = list(rows)[1:]
+    assert [(c.baseline, c.candidate) for c in compared if c.notes["axis"] == "trainings"] == [
+        (names[0], names[1]), (names[0], names[2]), (names[1], names[2]),
+    ]  # fmt: skip
+    assert [(c.baseline, c.candidate) for c in compared if c.notes["axis"] == "baseline"] == [("bm25", name) for name in names]
+    assert [(r.system, r.collection) for r in results if r.kind == "training"] == [
+        ("tk-far-original", "far"), ("tk-far-rotated", "far"), *((name, "planted") for name in names),
+    ]  # fmt: skip
+    assert {r.collection for r in results if r.measure == "passages"} == {"far", "planted"}
+    assert all(isinstance(r.payload, Finding) for r in results if r.kind == "finding")
+
+
+def test_a_second_run_and_a_further_draw(finished: Path, source: Collection, target: Collection) -> None:
+    assert run(source, target, finished) == []
+    more = run(source, target, finished, replace(SETTINGS, draws=(1, 2)))
+    assert [step for step in more if "rotated-2" not in step] == ["source/rotate-2", "measure"]
+    repeats = Counter(r.facts.rotation for r in load_results(finished / "results") if isinstance(r.payload, PerQuery))
+    assert repeats == {None: 3, 1: 1, 2: 1}
+
+
+def test_a_dry_run_with_one_training_done(places: Path, source: Collection, target: Collection) -> None:
+    out = places / "half"
+
+    def stop(line: str) -> None:
+        if line.startswith("source/train-tk-original"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_transfer(source, target, SETTINGS, Workshop(out, stop))
+    before = sorted(out.rglob("*"))
+    shop = Workshop(out, dry_run=True)
+    run_transfer(source, target, SETTINGS, shop)
+    assert sorted(out.rglob("*")) == before
+    assert [step.name for step in shop.planned] == STEPS
+    assert [step.name for step in shop.planned if not step.done] == STEPS[9:]
+    assert run(source, target, out) == STEPS[9:]
+
+
+def test_what_is_refused(places: Path, source: Collection, target: Collection) -> None:
+    shop = Workshop(places / "none")
+    with pytest.raises(SettingError, match="wanted two collections"):
+        run_transfer(target, target, SETTINGS, shop)
+    with pytest.raises(SettingError, match="--set-source: wanted a setting of one of the models: .*; found 'layerz'"):
+        replace(SETTINGS, source_assignments=("layerz=2",))
+    with pytest.raises(SettingError, match="--candidates: wanted splits of the study .*; found 'dev'"):
+        replace(SETTINGS, source_candidates=(SourceRun("dev", Path("x")),))
+    with pytest.raises(InputError, match="wanted the splits train, dev; found no dev"):
+        run_transfer(source, target, replace(SETTINGS, source_validation="dev"), shop)
+    assert not (places / "none").exists()

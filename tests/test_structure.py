@@ -1,0 +1,122 @@
+"""What is declared once stays so: options have their settings' defaults, and a new loss, measure or model is one registration away."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+import click
+import msgspec
+import pytest
+import torch
+
+from positionbias.cli.lazy import LazyGroup
+from positionbias.cli.main import posbias
+from positionbias.core.operation import REQUIRED, parameters_of
+from positionbias.core.settings import setting
+from positionbias.models import kinds, shapes
+from positionbias.results import figures
+from positionbias.results.figures import Figures
+from positionbias.results.result import Result
+from positionbias.training import config, losses
+
+UNSET = getattr(click.core, "UNSET", None)  # what newer versions of click have until a command is called
+
+# written by hand, not made of an operation
+BY_HAND = {
+    "check",
+    "completion",
+    "debias",
+    "demo",
+    "encode",
+    "encoder",
+    "export",
+    "report",
+    "rerank",
+    "retrieve",
+    "study",
+    "teach",
+    "train",
+    "vectors",
+    "verify",
+}
+
+
+def entries(group: LazyGroup) -> Iterator[tuple[str, object]]:
+    for name, (module, attribute, _) in group.commands_at.items():
+        found = getattr(importlib.import_module(module), attribute)
+        if isinstance(found, LazyGroup):
+            yield from ((f"{name} {below}", one) for below, one in entries(found))
+        else:
+            yield name, found
+
+
+COMMANDS = dict(entries(posbias))  # type: ignore[arg-type]
+GENERATED = {name: found for name, found in COMMANDS.items() if not isinstance(found, click.Command)}
+
+
+def test_those_written_by_hand_are_known() -> None:
+    assert {name.split()[0] for name in COMMANDS.keys() - GENERATED.keys()} <= BY_HAND
+    assert len(GENERATED) >= 25
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_every_option_has_the_default_of_its_setting(name: str) -> None:
+    operation = GENERATED[name]
+    group: click.Command = posbias
+    context = click.Context(group, info_name="posbias")
+    for part in name.split():
+        assert isinstance(group, click.Group)
+        group = group.get_command(context, part)  # type: ignore[assignment]
+        context = click.Context(group, parent=context, info_name=part)
+    params = {param.name: param for param in group.params}
+    declared = {one.name: one for one in parameters_of(operation)}  # type: ignore[arg-type]
+    assert params.keys() - declared.keys() <= {"as_json"}
+    optional = [one for one in declared.values() if one.default is not REQUIRED]
+    for one in optional:
+        param = params[one.name]
+        found = param.process_value(context, param.get_default(context))
+        found = None if found is UNSET else found
+        read = one.type.parse(found) if isinstance(found, str) and hasattr(one.type, "parse") else found
+        assert (tuple(read) if one.many and read is not None else read) == one.default, f"{name} {one.flag}"
+    assert declared.keys() <= params.keys()
+
+
+def test_a_loss_is_a_function_and_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(config.LOSSES, "toy", config.LossKind())
+    monkeypatch.setitem(losses.FUNCTIONS, "toy", lambda of, _: of.student[:, 1] - of.student[:, 0])  # type: ignore[arg-type]
+    settings = config.TrainConfig(loss="toy")
+    assert losses.group_losses(losses.Scored(torch.tensor([[1.0, 3.0]])), settings).tolist() == [2.0]
+
+
+def test_a_measurement_is_a_class_of_figures() -> None:
+    class Toys(Figures, frozen=True, kw_only=True):
+        MEASURES = ("toys of a test",)
+        red: int
+        blue: int = msgspec.field(name="of another colour")
+
+    figures._by_measure.cache_clear()
+    result = Result("toys of a test", "c", "", "s", None, 1.0, None, 3, Toys(red=1, blue=2))
+    assert result.to_json()["payload"] == {"rows": {"red": 1, "of another colour": 2}}
+    assert Result.from_json(result.to_json()) == result
+
+
+def test_a_model_is_a_module_and_its_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    @shapes.dataclass(frozen=True, slots=True)
+    class ToyConfig(shapes._Shape):
+        width: int = setting(4, "Of a toy.", least=1)
+
+    class Toy:
+        kind = "toy"
+
+    module = ModuleType("positionbias.models.toy")
+    module.Toy = Toy  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(shapes.KINDS, "toy", shapes.Kind("toy", "Toy", ToyConfig, "words", 1e-3, "A toy on COLLECTION."))
+    assert kinds.model_class("toy") is Toy
+    assert kinds.config_class("toy")() == ToyConfig(width=4)
+    assert kinds.begins_with("toy") == "words"
+    assert not kinds.has_term_vectors("toy")
+    assert "toy" in kinds.learning_rates()[1e-3]
