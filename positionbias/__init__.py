@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from positionbias.ops.audit import Audit, audit_model, audit_systems, check
     from positionbias.ops.collections import merge, place, sample, select, show
     from positionbias.ops.contamination import suspect_contamination
+    from positionbias.ops.encoders import distil_vectors, make_encoder
     from positionbias.ops.evaluation import ensemble, evaluate
     from positionbias.ops.imports import (
         import_beir,
@@ -62,6 +63,7 @@ _PUBLIC = {
     "calibrate_leakage": "ops.leakage_labels",
     "check": "ops.audit",
     "clean": "ops.leakage",
+    "distil_vectors": "ops.encoders",
     "draw_clicks": "ops.trainsets",
     "draw_contaminated": "ops.trainsets",
     "draw_leaked": "ops.trainsets",
@@ -79,6 +81,7 @@ _PUBLIC = {
     "import_squad": "ops.imports",
     "import_trec": "ops.imports",
     "import_tripclick": "ops.imports",
+    "make_encoder": "ops.encoders",
     "mats": "ops.probe",
     "merge": "ops.collections",
     "place": "ops.collections",
@@ -114,6 +117,7 @@ __all__ = [
     "calibrate_leakage",
     "check",
     "clean",
+    "distil_vectors",
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",
@@ -131,6 +135,7 @@ __all__ = [
     "import_squad",
     "import_trec",
     "import_tripclick",
+    "make_encoder",
     "mats",
     "merge",
     "place",

@@ -20,6 +20,7 @@ TEXTS = {
     "ats": ("probe_text", "ats_text"),
     "ats_csv": ("probe_text", "ats_csv"),
     "EnsembleFigures": ("evaluation_text", "ensemble_text"),
+    "NewEncoderFigures": ("model_text", "encoder_text"),
     "PassageFigures": ("collection_text", "collection_text"),
     "PerQuery": ("evaluation_text", "evaluation_text"),
     "PlacementFigures": ("collection_text", "placement_text"),
@@ -36,6 +37,7 @@ TEXTS = {
     "TeachingFigures": ("model_text", "teaching_text"),
     "TrainingCurve": ("model_text", "training_text"),
     "TripleFigures": ("trainset_text", "clicks_text"),
+    "WordVectorFigures": ("model_text", "vectors_text"),
     "verdict": ("pool_text", "verdict_text"),
 }
 
