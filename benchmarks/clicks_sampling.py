@@ -134,6 +134,7 @@ def _held(candidates: dict[str, list[str]], triples: list[tuple[str, str, str]])
 
 def search_rate(folder: Path, passages: int, words: int, queries: int, depth: int) -> tuple[float, float]:
     """Processor seconds to index, and queries a processor second, of BM25 over generated passages."""
+    from positionbias.core.retrieval import Retrieval
     from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 
     place = folder / "bm25"
@@ -147,7 +148,7 @@ def search_rate(folder: Path, passages: int, words: int, queries: int, depth: in
     seconds = []
     for split in ("one", "all"):
         started = time.process_time()
-        retrieve_run(Collection(place), split, depth, Bm25Settings(), folder / f"{split}.run")
+        retrieve_run(Collection(place), Retrieval(split, depth), Bm25Settings(), folder / f"{split}.run")
         seconds.append(time.process_time() - started)
     return seconds[0], queries / seconds[1]
 

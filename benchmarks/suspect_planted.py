@@ -31,6 +31,7 @@ from positionbias.contamination.suspect import Known, suspect
 from positionbias.contamination.trainsets import ContaminatedSettings, write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.progress import set_quiet
+from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
@@ -83,7 +84,7 @@ class Planted:
         self.collection = Collection(place)
         for split in ("train", "test", "fresh"):
             if not self.run(split).exists():
-                retrieve_run(self.collection, split, DEPTH, Bm25Settings(), self.run(split))
+                retrieve_run(self.collection, Retrieval(split, DEPTH), Bm25Settings(), self.run(split))
         candidates = {split: read_run(self.run(split)) for split in ("test", "fresh")}
         self.candidates = {**candidates, "paraphrased": candidates["test"]}
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.core.records import Answer, Passage, Qrel, Query
     from positionbias.core.run import Run
+    from positionbias.ops.artefacts import export, make_report, verify
     from positionbias.ops.audit import Audit, audit_model, audit_systems, check
     from positionbias.ops.collections import merge, place, sample, select, show
     from positionbias.ops.contamination import suspect_contamination
@@ -37,9 +38,10 @@ if TYPE_CHECKING:
     from positionbias.ops.leakage import clean, find_leakage
     from positionbias.ops.leakage_labels import calibrate_leakage, review_pairs, sample_pairs
     from positionbias.ops.pools import pool_coverage, pool_reliability, pool_verdict
-    from positionbias.ops.positions import histogram
+    from positionbias.ops.positions import debias, histogram
     from positionbias.ops.probe import ats, mats
     from positionbias.ops.ranking import rerank
+    from positionbias.ops.retrieval import encode, retrieve
     from positionbias.ops.studies import study
     from positionbias.ops.training import teach, train
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
@@ -63,12 +65,15 @@ _PUBLIC = {
     "calibrate_leakage": "ops.leakage_labels",
     "check": "ops.audit",
     "clean": "ops.leakage",
+    "debias": "ops.positions",
     "distil_vectors": "ops.encoders",
     "draw_clicks": "ops.trainsets",
     "draw_contaminated": "ops.trainsets",
     "draw_leaked": "ops.trainsets",
+    "encode": "ops.retrieval",
     "ensemble": "ops.evaluation",
     "evaluate": "ops.evaluation",
+    "export": "ops.artefacts",
     "find_leakage": "ops.leakage",
     "histogram": "ops.positions",
     "import_beir": "ops.imports",
@@ -82,6 +87,7 @@ _PUBLIC = {
     "import_trec": "ops.imports",
     "import_tripclick": "ops.imports",
     "make_encoder": "ops.encoders",
+    "make_report": "ops.artefacts",
     "mats": "ops.probe",
     "merge": "ops.collections",
     "place": "ops.collections",
@@ -89,6 +95,7 @@ _PUBLIC = {
     "pool_reliability": "ops.pools",
     "pool_verdict": "ops.pools",
     "rerank": "ops.ranking",
+    "retrieve": "ops.retrieval",
     "review_pairs": "ops.leakage_labels",
     "rotate": "positions.rotate",
     "sample": "ops.collections",
@@ -99,6 +106,7 @@ _PUBLIC = {
     "suspect_contamination": "ops.contamination",
     "teach": "ops.training",
     "train": "ops.training",
+    "verify": "ops.artefacts",
 }
 
 __all__ = [
@@ -117,12 +125,15 @@ __all__ = [
     "calibrate_leakage",
     "check",
     "clean",
+    "debias",
     "distil_vectors",
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",
+    "encode",
     "ensemble",
     "evaluate",
+    "export",
     "find_leakage",
     "histogram",
     "import_beir",
@@ -136,6 +147,7 @@ __all__ = [
     "import_trec",
     "import_tripclick",
     "make_encoder",
+    "make_report",
     "mats",
     "merge",
     "place",
@@ -143,6 +155,7 @@ __all__ = [
     "pool_reliability",
     "pool_verdict",
     "rerank",
+    "retrieve",
     "review_pairs",
     "rotate",
     "sample",
@@ -153,6 +166,7 @@ __all__ = [
     "suspect_contamination",
     "teach",
     "train",
+    "verify",
 ]
 
 

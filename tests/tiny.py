@@ -13,6 +13,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.records import Passage
+from positionbias.core.retrieval import Retrieval
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import save_checkpoint
 from positionbias.models.encoder import quiet_transformers
@@ -34,7 +35,7 @@ def candidates(collection: Collection, folder: Path, depth: int = 6) -> dict[str
     """A BM25 run for each split."""
     places = {split: folder / f"{split}.run" for split in collection.splits}
     for split, place in places.items():
-        retrieve_run(collection, split, depth, Bm25Settings(), place)
+        retrieve_run(collection, Retrieval(split, depth), Bm25Settings(), place)
     return places
 
 

@@ -45,6 +45,7 @@ from positionbias.formats.trec_import import import_trec
 from positionbias.formats.trec_topics import read_topics
 from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import RawForm
 
 __all__ = ["READERS", "Ended", "Hang", "Reader", "memory_folder", "run_input", "time_limit", "wrong_with"]
 
@@ -253,7 +254,9 @@ def _raw(kind: Any, stem: str, *endings: str) -> Callable[[Path, Path, Random], 
         source = _first(folder, stem)
         target = out / f"rotated{random.choice(endings)}"
         size = random.choice((1 << 24, 1, 50))
-        rotated = debias_file(source, target, rotation, kind, **({} if kind in ("parquet", "squad") else {"block_bytes": size}))
+        rotated = debias_file(
+            source, target, rotation, RawForm(kind), **({} if kind in ("parquet", "squad") else {"block_bytes": size})
+        )
         check_raw(kind, source, target, rotated)
 
     return run

@@ -109,10 +109,18 @@ def print_results(results: Sequence[Result], *, as_json: bool) -> None:
 
 
 def emit(
-    results: Sequence[Result], *, as_json: bool, table: Callable[[], str], beside: Mapping[str, Any] | None = None
+    results: Sequence[Result],
+    *,
+    as_json: bool,
+    table: Callable[[], str],
+    beside: Mapping[str, Any] | None = None,
+    aside: bool = False,
 ) -> None:
-    """Print results on standard output: one JSON object, in which ``beside`` stands before them, or the table."""
+    """Print results: one JSON object, in which ``beside`` stands before them, or the table; ``aside`` on standard error."""
     if as_json:
-        sys.stdout.write(json_line({**(beside or {}), "results": [result.to_json() for result in results]}))
+        stream = sys.stderr if aside else sys.stdout
+        stream.write(json_line({**(beside or {}), "results": [result.to_json() for result in results]}))
+    elif aside:
+        say(table())
     else:
         sys.stdout.write(f"{table()}\n")

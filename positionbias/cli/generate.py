@@ -31,7 +31,8 @@ def print_outcome(outcome: Any, *, as_json: bool) -> None:
     from positionbias.ops.outcome import results_of, text_of
 
     if outcome is not None:
-        emit(results_of(outcome), as_json=as_json, table=lambda: text_of(outcome))
+        piped = getattr(outcome, "piped", False)  # the data takes standard output
+        emit(results_of(outcome), as_json=as_json, table=lambda: text_of(outcome), aside=piped)
 
 
 def help_of(operation: Callable[..., Any]) -> str:
@@ -45,4 +46,4 @@ def help_text(text: str, parameters: Iterable[Parameter]) -> str:
     flags = {one.name: one.flag for one in parameters}
     text = re.sub(r"``(\w+)``", lambda found: flags.get(found[1], found[1]), text)
     blocks = [block for block in text.split("\n\n") if not block.lstrip().startswith(">>>")]
-    return "\n\n".join(f"\b\n{block.replace('    ', '  ')}" if block.startswith("    ") else block for block in blocks)
+    return "\n\n".join(re.sub("^    ", "  ", f"\b\n{one}", flags=re.M) if one.startswith("    ") else one for one in blocks)

@@ -6,8 +6,8 @@ Checks, command-line options and their help are made from it (``cli.settings_opt
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
 from positionbias.core.errors import SettingError
@@ -20,6 +20,7 @@ __all__ = [
     "check_whole",
     "declared_setting",
     "flag_of",
+    "given_flags",
     "required_setting",
     "seed_setting",
     "setting",
@@ -154,6 +155,17 @@ def check_once(listed: Mapping[str, Sequence[Any]]) -> None:
         if not values or len(set(values)) < len(values):
             found = ", ".join(map(str, values)) or "none"
             raise SettingError(f"{flag}: wanted at least one, each once; found {found}; give each once")
+
+
+def given_flags(settings: Any) -> Iterator[str]:
+    """Give the flag of each setting that differs from its default, those of settings in it too."""
+    declared = settings_of(type(settings))
+    for one in fields(settings):
+        value = getattr(settings, one.name)
+        if is_dataclass(value):
+            yield from given_flags(value)
+        elif one.name in declared and value != one.default:
+            yield declared[one.name].flags[-1] if declared[one.name].flags else flag_of(one.name)
 
 
 def flag_of(name: str) -> str:

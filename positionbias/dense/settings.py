@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_settings, given_flags, setting
 
-__all__ = ["ANN", "DENSE_DEPTH", "INDEXES", "MEMORY", "ON_DISK", "Ann", "AnnSettings", "Index", "OnDisk"]
+__all__ = ["ANN", "DENSE_DEPTH", "INDEXES", "MEMORY", "ON_DISK", "Ann", "AnnSettings", "DenseSearch", "Index", "OnDisk"]
 
 OnDisk = Literal["float16", "float32"]
 ON_DISK: tuple[OnDisk, ...] = get_args(OnDisk)  # the first is the default
@@ -17,6 +18,7 @@ Ann = Literal["hnsw", "ivf"]
 ANN: tuple[Ann, ...] = get_args(Ann)
 DENSE_DEPTH = 1_000  # passages kept a query
 MEMORY = 1.0  # GiB that an exact search may hold
+_OF_INDEX = {"--memory": "exact", "--hnsw": "hnsw", "--ivf": "ivf"}  # beginnings of flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +58,27 @@ class AnnSettings:
     def width(self, depth: int) -> int:
         """The search width of an HNSW that finds so many passages a query."""
         return max(self.search_width or 0, depth)
+
+
+@dataclass(frozen=True, slots=True)
+class DenseSearch:
+    """How vectors are searched; checked when made.
+
+    Raises:
+        SettingError: no such index, or a setting of another one.
+    """
+
+    index: Index = setting(
+        "exact",
+        "exact looks at every vector; hnsw and ivf (faiss) at some, by an index kept in the vectors' folder.",
+        choices=INDEXES,
+    )
+    ann: AnnSettings = field(default_factory=AnnSettings)
+    memory: float | None = setting(None, "GiB that an exact search may hold.", absent=f"{MEMORY:g}")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        for flag in given_flags(self):
+            for beginning, index in _OF_INDEX.items():
+                if flag.startswith(beginning) and index != self.index:
+                    raise SettingError(f"{flag}: wanted --index {index} beside it; found --index {self.index}; leave it out")

@@ -10,7 +10,7 @@ A row speaks of the passage whose id stands at the same place, whatever a collec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,8 @@ from positionbias.core.seal import CACHE, SealedFile
 from positionbias.core.shards import Strings
 from positionbias.core.vector_blocks import stored_blocks
 from positionbias.models.checkpoint import Checkpoint, shape_of
+from positionbias.results.artefacts import VECTORS, VectorFigures
+from positionbias.results.result import Result
 
 __all__ = ["IDS", "ID_COLUMN", "KIND", "SHARDS", "SHARD_PASSAGES", "Vectors", "descending_rows"]
 
@@ -81,6 +83,12 @@ class Vectors:
 
     def __len__(self) -> int:
         return self._rows
+
+    @property
+    def results(self) -> Sequence[Result]:
+        """Return what the vectors are, as one result; its value is their number."""
+        figures, made = VectorFigures.of_facts(self.manifest.content), self.manifest.settings
+        return [Result(VECTORS, str(made["collection"]), "", str(made["model"]), None, len(self), None, len(self), figures)]
 
     @cached_property
     def shard_paths(self) -> list[Path]:

@@ -23,15 +23,15 @@ from positionbias.core.manifest import Manifest, input_ref, manifest_path, write
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.records import Query
+from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run, write_run
 from positionbias.core.shard_work import MapShards
-from positionbias.firststage.settings import PRESETS, Bm25Settings
-from positionbias.results.result import Result
-from positionbias.results.runs import CANDIDATES, BM25Figures
+from positionbias.firststage.settings import BACKENDS, PRESETS, Bm25Settings
+from positionbias.results.runs import BM25Figures
 
-__all__ = ["BACKENDS", "PRESETS", "Bm25Index", "Bm25Settings", "Retrieved", "open_index", "retrieve", "retrieve_run"]
+__all__ = ["BACKENDS", "DEPTH", "PRESETS", "Bm25Index", "Bm25Settings", "Retrieved", "open_index", "retrieve", "retrieve_run"]
 
-BACKENDS = ("bm25s", "lucene")
+DEPTH = 100  # passages kept a query
 
 
 class Bm25Index(Protocol):
@@ -105,36 +105,20 @@ def retrieve(
 
 
 class Retrieved(NamedTuple):
-    """A run, where its index came from, and how many queries had no known term: their ranking is empty."""
+    """A run, and what was counted; a query without a known term has an empty ranking."""
 
     run: Run
-    index_origin: str
-    without_known_term: int
-
-    def result(self, collection: str, split: str) -> Result:
-        """The counts as a Result; its value is the number of candidates a query, on average."""
-        queries = len(self.run)
-        figures = BM25Figures(
-            queries=queries,
-            candidates=self.run.pairs,
-            depth=self.run.depth,
-            without_known_term=self.without_known_term,
-            index=self.index_origin,
-        )
-        mean = self.run.pairs / queries if queries else None
-        return Result(CANDIDATES, collection, split, self.run.name, None, mean, None, queries, figures)
+    figures: BM25Figures
 
 
 def retrieve_run(
     collection: Collection,
-    split: str,
-    depth: int,
+    wanted: Retrieval,
     settings: Bm25Settings,
     out: Path,
     *,
-    name: str = "bm25",
     overwrite: bool = False,
-    backend: str = "bm25s",
+    backend: str = BACKENDS[0],
     workers: int = 1,
     map_shards: MapShards = map,
 ) -> Retrieved:
@@ -144,10 +128,11 @@ def retrieve_run(
         DependencyError: Lucene is asked for and its extra is not installed.
         InputError: no such split, or no passage with a word in it.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
-        SettingError: ``depth`` is below 1, or there is no such backend.
+        SettingError: there is no such backend.
     """
     refuse_existing(out, overwrite=overwrite, folder=False)
-    queries = collection.queries(split)
+    name, depth = wanted.name or "bm25", wanted.depth or DEPTH
+    queries = collection.queries(wanted.split)
     index = open_index(collection, settings, backend=backend, workers=workers, map_shards=map_shards)
     run = search(index, queries, depth, name=name)
     without = sum(not ranking.passage_ids for ranking in run.rankings())
@@ -157,7 +142,7 @@ def retrieve_run(
             kind="run",
             name=name,
             command="retrieve",
-            settings={"split": split, "depth": depth, **asdict(settings), **index.facts},
+            settings={"split": wanted.split, "depth": depth, **asdict(settings), **index.facts},
             inputs=(input_ref("collection", collection.path, collection.checksum, artefact=out),),
             content={
                 "checksum": sha256_file(partial),
@@ -171,4 +156,11 @@ def retrieve_run(
             provenance={**index.provenance, "workers": workers},
         )
         write_manifest(manifest_path(partial), manifest)
-    return Retrieved(run, index.origin, without)
+    figures = BM25Figures(
+        queries=len(run),
+        candidates=run.pairs,
+        depth=run.depth,
+        without_known_term=without,
+        index=index.origin,
+    )
+    return Retrieved(run, figures)

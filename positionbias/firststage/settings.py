@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.settings import check_settings, declared_setting, setting, settings_of
 
-__all__ = ["PRESETS", "Bm25Settings"]
+__all__ = ["BACKENDS", "PRESETS", "Bm25Search", "Bm25Settings"]
+
+BACKENDS = ("bm25s", "lucene")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +34,28 @@ PRESETS: Mapping[str, Bm25Settings] = {
     "msmarco": Bm25Settings(0.82, 0.68),
     "robertson": Bm25Settings(1.2, 0.75),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25Search:
+    """What computes BM25, and a preset of k1 and b, each of which may be given by itself; checked when made.
+
+    Raises:
+        SettingError: no such backend or preset, or a number outside its range.
+    """
+
+    backend: str = setting(
+        BACKENDS[0], "bm25s, or lucene: Anserini's BM25, with the extra positionbias[lucene].", choices=BACKENDS
+    )
+    preset: str = setting("anserini", "Settings of k1 and b.", choices=tuple(PRESETS))
+    k1: float | None = declared_setting(None, settings_of(Bm25Settings)["k1"])
+    b: float | None = declared_setting(None, settings_of(Bm25Settings)["b"])
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    @property
+    def settings(self) -> Bm25Settings:
+        """Return the preset's k1 and b, except for those that are given."""
+        known = PRESETS[self.preset]
+        return Bm25Settings(known.k1 if self.k1 is None else self.k1, known.b if self.b is None else self.b)

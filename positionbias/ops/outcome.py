@@ -136,7 +136,8 @@ def results_of(outcome: Any) -> Sequence[Result]:
 
 
 def text_of(outcome: Any) -> str:
-    """Return what an operation gave back as text for a terminal."""
+    """Return what an operation gave back as text for a terminal: its own where it has one, else that of its results."""
     from positionbias.report.text import text_of as text_of_results
 
-    return str(outcome) if isinstance(outcome, Measurements) else text_of_results(results_of(outcome))
+    own: Any = type(outcome).__str__
+    return str(outcome) if own is not object.__str__ else text_of_results(results_of(outcome))

@@ -1,20 +1,30 @@
-"""Where answers sit in their passages."""
+"""Where answers sit in their passages, and rotation, which lets them sit anywhere."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
+from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.operation import Overwrite, SavedTo, operation
-from positionbias.core.places import CollectionLike, Place
+from positionbias.core.places import CollectionLike, Place, output_place
 from positionbias.core.progress import say
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Setting, flag_of
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Measurements, Read, save_if_asked
-from positionbias.positions.settings import HistogramOptions
+from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import HistogramOptions, RawForm
 
-__all__ = ["histogram"]
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+    from positionbias.positions.raw_files import RotatedFile
+
+__all__ = ["debias", "histogram"]
+
+PIPE = "-"
 
 
 @operation
@@ -76,3 +86,92 @@ def histogram(
         save_figure(answer_positions(results), plot, overwrite=overwrite)
         say(f"drawn to {plot}")
     return save_if_asked(found, out, overwrite=overwrite)
+
+
+@operation
+def debias(
+    collection: Annotated[
+        CollectionLike,
+        Setting(
+            "A collection, its folder, or its name under $POSBIAS_HOME; a raw file or pipe; or -, standard input.",
+            metavar="COLLECTION|FILE|-",
+            place="read",
+        ),
+    ],
+    *,
+    rotation: Rotation = Rotation(),
+    raw: RawForm = RawForm(),
+    engine: Engine = Engine(),
+    out: Annotated[
+        Place | None,
+        Setting(
+            "The rotated collection (by default COLLECTION-rotated-SEED; a plain name lands under $POSBIAS_HOME) or the rotated file "
+            "(.gz and .zst are compressed; - is standard output, the default for a pipe).",
+            metavar="PATH|NAME|-",
+            place="written",
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+) -> Collection | RotatedFile:
+    """Rotate every passage at a random word; answers move with the text.
+
+    A raw file becomes one of the same format: TSV (id, tab, text), JSON lines, Parquet or SQuAD JSON. The draw for a passage depends on the
+    seed and its id alone, so a file comes out as its collection would.
+
+        posbias debias squad --out squad-rotated
+        zcat collection.tsv.gz | posbias debias - --format tsv > rotated.tsv
+
+    Returns:
+        The rotated collection, or what was written of a raw file.
+
+    Raises:
+        SettingError: settings of raw files with a collection, or a pipe without its format.
+        InputError: no collection or file, one that is not in its format, or an answer outside its passage.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Source: position-bias paper, §4.2.
+    """
+    if isinstance(collection, str | Path) and _is_raw(collection):
+        work = partial(_rotate_raw, collection, out, rotation, raw)
+        return engine.write(work, overwrite=overwrite)
+    for name, given in asdict(raw).items():
+        if given is not None:
+            raise SettingError(f"{flag_of(name)}: wanted a raw file; found the collection {collection}; leave it out")
+    from positionbias.core.collection import find_collection
+    from positionbias.positions.debias import debias as write_rotated
+
+    found = find_collection(collection)
+    beside = found.path.resolve()
+    place = output_place(out) if out is not None else beside.with_name(f"{beside.name}-rotated-{rotation.seed}")
+    rotated = engine.write(partial(write_rotated, found, place, rotation), overwrite=overwrite)
+    say(f"written to {rotated.path}; see what changed with: posbias histogram {found.path} {rotated.path}")
+    return rotated
+
+
+def _is_raw(place: Place) -> bool:
+    """Whether this is a file, a pipe or standard input; what is missing is a raw file where its name looks like one."""
+    path = Path(place)
+    if place == PIPE or path.exists():
+        return place == PIPE or not path.is_dir()
+    if path.suffix in (".tsv", ".jsonl", ".json", ".parquet", ".gz", ".zst", ".txt"):
+        raise bad_input(path, wanted="a file to rotate, or a collection", found="nothing there", do="check the path")
+    return False
+
+
+def _rotate_raw(given: Place, out: Place | None, rotation: Rotation, form: RawForm, **writing: Any) -> RotatedFile:
+    from positionbias.positions.raw_files import Pipe, debias_file
+
+    path = Path(given)
+    is_file = given != PIPE and path.is_file()
+    if form.format is None and not is_file:
+        raise SettingError("--format: wanted tsv, jsonl or squad for a pipe, whose name says nothing; found none; give it")
+    if out is None and is_file:
+        raise SettingError(
+            f"--out: wanted the file to write for the file {given}; found none; give --out FILE, or --out - for a pipe"
+        )
+    place = Pipe.to_stdout() if out in (None, PIPE) else Path(str(out))
+    source = path if is_file else Pipe.from_stdin() if given == PIPE else Pipe.named(path)
+    rotated = debias_file(source, place, rotation, form, **writing)
+    if isinstance(place, Path):
+        say(f"written to {place}, and what made it to {place}.manifest.json")
+    return rotated

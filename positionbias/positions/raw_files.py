@@ -7,9 +7,11 @@ A run from or to a pipe cannot be resumed.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,7 +19,7 @@ from typing import IO
 
 from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import input_errors, read_document, read_whole, sha256_file
+from positionbias.core.files import decompressed, input_errors, read_document, read_whole, sha256_file
 from positionbias.core.input_state import content_digest, file_mark, file_state, unchanged
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
@@ -36,16 +38,17 @@ from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.cuts import possible_fates
 from positionbias.positions.raw_edits import Edits, spliced
-from positionbias.positions.raw_formats import RawFormat
-from positionbias.positions.raw_jsonl import Fields, rotate_jsonl
+from positionbias.positions.raw_formats import format_of
+from positionbias.positions.raw_jsonl import rotate_jsonl
 from positionbias.positions.raw_squad import rotate_squad
 from positionbias.positions.raw_tsv import rotate_tsv
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotation_facts import passages_in, rotation_notes, rotation_result_of
+from positionbias.positions.settings import RawForm
 from positionbias.results.collections import AnswersMoved, RotationFigures
 from positionbias.results.result import Result
 
-__all__ = ["Pipe", "RotatedFile", "debias_file", "raw_result"]
+__all__ = ["Pipe", "RotatedFile", "debias_file"]
 
 # smaller than the blocks of an import: its arrays fit in a processor's cache
 RAW_BLOCK_BYTES = 2 << 20
@@ -59,10 +62,38 @@ class Pipe:
     stream: IO[bytes]
     name: str
 
+    @classmethod
+    def from_stdin(cls) -> Pipe:
+        """Return standard input, decompressed."""
+        return cls(decompressed(sys.stdin.buffer, "standard input"), "standard input")  # type: ignore[arg-type]
+
+    @classmethod
+    def to_stdout(cls) -> Pipe:
+        """Return standard output.
+
+        Raises:
+            SettingError: it is closed; ``posbias`` opens the null device in its place.
+        """
+        if sys.stdout.name == os.devnull:
+            raise SettingError("--out: wanted an open standard output to write to; found it closed; give --out FILE")
+        return cls(sys.stdout.buffer, "standard output")
+
+    @classmethod
+    def named(cls, place: Path) -> Pipe:
+        """Return a named pipe, decompressed.
+
+        Raises:
+            InputError: a device or socket.
+        """
+        if not place.is_fifo():
+            do = "give a file, a pipe, or - for standard input"
+            raise bad_input(place, wanted="a file or a pipe", found="a device or socket", do=do)
+        return cls(decompressed(place.open("rb"), str(place)), str(place))
+
 
 @dataclass(frozen=True, slots=True)
 class RotatedFile:
-    """The written file: its name, the SHA-256 and size of its uncompressed bytes, passages by fate, and SQuAD's answers."""
+    """The written file: its name, the SHA-256 and size of its uncompressed bytes, passages by fate, SQuAD's answers; ``piped`` into a pipe."""
 
     name: str
     rotation: Rotation
@@ -70,15 +101,22 @@ class RotatedFile:
     size: int
     passages: Mapping[str, int]
     answers: Mapping[str, int]
+    piped: bool
+
+    @property
+    def results(self) -> Sequence[Result]:
+        """Return what the rotation did to the file; ``value`` is the share of passages that it changed."""
+        answers = {"": AnswersMoved(**self.answers)} if self.answers else {}
+        figures = RotationFigures(passages=self.passages, answers=answers, sha256=self.checksum)
+        return [rotation_result_of(self.name, self.rotation, figures)]
 
 
 def debias_file(
     source: Path | Pipe,
     out: Path | Pipe,
     rotation: Rotation,
-    kind: RawFormat,
+    form: RawForm,
     *,
-    fields: Fields | None = None,
     map_shards: MapShards = map,
     overwrite: bool = False,
     provenance: JsonObject | None = None,
@@ -93,14 +131,16 @@ def debias_file(
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
         SettingError: Parquet through a pipe or compressed as a whole.
     """
-    if kind in ("tsv", "squad") and fields not in (None, Fields()):
-        raise SettingError(f"--id-field, --text-field: wanted none with {kind}; found some; leave them out")
+    if form.format is None and isinstance(source, Path):
+        form = replace(form, format=format_of(source))
+    if form.format in ("tsv", "squad") and form.names_fields:
+        raise SettingError(f"--id-field, --text-field: wanted none with {form.format}; found some; leave them out")
     if isinstance(out, Path):
         refuse_existing(out, overwrite=overwrite, folder=False)
-    task = _Task(source, out, rotation, kind, fields or Fields(), map_shards, overwrite, provenance or {}, block_bytes)
-    if kind == "parquet":
+    task = _Task(source, out, rotation, form, map_shards, overwrite, provenance or {}, block_bytes)
+    if form.format == "parquet":
         return task.parquet()
-    if kind == "squad":
+    if form.format == "squad":
         return task.squad()
     if isinstance(source, Path) and isinstance(out, Path):
         return task.lines_resumed()
@@ -114,8 +154,7 @@ class _Task:
     source: Path | Pipe
     out: Path | Pipe
     rotation: Rotation
-    kind: RawFormat
-    fields: Fields
+    form: RawForm
     map_shards: MapShards
     overwrite: bool
     provenance: JsonObject
@@ -169,7 +208,7 @@ class _Task:
             raise SettingError(f"--out: wanted no compression around Parquet; found {self.out.suffix!r}; leave it out")
         with resumable_file(self.out, self._job(), overwrite=self.overwrite) as folder, unchanged([self.source]):
             target = folder / self.out.name
-            made = rotate_parquet(self.rotation, self.fields, self.source, target, folder / "parts", self.map_shards)
+            made = rotate_parquet(self.rotation, self.form, self.source, target, folder / "parts", self.map_shards)
             facts = [{"passages": found} for found in track(made, "rotating", unit="row groups")]
             rotated = self._rotated(sha256_file(target), target.stat().st_size, facts)
             write_manifest(folder / manifest_path(self.out).name, self._manifest(rotated))
@@ -177,7 +216,7 @@ class _Task:
 
     def _append_lines(self, file: OrderedFile) -> None:
         rotate: Rotate = (
-            partial(rotate_tsv, self.rotation) if self.kind == "tsv" else partial(rotate_jsonl, self.rotation, self.fields)
+            partial(rotate_tsv, self.rotation) if self.form.format == "tsv" else partial(rotate_jsonl, self.rotation, self.form)
         )
         keep_freed_memory()
         sent: deque[Block] = deque()  # blocks in work; a pipe's bytes are nowhere else
@@ -220,11 +259,7 @@ class _Task:
         return place.name if isinstance(place, Pipe) else str(place)
 
     def _settings(self) -> JsonObject:
-        return {
-            **asdict(self.rotation),
-            "format": self.kind,
-            **{f"{key}_field": name for key, name in asdict(self.fields).items()},
-        }
+        return {**asdict(self.rotation), **asdict(self.form)}
 
     def _job(self) -> JsonObject:
         assert isinstance(self.source, Path)
@@ -239,7 +274,8 @@ class _Task:
             passages.update(item["passages"])
         if not passages_in(passages):
             raise bad_input(self._name(self.source), wanted="passages", found="none", do="check the input")
-        return RotatedFile(self.out.name, self.rotation, checksum, size, dict(passages), dict(answers or {}))
+        piped = isinstance(self.out, Pipe)
+        return RotatedFile(self.out.name, self.rotation, checksum, size, dict(passages), dict(answers or {}), piped)
 
     def _manifest(self, rotated: RotatedFile) -> Manifest:
         assert isinstance(self.out, Path)
@@ -262,16 +298,9 @@ class _Task:
                 "rotation": {"passages": rotated.passages, "answers": rotated.answers},
             },
             notes=rotation_notes(self.rotation),
-            versions=package_versions("blingfire", *(("pyarrow",) if self.kind == "parquet" else ())),
+            versions=package_versions("blingfire", *(("pyarrow",) if self.form.format == "parquet" else ())),
             provenance=provenance(original=state, **self.provenance),
         )
-
-
-def raw_result(rotated: RotatedFile) -> Result:
-    """Return the counts of a rotated file, with the checksum of the output; ``value`` is the share of passages that it changed."""
-    answers = {"": AnswersMoved(**rotated.answers)} if rotated.answers else {}
-    figures = RotationFigures(passages=rotated.passages, answers=answers, sha256=rotated.checksum)
-    return rotation_result_of(rotated.name, rotated.rotation, figures)
 
 
 def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[Edits | bytes, Counts]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Literal
 
 from positionbias.core.errors import bad_input
 from positionbias.core.files import input_errors, open_bytes
+from positionbias.positions.settings import RAW_FORMATS, RawFormat
 
-__all__ = ["RAW_FORMATS", "RawFormat", "format_of"]
+__all__ = ["format_of"]
 
-RawFormat = Literal["tsv", "jsonl", "parquet", "squad"]
-RAW_FORMATS: tuple[RawFormat, ...] = ("tsv", "jsonl", "parquet", "squad")
 _ENDINGS: dict[str, RawFormat] = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _HEAD = 1 << 20
 

@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +20,9 @@ from positionbias.core.json_text import DECODER
 from positionbias.positions.raw_edits import Edits
 from positionbias.positions.raw_texts import cuts_of
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import RawForm
 
-__all__ = ["ID_FIELDS", "TEXT_FIELDS", "Fields", "rotate_jsonl"]
+__all__ = ["ID_FIELDS", "TEXT_FIELDS", "rotate_jsonl"]
 
 # by default the first of these in a record
 ID_FIELDS = ("_id", "id", "pid", "passage_id", "docid", "doc_id", "docno")
@@ -36,14 +36,6 @@ _NEXT = re.compile(r"[ \t\r\n]*([,}\]])[ \t\r\n]*")
 _scan = DECODER.scan_once  # type: ignore[attr-defined]
 _FIX = "fix the file, or give its --format"
 _NAME = "fix the file, or name its keys by --id-field and --text-field"
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """The keys of a passage's id and text; None: the first known one in a record."""
-
-    id: str | None = None
-    text: str | None = None
 
 
 class _Value(NamedTuple):
@@ -67,7 +59,7 @@ class _Unusable(ValueError):
     """The content wanted of a line, and that found; the caller knows the line."""
 
 
-def rotate_jsonl(rotation: Rotation, fields: Fields, block: Block) -> tuple[Edits, Counter[str]]:
+def rotate_jsonl(rotation: Rotation, form: RawForm, block: Block) -> tuple[Edits, Counter[str]]:
     """Return the cuts of the block's passages, and the passages counted by fate.
 
     Raises:
@@ -80,7 +72,7 @@ def rotate_jsonl(rotation: Rotation, fields: Fields, block: Block) -> tuple[Edit
     for number, (start, line) in enumerate(_lines(block, data, begin)):
         if line.strip(" \t\r"):
             try:
-                found += _passages(line, fields)
+                found += _passages(line, form)
             except _Unusable as error:
                 wanted, what = error.args
                 raise block.bad_line(number, wanted=wanted, found=what, do=_NAME) from None
@@ -140,21 +132,21 @@ def _place(written: str, characters: int) -> int:
     return at + characters
 
 
-def _passages(line: str, fields: Fields) -> Iterator[_Found]:
+def _passages(line: str, form: RawForm) -> Iterator[_Found]:
     """Yield the passages of one line, from left to right."""
     members, end = _members(line, 0)
     if end != len(line):
         raise ValueError(f"more after the object, from character {end + 1:,}")
     nested = members.get("passages")
-    if nested is not None and fields == Fields() and isinstance(nested.value, list | dict):
+    if nested is not None and not form.names_fields and isinstance(nested.value, list | dict):
         query = members.get("query_id")
         key = _key("query_id", query.value if query else None)
         texts = sorted(_nested_texts(line, nested), key=lambda value: value.start)
         for index, text in enumerate(texts):
             yield _found("passage_text", text, key + b"\x1f%d" % index)
         return
-    id_field = _field(members, fields.id, ID_FIELDS, "--id-field")
-    text_field = _field(members, fields.text, TEXT_FIELDS, "--text-field")
+    id_field = _field(members, form.id_field, ID_FIELDS, "--id-field")
+    text_field = _field(members, form.text_field, TEXT_FIELDS, "--text-field")
     yield _found(text_field, members[text_field], _key(id_field, members[id_field].value))
 
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from positionbias.core.budgets import check_ratio
 from positionbias.core.errors import bad_input
 from positionbias.core.shard_work import MapShards, make_shards
-from positionbias.positions.raw_jsonl import ID_FIELDS, TEXT_FIELDS, Fields
+from positionbias.positions.raw_jsonl import ID_FIELDS, TEXT_FIELDS
 from positionbias.positions.raw_texts import cuts_of
 from positionbias.positions.rotate import Rotation, rotate_at
+from positionbias.positions.settings import RawForm
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +27,7 @@ WITHOUT_TEXT = "without_text"  # null
 
 
 def rotate_parquet(
-    rotation: Rotation, fields: Fields, source: Path, target: Path, parts: Path, map_shards: MapShards = map
+    rotation: Rotation, form: RawForm, source: Path, target: Path, parts: Path, map_shards: MapShards = map
 ) -> Iterator[Mapping[str, int]]:
     """Write ``source`` rotated to ``target`` via one Arrow file a row group in ``parts``; yield the fates of each in order.
 
@@ -44,8 +45,8 @@ def rotate_parquet(
     unpacked = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
     check_ratio(source, source.stat().st_size, unpacked)
     names = (
-        _column(source, schema, fields.id, ID_FIELDS, "--id-field"),
-        _column(source, schema, fields.text, TEXT_FIELDS, "--text-field"),
+        _column(source, schema, form.id_field, ID_FIELDS, "--id-field"),
+        _column(source, schema, form.text_field, TEXT_FIELDS, "--text-field"),
     )
     _check_types(source, schema, *names)
     parts.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Settings of histograms, selections and placings, which need neither numpy nor pyarrow."""
+"""Settings of histograms, selections, placings and the rotation of raw files, which need neither numpy nor pyarrow."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
 __all__ = [
     "MATCHES",
     "POINTS",
+    "RAW_FORMATS",
     "SEVERAL",
     "AnswerRange",
     "HistogramOptions",
@@ -23,6 +24,8 @@ __all__ = [
     "Matching",
     "Placing",
     "Point",
+    "RawForm",
+    "RawFormat",
     "Selection",
     "Several",
 ]
@@ -33,6 +36,8 @@ Point = Literal["start", "midpoint"]
 POINTS: tuple[Point, ...] = get_args(Point)
 Several = Literal["all", "any"]
 SEVERAL: tuple[Several, ...] = get_args(Several)
+RawFormat = Literal["tsv", "jsonl", "parquet", "squad"]
+RAW_FORMATS: tuple[RawFormat, ...] = get_args(RawFormat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +181,30 @@ class Placing:
         """The settings, as a manifest has them."""
         given = {"one_question": self.one_question, "match_distance": self.match_distance, "seed": self.seed}
         return {"density": self.density.record(), **given}
+
+
+@dataclass(frozen=True, slots=True)
+class RawForm:
+    """The format of a raw file, and the keys or columns of its ids and texts; checked when made.
+
+    Raises:
+        SettingError: an unknown format.
+    """
+
+    format: RawFormat | None = setting(
+        None, "Format of a raw file; by default, as its name and content say. A pipe needs it.", choices=RAW_FORMATS
+    )
+    id_field: str | None = setting(
+        None, "The key or column of ids in JSON lines or Parquet, where it is no known one.", metavar="KEY"
+    )
+    text_field: str | None = setting(
+        None, "The key or column of texts in JSON lines or Parquet, where it is no known one.", metavar="KEY"
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    @property
+    def names_fields(self) -> bool:
+        """Whether a key or column was named."""
+        return self.id_field is not None or self.text_field is not None

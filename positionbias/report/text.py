@@ -11,6 +11,9 @@ __all__ = ["TEXTS", "text_of"]
 
 # the first result's payload, or a form that was asked for -> the module in this part, and the function there, that writes all of them
 TEXTS = {
+    "BM25Figures": ("artefact_text", "candidates_text"),
+    "DenseFigures": ("artefact_text", "candidates_text"),
+    "VectorFigures": ("artefact_text", "vectors_text"),
     "CandidateCounts": ("leakage_text", "candidates_text"),
     "ContaminatedSet": ("trainset_text", "contaminated_text"),
     "DrawnSet": ("trainset_text", "leaked_text"),
@@ -19,6 +22,7 @@ TEXTS = {
     "AtsCurve": ("probe_text", "mats_text"),
     "ats": ("probe_text", "ats_text"),
     "ats_csv": ("probe_text", "ats_csv"),
+    "ExportCounts": ("artefact_text", "export_text"),
     "EnsembleFigures": ("evaluation_text", "ensemble_text"),
     "NewEncoderFigures": ("model_text", "encoder_text"),
     "PassageFigures": ("collection_text", "collection_text"),

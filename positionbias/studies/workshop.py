@@ -35,10 +35,12 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file
+from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.core.seeds import drawn_order
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.retrieve import retrieve_dense
+from positionbias.dense.settings import DenseSearch, Index
 from positionbias.dense.vectors import Vectors
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.fusion import fuse
@@ -107,7 +109,8 @@ class Workshop(Artefacts):
         place = self.folder / "runs" / f"bm25-{split}.run"
 
         def make() -> None:
-            retrieve_run(Collection(collection), split, depth, bm25, place, overwrite=True, workers=self.workers)
+            wanted = Retrieval(split, depth)
+            retrieve_run(Collection(collection), wanted, bm25, place, overwrite=True, workers=self.workers)
 
         settings = {"split": split, "depth": depth, **asdict(bm25)}
         inputs = {"collection": self.checksum(collection)}
@@ -256,15 +259,15 @@ class Workshop(Artefacts):
         return self.steps.make(f"{self.prefix}encode-{model.name}", place, {}, inputs, make, work=work)
 
     def retrieved_dense(
-        self, model: Path, vectors: Path, collection: Path, split: str, depth: int, *, index: str = "exact"
+        self, model: Path, vectors: Path, collection: Path, split: str, depth: int, *, index: Index = "exact"
     ) -> Path:
         """What a model finds for a split's queries among its vectors of the whole collection."""
         label = f"{model.name}-retrieving-{split}"
         place = self.folder / "runs" / f"{label}.run"
 
         def make() -> None:
-            found = Collection(collection)
-            retrieve_dense(_at_work(model), Vectors(vectors), found, split, depth, place, index=index, overwrite=True)
+            found, wanted, how = Collection(collection), Retrieval(split, depth), DenseSearch(index)
+            retrieve_dense(_at_work(model), Vectors(vectors), found, wanted, place, how=how, overwrite=True)
 
         inputs = {"model": self.scorer(model), "vectors": self.checksum(vectors), "collection": self.checksum(collection)}
         counted = self.counted(collection)

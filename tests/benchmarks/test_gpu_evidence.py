@@ -20,6 +20,7 @@ from tokenizers import Tokenizer
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
+from positionbias.core.retrieval import Retrieval
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.formats.msmarco_export import write_msmarco
 from positionbias.planted.generator import PlantedSettings
@@ -65,7 +66,7 @@ def source(folder: Path) -> Path:
         (files / f"queries.{trec}.tsv").write_text("".join(f"{query.query_id}\t{query.text}\n" for query in some))
         kept = [f"{qrel.query_id} 0 {qrel.passage_id} {2 * qrel.grade}\n" for qrel in qrels if qrel.query_id in ids]
         (files / f"qrels.{trec}.txt").write_text("".join(kept))
-        retrieve_run(collection, "test", 5, Bm25Settings(), folder / f"{trec}.run")
+        retrieve_run(collection, Retrieval("test", 5), Bm25Settings(), folder / f"{trec}.run")
         lines = (folder / f"{trec}.run").read_text().splitlines(keepends=True)
         (files / f"bm25.{trec}.run").write_text("".join(line for line in lines if line.split()[0] in ids))
     (place / "msmarco_spans").mkdir()

@@ -179,7 +179,7 @@ def test_an_export_of_another_form_is_refused(run_posbias: RunPosbias, small_col
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "wanted a collection that came from SQuAD; found one made by 'a test'" in done.stderr
     done = run_posbias("export", "small", "--to", "beir", "--squad-version", "2.0", "--out", "./out")
-    assert "--squad-version goes with --to squad, not with --to beir" in done.stderr
+    assert "--squad-version: wanted --to squad beside it; found --to beir; leave it out" in done.stderr
     done = run_posbias("export", "small", "--to", "beir", "--split", "dev", "--out", "./out")
     assert "wanted split 'dev'; found train, test" in done.stderr
     assert not (tmp_path / "out").exists()

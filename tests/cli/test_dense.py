@@ -40,7 +40,7 @@ def test_from_a_collection_to_a_run(
     code, printed, err = posbias(capsys, "encode", small_collection.path, "--model", dot, "--out", vectors)
     assert code == 0, err
     # 7 vectors of 16 halves: 224 bytes
-    assert printed == f"{vectors}: 7 vectors of 16 numbers, float16, compared by dot; 0.0 MB\n"
+    assert printed == "small: 7 vectors of 16 numbers, float16, compared by dot; 0.0 MB\n"
     assert "1 passages are empty: they have the vector of an empty text" in err
     options = ("--vectors", vectors, "--model", dot, "--split", "test", "--out", out)
     code, printed, err = posbias(capsys, "retrieve", small_collection.path, *options, "--json")
@@ -54,7 +54,7 @@ def test_from_a_collection_to_a_run(
     for origin in ("built", "reused"):
         again = ("--index", "ivf", "--ivf-lists", 2, "--ivf-probes", 2, "--depth", 3, "--name", "near", "--overwrite")
         code, printed, err = posbias(capsys, "retrieve", small_collection.path, *options, *again)
-        assert (code, printed) == (0, f"9 candidates of 3 queries written to {out}\n")
+        assert (code, printed) == (0, "9 candidates of 3 queries\n")
         assert f"ivf index {origin}" in err
 
 
@@ -126,7 +126,10 @@ def test_what_is_missing_or_of_another_kind_is_one_line(
     for arguments, message in (
         (["encode", small_collection.path, "--model", tk, "--out", out], "wanted a model with one vector a text"),
         (["retrieve", small_collection.path, "--model", dot, "--out", out], "--model: wanted --vectors beside it"),
-        (["retrieve", small_collection.path, "--vectors", out, "--out", out], "--vectors wants the model that made them"),
+        (
+            ["retrieve", small_collection.path, "--vectors", out, "--out", out],
+            "--model: wanted the model that made the vectors, with --vectors; found none",
+        ),
         (["retrieve", small_collection.path, "--vectors", out, "--model", dot, "--out", out], "wanted a posbias vectors"),
     ):
         code, printed, err = posbias(capsys, *arguments)

@@ -24,7 +24,8 @@ def test_a_run_and_its_manifest(small_collection, tmp_path, capsys):
     assert code == 0
     assert "index built" in err
     run = read_run(out)
-    assert printed == f"{run.pairs} candidates of 2 queries written to {out}\n"
+    assert printed == f"{run.pairs} candidates of 2 queries\n"
+    assert f"written to {out}; next: posbias evaluate {out} --collection {small_collection.path} --split train" in err
     assert run.name == "bm25"
     # both passages hold "Orvell"; only the lamp's also holds "lamp" and "burns"
     assert run["q1"].passage_ids == ["p-lamp", "p-gate"]
@@ -90,8 +91,8 @@ def test_queries_without_a_known_term_are_counted(small_collection, tmp_path, ca
         (("--b", "1.5"), "--b: wanted a number from 0 to 1"),
         (("--b", "x"), "'--b'"),
         (("--depth", "0"), "--depth: wanted at least 1"),
-        (("--preset", "best"), "--preset: wanted one of anserini, msmarco, robertson"),
-        (("--backend", "best"), "--backend: wanted one of bm25s, lucene; found 'best'"),
+        (("--preset", "best"), "Invalid value for '--preset': 'best' is not one of 'anserini', 'msmarco', 'robertson'"),
+        (("--backend", "best"), "Invalid value for '--backend': 'best' is not one of 'bm25s', 'lucene'"),
         (("--backend", "lucene", "--engine", "ray"), "--engine: wanted local with --backend lucene"),
         (("--split", "dev"), "wanted split 'dev'"),
     ],
@@ -160,7 +161,7 @@ def test_lucene_in_a_process_of_its_own_says_nothing_but_ours(small_collection, 
     assert result["payload"]["rows"]["index"] == "built"
     said, then = done.stderr.splitlines()
     assert said == "BM25 by lucene with k1 0.82, b 0.68; index built"
-    assert then.startswith("next: posbias evaluate ")
+    assert then.startswith(f"written to {out}; next: posbias evaluate ")
     assert read_run(out)["q1"].passage_ids == ["p-lamp", "p-gate"]
     manifest = json.loads((tmp_path / "lucene.run.manifest.json").read_text())
     assert (manifest["settings"]["backend"], manifest["settings"]["k1"]) == ("lucene", 0.82)

@@ -17,6 +17,7 @@ from positionbias.formats.json_lines import json_lines
 from positionbias.leakage.pairs import read_pairs
 from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import RawForm
 
 PARAGRAPH = '{"context": "a b c", "context": "d e f", "qas": []}'
 READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
@@ -26,15 +27,15 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "pairs": ('{"train_id": "1", "train_id": "2", "test_id": "a", "a": 1, "a": 2}', lambda path: list(read_pairs(path))),
     "debias jsonl": (
         '{"id": "1", "text": "one two three", "text": "four five six"}',
-        lambda path: debias_file(path, path.with_name("out"), Rotation(), "jsonl"),
+        lambda path: debias_file(path, path.with_name("out"), Rotation(), RawForm("jsonl")),
     ),
     "debias jsonl, inside": (
         '{"id": "1", "a": {"a": 1, "a": 2}, "text": "four five six"}',
-        lambda path: debias_file(path, path.with_name("out"), Rotation(), "jsonl"),
+        lambda path: debias_file(path, path.with_name("out"), Rotation(), RawForm("jsonl")),
     ),
     "debias squad": (
         f'{{"data": [{{"paragraphs": [{PARAGRAPH}]}}]}}',
-        lambda path: debias_file(path, path.with_name("out"), Rotation(), "squad"),
+        lambda path: debias_file(path, path.with_name("out"), Rotation(), RawForm("squad")),
     ),
 }
 

@@ -21,13 +21,14 @@ from positionbias.core.errors import DependencyError, InputError, SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.nearest import inner_products
 from positionbias.core.records import Query
+from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import order_by_score, read_run
 from positionbias.dense.approximate import AnnIndex, open_ann
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import Found, OnDevice, exact_search, least_memory, queries_at_once
 from positionbias.dense.queries import query_blocks
 from positionbias.dense.retrieve import retrieve_dense
-from positionbias.dense.settings import AnnSettings
+from positionbias.dense.settings import AnnSettings, DenseSearch, Index
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
@@ -207,14 +208,14 @@ def test_a_full_disk_does_not_stop_a_search_and_two_are_one_line(tmp_path: Path,
 
 
 @pytest.mark.parametrize("index", ["exact", "hnsw", "ivf"])
-def test_nothing_is_found_among_no_passages(checkpoint: Checkpoint, tmp_path: Path, index: str) -> None:
+def test_nothing_is_found_among_no_passages(checkpoint: Checkpoint, tmp_path: Path, index: Index) -> None:
     with create_collection(tmp_path / "c") as writer:
         writer.add_split("test", [Query("q1", "lamp")], [], [])
         writer.finish(name="none", command="a test", settings={})
     none = Collection(tmp_path / "c")
     vectors = encode_collection(checkpoint, none, tmp_path / "v")
-    done = retrieve_dense(checkpoint, vectors, none, "test", 5, tmp_path / "d.run", index=index)
-    assert (done.queries, done.pairs) == (1, 0)
+    done = retrieve_dense(checkpoint, vectors, none, Retrieval("test", 5), tmp_path / "d.run", how=DenseSearch(index))
+    assert (done.figures.queries, done.figures.candidates) == (1, 0)
 
 
 def test_settings_of_an_index() -> None:
@@ -242,9 +243,9 @@ def vectors(checkpoint: Checkpoint, collection: Collection, tmp_path_factory: py
 def test_a_run_is_the_models_own_order_of_all_passages(
     checkpoint: Checkpoint, collection: Collection, vectors: Vectors, tmp_path: Path
 ) -> None:
-    done = retrieve_dense(checkpoint, vectors, collection, "test", 60, tmp_path / "d.run")
+    done = retrieve_dense(checkpoint, vectors, collection, Retrieval("test", 60), tmp_path / "d.run")
     # q2 has no text; the empty passages are ranked like the others
-    assert (done.queries, done.pairs, done.empty_queries) == (5, 240, 1)
+    assert (done.figures.queries, done.figures.candidates, done.figures.empty_queries) == (5, 240, 1)
     run = read_run(tmp_path / "d.run")
     assert list(run) == ["q0", "q1", "q3", "q4"]
     model = checkpoint.model
@@ -271,7 +272,7 @@ def test_queries_are_encoded_in_blocks_and_searched_as_memory_allows(
 ) -> None:
     encoder, texts = SingleVectors(checkpoint), list(collection.query_texts("test"))
     (whole,) = query_blocks(encoder, texts)
-    before = retrieve_dense(checkpoint, vectors, collection, "test", 9, tmp_path / "whole.run")
+    before = retrieve_dense(checkpoint, vectors, collection, Retrieval("test", 9), tmp_path / "whole.run")
     monkeypatch.setattr("positionbias.dense.queries.QUERY_BLOCK", 2)
     monkeypatch.setattr("positionbias.dense.retrieve.queries_at_once", lambda *_: 5)
     read, seen = encoder.model.read_queries, []
@@ -283,8 +284,8 @@ def test_queries_are_encoded_in_blocks_and_searched_as_memory_allows(
     in_order = np.concatenate([block.vectors for block in blocks])
     np.testing.assert_array_equal(np.concatenate([block.vectors for block in together]), in_order)
     np.testing.assert_allclose(in_order, whole.vectors, rtol=1e-5, atol=1e-6)
-    done = retrieve_dense(checkpoint, vectors, collection, "test", 9, tmp_path / "blocks.run")
-    assert done[2:-1] == before[2:-1]
+    done = retrieve_dense(checkpoint, vectors, collection, Retrieval("test", 9), tmp_path / "blocks.run")
+    assert done.figures == before.figures
     found, expected = read_run(tmp_path / "blocks.run"), read_run(tmp_path / "whole.run")
     assert {q: found[q].passage_ids for q in found} == {q: expected[q].passage_ids for q in expected}
 
@@ -292,7 +293,7 @@ def test_queries_are_encoded_in_blocks_and_searched_as_memory_allows(
 def test_equal_passages_stand_by_descending_id(
     checkpoint: Checkpoint, collection: Collection, vectors: Vectors, tmp_path: Path
 ) -> None:
-    retrieve_dense(checkpoint, vectors, collection, "test", 60, tmp_path / "d.run")
+    retrieve_dense(checkpoint, vectors, collection, Retrieval("test", 60), tmp_path / "d.run")
     same = [passage.passage_id for passage in collection.passages() if not passage.text]
     ranking = read_run(tmp_path / "d.run")["q0"].passage_ids
     places = [ranking.index(passage_id) for passage_id in sorted(same, reverse=True)]
@@ -302,11 +303,11 @@ def test_equal_passages_stand_by_descending_id(
 def test_wrong_askings_are_one_line(checkpoint: Checkpoint, collection: Collection, vectors: Vectors, tmp_path: Path) -> None:
     out = tmp_path / "d.run"
     with pytest.raises(SettingError, match="--depth: wanted at least 1; found 0"):
-        retrieve_dense(checkpoint, vectors, collection, "test", 0, out)
+        retrieve_dense(checkpoint, vectors, collection, Retrieval("test", 0), out)
     with pytest.raises(SettingError, match="--index: wanted one of exact, hnsw, ivf; found 'flat'"):
-        retrieve_dense(checkpoint, vectors, collection, "test", 5, out, index="flat")
+        retrieve_dense(checkpoint, vectors, collection, Retrieval("test", 5), out, how=DenseSearch("flat"))
     with pytest.raises(InputError, match="wanted split 'dev'"):
-        retrieve_dense(checkpoint, vectors, collection, "dev", 5, out)
+        retrieve_dense(checkpoint, vectors, collection, Retrieval("dev", 5), out)
     with pytest.raises(InputError, match=r"v: wanted vectors by the model other .*; found vectors by dot"):
-        retrieve_dense(saved_dot(tmp_path / "other", seed=2), vectors, collection, "test", 5, out)
+        retrieve_dense(saved_dot(tmp_path / "other", seed=2), vectors, collection, Retrieval("test", 5), out)
     assert not out.exists()

@@ -31,6 +31,7 @@ from positionbias.formats.msmarco import import_msmarco
 from positionbias.positions.debias import debias
 from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import RawForm
 
 from .session import processes_of_session
 
@@ -143,7 +144,7 @@ def rotate_collection(original: Collection, map_shards: MapShards, out: Path) ->
 
 
 def rotate_file(source: Path, map_shards: MapShards, out: Path) -> None:
-    debias_file(source, out, Rotation(words="whitespace"), "tsv", map_shards=map_shards, block_bytes=1 << 20)
+    debias_file(source, out, Rotation(words="whitespace"), RawForm("tsv"), map_shards=map_shards, block_bytes=1 << 20)
 
 
 def test_debias_writes_the_same_bytes_on_every_engine(same_everywhere: Any, original: Collection) -> None:

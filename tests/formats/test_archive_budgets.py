@@ -20,6 +20,7 @@ from positionbias.formats.sources import archive_members
 from positionbias.models.word_vectors import read_word_vectors
 from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import RawForm
 
 RATIO = r"wanted at most 200 unpacked bytes for each packed byte; found .* raise \$POSBIAS_MAX_RATIO$"
 
@@ -105,7 +106,7 @@ def test_parquet_keeps_to_the_ratio(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=RATIO):
         list(qa_blocks(path, tmp_path / "work"))
     with pytest.raises(InputError, match=RATIO):
-        debias_file(path, tmp_path / "out.parquet", Rotation(), "parquet")
+        debias_file(path, tmp_path / "out.parquet", Rotation(), RawForm("parquet"))
 
 
 def test_a_member_that_must_be_held_keeps_to_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

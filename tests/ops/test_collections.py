@@ -10,7 +10,8 @@ import positionbias
 from positionbias.core.errors import SettingError
 from positionbias.planted.settings import PlantedSettings
 from positionbias.positions.density import Density
-from positionbias.positions.settings import AnswerRange, HistogramOptions, Placing, Selection
+from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import AnswerRange, HistogramOptions, Placing, RawForm, Selection
 from positionbias.results.result import load_results
 
 SMALL = PlantedSettings(queries=40, passages=100, seed=3)
@@ -63,3 +64,15 @@ def test_the_docstring_has_the_parameters_with_their_help() -> None:
     assert "Args:" in text
     assert "queries: Queries to draw of each split, at most." in text
     assert text.index("Args:") < text.index("Returns:") < text.index("Raises:")
+
+
+def test_debias_rotates_a_collection_and_a_file(planted: positionbias.Collection, tmp_path: Path) -> None:
+    rotated = positionbias.debias(planted, rotation=Rotation(seed=4), out=tmp_path / "rotated")
+    assert isinstance(rotated, positionbias.Collection)
+    assert rotated.manifest.settings == {"words": "blingfire", "mode": "words", "identity": True, "seed": 4}
+    (tmp_path / "raw.tsv").write_text("p1\tone two three four\n")
+    written = positionbias.debias(tmp_path / "raw.tsv", out=tmp_path / "rotated.tsv")
+    assert [result.count for result in written.results] == [1]
+    assert (tmp_path / "rotated.tsv").read_text() == "p1\ttwo three four one \n"  # the doctest of rotate
+    with pytest.raises(SettingError, match="--id-field: wanted a raw file; found the collection"):
+        positionbias.debias(planted, raw=RawForm(id_field="id"), out=tmp_path / "again")

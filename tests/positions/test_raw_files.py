@@ -25,9 +25,9 @@ from positionbias.engine.local import map_shards
 from positionbias.formats.msmarco import import_msmarco
 from positionbias.positions import raw_files
 from positionbias.positions.debias import debias
-from positionbias.positions.raw_files import Pipe, debias_file, raw_result
-from positionbias.positions.raw_jsonl import Fields
+from positionbias.positions.raw_files import Pipe, debias_file
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import RawForm
 
 SMALL = 400  # bytes a block, so that a small file has many
 PASSAGES = [
@@ -53,7 +53,7 @@ def test_a_file_comes_out_as_its_collection_does(tsv: Path, tmp_path: Path, word
     rotation = Rotation(words=words, seed=5)
     imported = import_msmarco([tsv], tmp_path / "imported")
     collection = debias(imported, tmp_path / "rotated", rotation)
-    rotated = debias_file(tsv, tmp_path / "rotated.tsv", rotation, "tsv", block_bytes=SMALL)
+    rotated = debias_file(tsv, tmp_path / "rotated.tsv", rotation, RawForm("tsv"), block_bytes=SMALL)
     wanted = "".join(f"{passage_id}\t{text}\n" for passage_id, text in collection.passages())
     assert content_of(tmp_path / "rotated.tsv").decode() == wanted
     assert rotated.passages == collection.manifest.content["rotation"]["passages"]
@@ -73,7 +73,7 @@ def test_two_workers_and_a_compressed_source_give_the_same_bytes(tmp_path: Path,
     for workers in (1, 2):
         for source in (f"c.{kind}", f"c.{kind}.gz"):
             outs.append(tmp_path / f"{workers}-{source.count('gz')}.{kind}{ending}")
-            debias_file(tmp_path / source, outs[-1], Rotation(), kind, map_shards=over[workers], block_bytes=SMALL)
+            debias_file(tmp_path / source, outs[-1], Rotation(), RawForm(kind), map_shards=over[workers], block_bytes=SMALL)
     assert len({path.read_bytes() for path in outs}) == 1
     assert content_of(outs[0]) != lines
     manifests = [read_manifest(path).comparable() for path in outs]
@@ -100,14 +100,14 @@ class NotSeekable(io.RawIOBase):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_pipes_give_what_files_give(tsv: Path, tmp_path: Path, workers: int) -> None:
-    wanted = debias_file(tsv, tmp_path / "file.tsv", Rotation(), "tsv")
+    wanted = debias_file(tsv, tmp_path / "file.tsv", Rotation(), RawForm("tsv"))
     to, over = io.BytesIO(), partial(map_shards, workers=workers)
     source = Pipe(io.BufferedReader(NotSeekable(TSV)), "standard input")
-    rotated = debias_file(source, Pipe(to, "standard output"), Rotation(), "tsv", map_shards=over, block_bytes=SMALL)
+    rotated = debias_file(source, Pipe(to, "standard output"), Rotation(), RawForm("tsv"), map_shards=over, block_bytes=SMALL)
     assert to.getvalue() == content_of(tmp_path / "file.tsv")
     assert (rotated.checksum, rotated.passages) == (wanted.checksum, wanted.passages)
     source = Pipe(io.BufferedReader(NotSeekable(TSV)), "standard input")
-    debias_file(source, tmp_path / "of_a_pipe.tsv.gz", Rotation(), "tsv", block_bytes=SMALL)
+    debias_file(source, tmp_path / "of_a_pipe.tsv.gz", Rotation(), RawForm("tsv"), block_bytes=SMALL)
     assert content_of(tmp_path / "of_a_pipe.tsv.gz") == to.getvalue()
     assert read_manifest(tmp_path / "of_a_pipe.tsv.gz").inputs == ()
 
@@ -123,10 +123,10 @@ def stop_after(number: int) -> Callable[..., Any]:
 
 
 def test_an_interrupted_run_goes_on_at_the_block(tsv: Path, tmp_path: Path) -> None:
-    debias_file(tsv, tmp_path / "whole.tsv", Rotation(), "tsv")
+    debias_file(tsv, tmp_path / "whole.tsv", Rotation(), RawForm("tsv"))
     out, made = tmp_path / "out.tsv", []
     with pytest.raises(KeyboardInterrupt):
-        debias_file(tsv, out, Rotation(), "tsv", map_shards=stop_after(3), block_bytes=SMALL)
+        debias_file(tsv, out, Rotation(), RawForm("tsv"), map_shards=stop_after(3), block_bytes=SMALL)
     assert not out.exists()
 
     def over(function: Any, items: Any) -> Any:
@@ -134,7 +134,7 @@ def test_an_interrupted_run_goes_on_at_the_block(tsv: Path, tmp_path: Path) -> N
             made.append(item.index)
             yield function(item)
 
-    debias_file(tsv, out, Rotation(), "tsv", map_shards=over, block_bytes=SMALL)
+    debias_file(tsv, out, Rotation(), RawForm("tsv"), map_shards=over, block_bytes=SMALL)
     assert made[0] == 3
     assert out.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
@@ -146,12 +146,12 @@ def test_an_interrupted_run_goes_on_at_the_block(tsv: Path, tmp_path: Path) -> N
 def test_another_job_starts_afresh(tsv: Path, tmp_path: Path, change: str) -> None:
     out = tmp_path / "out.tsv"
     with pytest.raises(KeyboardInterrupt):
-        debias_file(tsv, out, Rotation(), "tsv", map_shards=stop_after(3), block_bytes=SMALL)
+        debias_file(tsv, out, Rotation(), RawForm("tsv"), map_shards=stop_after(3), block_bytes=SMALL)
     if change == "source":
         tsv.write_bytes(TSV.replace(b"Passage", b"Changed"))
     rotation = Rotation(seed=2 if change == "seed" else 1)
-    debias_file(tsv, out, rotation, "tsv", block_bytes=SMALL)
-    debias_file(tsv, tmp_path / "whole.tsv", rotation, "tsv")
+    debias_file(tsv, out, rotation, RawForm("tsv"), block_bytes=SMALL)
+    debias_file(tsv, tmp_path / "whole.tsv", rotation, RawForm("tsv"))
     assert out.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
 
 
@@ -160,6 +160,7 @@ import os, signal, sys
 from pathlib import Path
 from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import RawForm
 
 def over(function, items):
     for number, item in enumerate(items):
@@ -167,7 +168,7 @@ def over(function, items):
             os.kill(os.getpid(), signal.SIGKILL)
         yield function(item)
 
-debias_file(Path(sys.argv[1]), Path(sys.argv[2]), Rotation(), "tsv", map_shards=over, block_bytes=int(sys.argv[3]))
+debias_file(Path(sys.argv[1]), Path(sys.argv[2]), Rotation(), RawForm("tsv"), map_shards=over, block_bytes=int(sys.argv[3]))
 """
 
 
@@ -177,8 +178,8 @@ def test_a_killed_run_goes_on(tsv: Path, tmp_path: Path, name: str) -> None:
     killed = subprocess.run([sys.executable, "-c", KILLED, tsv, out, str(SMALL)], check=False, env=dict(os.environ))
     assert killed.returncode == -signal.SIGKILL
     assert not out.exists()
-    debias_file(tsv, out, Rotation(), "tsv", block_bytes=SMALL)
-    debias_file(tsv, tmp_path / f"whole-{name}", Rotation(), "tsv", block_bytes=SMALL)
+    debias_file(tsv, out, Rotation(), RawForm("tsv"), block_bytes=SMALL)
+    debias_file(tsv, tmp_path / f"whole-{name}", Rotation(), RawForm("tsv"), block_bytes=SMALL)
     assert out.read_bytes() == (tmp_path / f"whole-{name}").read_bytes()
 
 
@@ -195,7 +196,7 @@ def test_bad_input_leaves_nothing(tmp_path: Path, content: bytes, said: str) -> 
     path = tmp_path / "collection.tsv"
     path.write_bytes(content)
     with pytest.raises(InputError, match=said):
-        debias_file(path, tmp_path / "out.tsv", Rotation(), "tsv", block_bytes=SMALL)
+        debias_file(path, tmp_path / "out.tsv", Rotation(), RawForm("tsv"), block_bytes=SMALL)
     assert [item.name for item in tmp_path.iterdir()] == ["collection.tsv"]
 
 
@@ -203,7 +204,7 @@ def test_a_cut_archive_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "collection.tsv.gz"
     path.write_bytes(gzip.compress(TSV)[:-20])
     with pytest.raises(InputError, match="fetch the file again"):
-        debias_file(path, tmp_path / "out.tsv", Rotation(), "tsv")
+        debias_file(path, tmp_path / "out.tsv", Rotation(), RawForm("tsv"))
     assert [item.name for item in tmp_path.iterdir()] == [path.name]
 
 
@@ -213,24 +214,24 @@ def test_what_is_there_is_replaced_only_when_told(tsv: Path, tmp_path: Path) -> 
     source = Pipe(io.BytesIO(TSV), "standard input")
     for place in (tsv, source):
         with pytest.raises(OutputExistsError):
-            debias_file(place, out, Rotation(), "tsv")
+            debias_file(place, out, Rotation(), RawForm("tsv"))
     for place in (tsv, source):
         out.write_text("mine")
-        debias_file(place, out, Rotation(), "tsv", overwrite=True)
+        debias_file(place, out, Rotation(), RawForm("tsv"), overwrite=True)
         assert out.read_bytes().startswith(b"p0\t")
 
 
 def test_settings_that_do_not_fit_are_named(tsv: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="--id-field, --text-field: wanted none with tsv"):
-        debias_file(tsv, tmp_path / "out.tsv", Rotation(), "tsv", fields=Fields("id"))
+        debias_file(tsv, tmp_path / "out.tsv", Rotation(), RawForm("tsv", "id"))
     with pytest.raises(SettingError, match="--format: wanted files for parquet"):
-        debias_file(Pipe(io.BytesIO(), "standard input"), tmp_path / "out.parquet", Rotation(), "parquet")
+        debias_file(Pipe(io.BytesIO(), "standard input"), tmp_path / "out.parquet", Rotation(), RawForm("parquet"))
 
 
 def test_the_result_counts_every_passage_once(tmp_path: Path) -> None:
     path = tmp_path / "collection.tsv"
     path.write_text("a\tone two three\nb\tword\nc\t\nd\t東京。日本。\n", encoding="utf-8")
-    result = raw_result(debias_file(path, tmp_path / "out.tsv", Rotation(words="whitespace", identity=False), "tsv"))
+    result = debias_file(path, tmp_path / "out.tsv", Rotation(words="whitespace", identity=False), RawForm("tsv")).results[0]
     assert (result.count, result.value, result.collection) == (4, 0.25, "out.tsv")
     # d is one word for white space, and more for BlingFire: counted again
     assert result.payload.passages == {  # type: ignore[union-attr]
@@ -254,9 +255,9 @@ def test_an_interrupted_run_never_goes_on_with_another_file(tsv: Path, tmp_path:
 
     out = tmp_path / "out.tsv"
     with pytest.raises(KeyboardInterrupt):
-        debias_file(tsv, out, Rotation(), "tsv", map_shards=stopped, block_bytes=SMALL)
+        debias_file(tsv, out, Rotation(), RawForm("tsv"), map_shards=stopped, block_bytes=SMALL)
     rewritten(tsv, b"Passage", b"passage")
-    debias_file(tsv, out, Rotation(), "tsv", block_bytes=SMALL)
+    debias_file(tsv, out, Rotation(), RawForm("tsv"), block_bytes=SMALL)
     assert b"Passage" not in out.read_bytes()
     recorded = read_manifest(out).input("original")
     assert recorded is not None
@@ -276,8 +277,8 @@ def test_a_file_that_changes_while_it_is_rotated_is_refused(tsv: Path, tmp_path:
     monkeypatch.setattr(raw_files, "rotate_squad", partial(changing, raw_files.rotate_squad))
     message = "wanted a file that stays as it is; found one that changed while it was read; run again"
     with pytest.raises(InputError, match=message):
-        debias_file(squad, tmp_path / "out", Rotation(), "squad")
+        debias_file(squad, tmp_path / "out", Rotation(), RawForm("squad"))
     tsv.write_bytes(TSV)
     with pytest.raises(InputError, match=message):
-        debias_file(tsv, tmp_path / "out", Rotation(), "tsv", map_shards=lambda *given: changing(list, map(*given)))
+        debias_file(tsv, tmp_path / "out", Rotation(), RawForm("tsv"), map_shards=lambda *given: changing(list, map(*given)))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["collection.tsv", "squad.json"]

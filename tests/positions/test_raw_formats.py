@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.errors import InputError
-from positionbias.positions.raw_formats import RawFormat, format_of
+from positionbias.positions.raw_formats import format_of
+from positionbias.positions.settings import RawFormat
 
 SQUAD = {"version": "1.1", "data": [{"title": "t", "paragraphs": []}]}
 ROWS = '{"query_id": 1, "passages": []}\n{"query_id": 2, "passages": []}\n'

@@ -13,16 +13,18 @@ from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError
 from positionbias.positions import raw_jsonl
 from positionbias.positions.raw_edits import spliced
-from positionbias.positions.raw_jsonl import Fields, rotate_jsonl
+from positionbias.positions.raw_jsonl import rotate_jsonl
 from positionbias.positions.rotate import Rotation, rotate
+from positionbias.positions.settings import RawForm
 
 WORDS = Rotation(words="whitespace")
+KNOWN_KEYS = RawForm()
 
 
-def rotated(text: str | bytes, fields: Fields | None = None, rotation: Rotation = WORDS) -> str:
+def rotated(text: str | bytes, form: RawForm = KNOWN_KEYS, rotation: Rotation = WORDS) -> str:
     data = text.encode() if isinstance(text, str) else text
     block = Block("test.jsonl", 0, 0, len(data), data=data, lines_before=0)
-    return spliced(data, rotate_jsonl(rotation, fields or Fields(), block)[0]).decode()
+    return spliced(data, rotate_jsonl(rotation, form, block)[0]).decode()
 
 
 @pytest.mark.parametrize(
@@ -70,8 +72,8 @@ def test_any_content(rows: list[tuple[str, str, dict[str, Any]]], ascii_only: bo
 
 def test_the_fields_can_be_named() -> None:
     line = '{"id": "x", "key": "p1", "text": "stays as it is", "abstract": "one two three four"}'
-    assert rotated(line, Fields("key", "abstract")) == line.replace("one two three four", "two three four one ")
-    assert rotated('{"nr": 7, "text": "a b c d"}', Fields("nr")) == json.dumps(
+    assert rotated(line, RawForm(None, "key", "abstract")) == line.replace("one two three four", "two three four one ")
+    assert rotated('{"nr": 7, "text": "a b c d"}', RawForm(None, "nr")) == json.dumps(
         {"nr": 7, "text": rotate("a b c d", "7", words="whitespace")}
     )
 

@@ -12,8 +12,8 @@ import pytest
 from positionbias.core.errors import InputError, SettingError
 from positionbias.engine.local import map_shards
 from positionbias.positions.raw_files import RotatedFile, debias_file
-from positionbias.positions.raw_jsonl import Fields
 from positionbias.positions.rotate import Rotation, rotate
+from positionbias.positions.settings import RawForm
 
 TEXTS = ["one two three four", None, "word", "Im Café „Zur Brücke“ kostet der Tee drei Kronen.", "", "a b c d e f g", "x y"]
 
@@ -29,8 +29,11 @@ def table(type_: Any = None, **more: Any) -> pa.Table:
     return pa.table(columns).replace_schema_metadata({"made by": "a test"})
 
 
-def debias(source: Path, out: Path, **more: Any) -> RotatedFile:
-    return debias_file(source, out, Rotation(words="whitespace"), "parquet", **more)
+PARQUET = RawForm("parquet")
+
+
+def debias(source: Path, out: Path, form: RawForm = PARQUET, **more: Any) -> RotatedFile:
+    return debias_file(source, out, Rotation(words="whitespace"), form, **more)
 
 
 WANTED = [text if text is None else rotate(text, f"p{number}", words="whitespace") for number, text in enumerate(TEXTS)]
@@ -65,7 +68,7 @@ def test_texts_are_rotated_and_all_else_stays(tmp_path: Path, type_: pa.DataType
 
 def test_whole_numbers_are_ids_too_and_columns_can_be_named(tmp_path: Path) -> None:
     pq.write_table(table(), tmp_path / "in.parquet")
-    debias(tmp_path / "in.parquet", tmp_path / "out.parquet", fields=Fields("n", "text"))
+    debias(tmp_path / "in.parquet", tmp_path / "out.parquet", RawForm("parquet", "n", "text"))
     wanted = [text if text is None else rotate(text, str(number), words="whitespace") for number, text in enumerate(TEXTS)]
     assert pq.read_table(tmp_path / "out.parquet")["text"].to_pylist() == wanted
 
@@ -105,27 +108,27 @@ def test_two_workers_write_the_same_bytes_and_finished_row_groups_are_kept(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("columns", "fields", "said"),
+    ("columns", "form", "said"),
     [
         (
             {},
-            Fields("nr"),
+            RawForm("parquet", "nr"),
             "wanted a column for --id-field (nr); found the columns docid, n, text, tags; name it by --id-field",
         ),
-        ({}, Fields(None, "tags"), "wanted 'tags' as a column of text; found list<"),
-        ({}, Fields("tags"), "wanted 'tags' as a column of text or whole numbers; found list<"),
+        ({}, RawForm("parquet", None, "tags"), "wanted 'tags' as a column of text; found list<"),
+        ({}, RawForm("parquet", "tags"), "wanted 'tags' as a column of text or whole numbers; found list<"),
         (
             {"docid": pa.array([None, *"abcdef"])},
-            None,
+            RawForm("parquet"),
             "wanted an id in every row of 'docid'; found none in row 0 of row group 0",
         ),
     ],
     ids=["no column", "no text", "no id", "null id"],
 )
-def test_what_cannot_be_used_is_named(tmp_path: Path, columns: dict[str, Any], fields: Fields | None, said: str) -> None:
+def test_what_cannot_be_used_is_named(tmp_path: Path, columns: dict[str, Any], form: RawForm, said: str) -> None:
     pq.write_table(table(**columns), tmp_path / "in.parquet")
     with pytest.raises(InputError) as caught:
-        debias(tmp_path / "in.parquet", tmp_path / "out.parquet", fields=fields)
+        debias(tmp_path / "in.parquet", tmp_path / "out.parquet", form)
     assert said in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
 

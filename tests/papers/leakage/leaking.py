@@ -8,6 +8,7 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.records import Qrel
+from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import read_run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from tests.tiny import planted
@@ -20,7 +21,7 @@ def leaking_collection(folder: Path) -> Collection:
     """30 training queries (``train``) and 12 topics, each judged with its answer (relevant) and four of its candidates (not)."""
     source = planted(folder / "planted")
     run = folder / "found.run"
-    retrieve_run(source, "test", 12, Bm25Settings(), run)
+    retrieve_run(source, Retrieval("test", 12), Bm25Settings(), run)
     found = read_run(run)
     queries = source.queries("test")[:TOPICS]
     relevant = {qrel.query_id: qrel.passage_id for qrel in source.qrels("test")}

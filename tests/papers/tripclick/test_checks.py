@@ -11,6 +11,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import DependencyError, InputError, SettingError
 from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run, write_run
 from positionbias.dense import approximate
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
@@ -95,7 +96,7 @@ def test_a_given_run_of_training_queries_is_read_at_its_beginning(
     planted: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "train.run"
-    retrieve_run(planted, "train", 3, Bm25Settings(), place)
+    retrieve_run(planted, Retrieval("train", 3), Bm25Settings(), place)
     with monkeypatch.context() as patch:
         patch.setattr(tripclick_study, "read_run", lambda path: pytest.fail("read whole"))
         patch.setattr(tripclick_study, "_LOOKED_AT", 2)

@@ -1,0 +1,25 @@
+"""What is asked of a retriever, whichever it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from positionbias.core.settings import check_settings, setting
+
+__all__ = ["Retrieval"]
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """Whose queries, how many passages for each, and the run's tag; what is None is left to the retriever.
+
+    Raises:
+        SettingError: a depth below 1.
+    """
+
+    split: str = setting("test", "Whose queries.")
+    depth: int | None = setting(None, "Passages to keep a query.", least=1, absent="100; 1000 with --vectors")
+    name: str | None = setting(None, "The run's tag.", absent="bm25; the model's name with --vectors")
+
+    def __post_init__(self) -> None:
+        check_settings(self)

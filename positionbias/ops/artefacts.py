@@ -1,0 +1,214 @@
+"""What becomes of artefacts: exports in published forms, pages about results, and whether all is as it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.places import CollectionLike, Place, input_place, output_place
+from positionbias.core.progress import say, track
+from positionbias.core.settings import Setting
+from positionbias.engine.choose import Engine
+
+if TYPE_CHECKING:
+    from positionbias.core.verify import Verified
+    from positionbias.report.table import Table
+    from positionbias.results.result import Result
+
+__all__ = ["Export", "Page", "Verification", "export", "make_report", "verify"]
+
+Form = Literal["msmarco", "beir", "squad", "trec"]
+# form -> module and name of its writer; SQuAD's, which has versions and no shards, is called by name
+_WRITERS = {
+    "msmarco": ("msmarco_export", "write_msmarco"),
+    "beir": ("beir_export", "write_beir"),
+    "trec": ("trec_export", "write_trec"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """The folder of an export, and what was written and left out."""
+
+    path: Path
+    results: Sequence[Result]
+
+
+@operation
+def export(
+    collection: Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")],
+    *,
+    to: Annotated[Form, Setting("The published form to write.")],
+    splits: Annotated[Sequence[str], Setting("A split to write; all by default; may be given again.", flags=("--split",))] = (),
+    squad_version: Annotated[Literal["1.1", "2.0"] | None, Setting("With --to squad: which form.", absent="1.1")] = None,
+    engine: Engine = Engine(),
+    out: Annotated[Place, Setting("The folder to write, as a path.", metavar="DIR", place="written")],
+    overwrite: Overwrite = False,
+) -> Export:
+    """Write ``collection`` in the files of a published form; importing them gives the same content back.
+
+        msmarco  collection.tsv, queries.*.tsv, qrels.*.tsv
+        beir     corpus.jsonl, queries.jsonl, qrels/*.tsv
+        trec     docs/*.sgml, topics.*.txt, qrels.*.txt
+        squad    train-v1.1.json, which takes validation as well, and dev-v1.1.json, which is test
+
+    SQuAD's form takes a collection that came from SQuAD, rotated or not, with the offsets that hold now. What a form has no place
+    for is counted.
+
+    Returns:
+        The folder, and one result with the counts.
+
+    Raises:
+        SettingError: a version of SQuAD with another form.
+        InputError: no such split, or a collection that the form cannot hold.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.results.artefacts import EXPORT, ExportCounts
+    from positionbias.results.result import Result
+
+    if squad_version and to != "squad":
+        raise SettingError(f"--squad-version: wanted --to squad beside it; found --to {to}; leave it out")
+    opened, place = find_collection(collection), Path(out)
+    chosen = list(dict.fromkeys(splits)) or opened.splits
+    if to == "squad":
+        from positionbias.formats.squad import write_squad_release
+
+        if not chosen:
+            do = "import it with its questions"
+            raise bad_input(opened.path, wanted="a split to write in SQuAD's form", found="no splits", do=do)
+        written = write_squad_release(opened, place, chosen, version=squad_version or "1.1", overwrite=overwrite)
+    else:
+        module, writer = _WRITERS[to]
+        write = getattr(import_module(f"positionbias.formats.{module}"), writer)
+        with engine.open() as map_shards:
+            written = write(opened, place, chosen, overwrite=overwrite, map_shards=map_shards)
+    say(f"written to {place}")
+    counts = ExportCounts(rows=written._asdict())
+    result = Result(f"{EXPORT}{to}", opened.name, "+".join(chosen), "", opened.manifest.seed, None, None, len(opened), counts)
+    return Export(place, [result])
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A report, the results in it, and all its tables by name; as text, those tables that stand for the whole."""
+
+    path: Path
+    results: Sequence[Result]
+    tables: dict[str, Table]
+
+    def __str__(self) -> str:
+        from positionbias.report.parts import tables_after
+        from positionbias.report.table import as_text
+
+        return "\n\n".join(map(as_text, tables_after("report", self.tables)))
+
+
+@operation
+def make_report(
+    folders: Annotated[
+        Sequence[Place],
+        Setting("Folders of results: the --out of studies and measuring commands.", metavar="DIR...", place="read"),
+    ],
+    *,
+    title: Annotated[str | None, Setting("The page's title; by default the study's name.")] = None,
+    tables: Annotated[
+        Place | None, Setting("Also write every table there, as CSV and as LaTeX.", metavar="DIR", place="written")
+    ] = None,
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Page:
+    """Write one self-contained HTML page about the results in ``folders``: the --out of studies and of measuring commands.
+
+    The page needs no network, can be read on a phone, in dark mode and on paper, and holds every table as CSV and LaTeX.
+    Several folders stand side by side.
+
+        posbias report squad-study --out report.html --tables tables
+
+    Returns:
+        The page, its results and tables.
+
+    Raises:
+        InputError: a folder without results, or with damaged ones.
+        OutputExistsError: something stands at ``out`` or ``tables`` and ``overwrite`` is false.
+    """
+    from positionbias.report.html import report_tables, write_report
+    from positionbias.report.load import load_studies
+    from positionbias.report.table import save_tables
+    from positionbias.studies.published import published_for
+
+    places = list(map(input_place, folders))
+    path = write_report(places, output_place(out), title=title, overwrite=overwrite, published_for=published_for)
+    say(f"wrote {path}")
+    studies = load_studies(places)
+    found = report_tables(studies, published_for)
+    if tables is not None:
+        save_tables(found, output_place(tables), overwrite=overwrite)
+        say(f"wrote {len(found)} tables to {output_place(tables)}")
+    return Page(path, [result for study in studies for result in study.results], found)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was found of each artefact."""
+
+    artefacts: Sequence[Verified]
+
+    def __str__(self) -> str:
+        from positionbias.report.artefact_text import verification_text
+
+        return verification_text(self.artefacts)
+
+    def check(self) -> None:
+        """Refuse artefacts that are damaged.
+
+        Raises:
+            InputError: at least one is.
+        """
+        if damaged := sum(bool(found.fault) for found in self.artefacts):
+            raise InputError(
+                f"wanted {len(self.artefacts):,} artefacts as they were written; found {damaged:,} damaged; restore them from a copy, "
+                "or make them again"
+            )
+
+
+@operation
+def verify(
+    paths: Annotated[
+        Sequence[Place],
+        Setting("Artefacts (collections, runs, checkpoints, results …) or folders of them.", metavar="PATHS...", place="read"),
+    ],
+    *,
+    seal: Annotated[
+        bool, Setting("Give digests to artefacts that have none, after comparing their content with their checksums.")
+    ] = False,
+) -> Verification:
+    """Compare every file of the artefacts at ``paths`` with the digests in their manifests.
+
+    Artefacts are collections, runs, checkpoints, results …, or folders of them. Exits with 2 if anything is damaged.
+
+        posbias verify squad squad-rotated
+
+    Returns:
+        What was found of each artefact.
+
+    Raises:
+        InputError: no artefact at one of the paths.
+    """
+    from positionbias.core.verify import manifests_in
+    from positionbias.core.verify import seal as add_digests
+    from positionbias.core.verify import verify as compare
+
+    every = []
+    for manifest in track([one for path in paths for one in manifests_in(Path(path))], "verifying", unit="artefacts"):
+        found = compare(manifest)
+        every.append(add_digests(manifest) if seal and not found.sealed and not found.fault else found)
+    bare = sum(not found.sealed for found in every)
+    if bare and not seal:
+        say(f"{bare:,} of {len(every):,} artefacts have no digests to compare with; posbias verify --seal adds them")
+    return Verification(every)

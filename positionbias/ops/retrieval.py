@@ -1,0 +1,212 @@
+"""Candidates of queries, by BM25 or by vectors, and the vectors of a collection's passages."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from positionbias.core.errors import SettingError
+from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.places import CollectionLike, Place, input_place, model_place, output_place
+from positionbias.core.progress import say
+from positionbias.core.retrieval import Retrieval
+from positionbias.core.settings import Setting, declared_setting, given_flags, setting
+from positionbias.dense.settings import DENSE_DEPTH, ON_DISK, DenseSearch, OnDisk
+from positionbias.engine.choose import Engine
+from positionbias.firststage.settings import Bm25Search
+from positionbias.models.kinds import READ_AS
+from positionbias.ranking.config import Computing
+
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+    from positionbias.dense.vectors import Vectors
+    from positionbias.results.result import Result
+    from positionbias.results.runs import BM25Figures, DenseFigures
+
+__all__ = ["ByVectors", "Candidates", "encode", "retrieve"]
+
+Source = Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """A run on disk, and what was counted as it was made."""
+
+    path: Path
+    results: Sequence[Result]
+
+
+@dataclass(frozen=True, slots=True)
+class ByVectors:
+    """Retrieval by vectors: the passages', the model that made them, how it computes, and how they are searched."""
+
+    vectors: Place | None = setting(
+        None, "Rank by these vectors, from posbias encode, instead of by BM25.", metavar="VECTORS", place="read"
+    )
+    model: Place | None = setting(None, "What the vectors were made by, with --vectors.", metavar="MODEL", place="read")
+    kind: str | None = declared_setting(None, READ_AS)
+    search: DenseSearch = field(default_factory=DenseSearch)
+    computing: Computing = field(default_factory=Computing)
+
+
+@operation
+def retrieve(
+    collection: Source,
+    *,
+    wanted: Retrieval = Retrieval(),
+    bm25: Bm25Search = Bm25Search(),
+    dense: ByVectors = ByVectors(),
+    engine: Engine = Engine(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Candidates:
+    """Rank the passages of ``collection`` for each query of a split by BM25, or by the inner product of vectors.
+
+    BM25's index stands in the collection's cache and is reused only by the same settings on the same passages. Queries
+    without a known term have no candidates; they are counted. --workers are processes for bm25s, threads for lucene and for faiss.
+    The run is in TREC form; .gz at the end of its name compresses it.
+
+        posbias encode squad --model minilm --out squad-vectors
+        posbias retrieve squad --vectors squad-vectors --model minilm --split test --out dense.run
+
+    Returns:
+        Where the run is, and one result; its value is the number of candidates a query, on average.
+
+    Raises:
+        SettingError: a setting of BM25 with vectors, or of vectors without them.
+        InputError: no such split, or vectors of another model or other passages.
+        DependencyError: Lucene or faiss is asked for and not installed.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.results.result import Result
+    from positionbias.results.runs import CANDIDATES
+
+    if dense.vectors is None:
+        _refuse(given_flags(dense), "--vectors", "none")
+    else:
+        _refuse((*given_flags(bm25), *sorted({*given_flags(engine)} - {"--workers"})), "no --vectors", "them")
+    found, place = find_collection(collection), output_place(out)
+    if dense.vectors is None:
+        name, figures = _by_bm25(found, place, wanted, bm25, engine, overwrite)
+    else:
+        name, figures = _by_vectors(found, place, wanted, dense, engine, overwrite)
+    if figures.candidates:
+        say(f"written to {place}; next: posbias evaluate {place} --collection {found.path} --split {wanted.split}")
+    else:
+        say("the run is empty: there is nothing in it to re-rank or to evaluate; check the queries, and the passages")
+    mean = figures.candidates / figures.queries if figures.queries else None
+    return Candidates(place, [Result(CANDIDATES, found.name, wanted.split, name, None, mean, None, figures.queries, figures)])
+
+
+def _refuse(flags: Iterable[str], wanted: str, found: str) -> None:
+    for flag in flags:
+        raise SettingError(f"{flag}: wanted {wanted} beside it; found {found}; leave it out, or change the command")
+
+
+def _by_bm25(
+    found: Collection, place: Path, wanted: Retrieval, search: Bm25Search, engine: Engine, overwrite: bool
+) -> tuple[str, BM25Figures | DenseFigures]:
+    from positionbias.firststage.bm25 import retrieve_run
+
+    if search.backend == "lucene" and engine.engine != "local":
+        raise SettingError(f"--engine: wanted local with --backend lucene; found {engine.engine!r}; leave it out, or use bm25s")
+    settings, backend = search.settings, search.backend
+    with engine.open() as map_shards:
+        done = retrieve_run(
+            found,
+            wanted,
+            settings,
+            place,
+            overwrite=overwrite,
+            backend=backend,
+            workers=engine.workers,
+            map_shards=map_shards,
+        )
+    say(f"BM25 by {backend} with k1 {settings.k1:g}, b {settings.b:g}; index {done.figures.index}")
+    if without := done.figures.without_known_term:
+        say(f"{without:,} of {done.figures.queries:,} queries have no term that a passage holds: no candidates")
+    return done.run.name, done.figures
+
+
+def _by_vectors(
+    found: Collection, place: Path, wanted: Retrieval, by: ByVectors, engine: Engine, overwrite: bool
+) -> tuple[str, BM25Figures | DenseFigures]:
+    from positionbias.dense.retrieve import retrieve_dense
+    from positionbias.dense.vectors import Vectors
+    from positionbias.models.checkpoint import load_checkpoint
+
+    if by.vectors is None or by.model is None:
+        raise SettingError("--model: wanted the model that made the vectors, with --vectors; found none; give it")
+    opened = Vectors(input_place(by.vectors))
+    checkpoint = load_checkpoint(model_place(by.model), by.kind)
+    checkpoint.model.to(by.computing.pick_device())
+    search = replace(by.search, ann=replace(by.search.ann, threads=engine.workers))
+    done = retrieve_dense(checkpoint, opened, found, wanted, place, how=search, config=by.computing.config, overwrite=overwrite)
+    figures, index = done.figures, search.index
+    if done.origin:
+        say(f"{index} index {done.origin}, {figures.index_bytes / 1e6:,.1f} MB in memory and on disk")
+    rate = figures.queries / max(1e-9, done.seconds)
+    say(f"{len(opened):,} vectors searched ({index}) in {done.seconds:,.1f} s: {rate:,.1f} queries/s")
+    if figures.empty_queries:
+        say(f"{figures.empty_queries:,} of {figures.queries:,} queries have no text: no candidates")
+    if figures.short:
+        depth = min(wanted.depth or DENSE_DEPTH, len(opened))
+        more = {"hnsw": "a wider --hnsw-search-width", "ivf": "more --ivf-probes"}[index]
+        say(f"{figures.short:,} of {figures.queries:,} queries have fewer than {depth:,} candidates: {more} may find them")
+    if empty := opened.manifest.content.get("empty_passages"):
+        say(f"{empty:,} passages are empty: they are ranked by the vector of an empty text")
+    return done.name, figures
+
+
+@operation
+def encode(
+    collection: Source,
+    *,
+    model: Annotated[
+        Place,
+        Setting(
+            "A model with one vector a text: a bert_dot checkpoint, a bi-encoder (a folder, a hub id), or minilm.",
+            metavar="MODEL",
+            place="read",
+        ),
+    ],
+    kind: Annotated[str | None, READ_AS] = None,
+    precision_on_disk: Annotated[
+        OnDisk, Setting("Of the vectors as they are kept. float16 takes half the space.", choices=ON_DISK)
+    ] = ON_DISK[0],
+    computing: Computing = Computing(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Vectors:
+    """Encode every passage of ``collection``, for posbias retrieve --vectors.
+
+    Vectors are kept in shards of 8,192 passages. The same command goes on where an interrupted one was.
+
+    Returns:
+        The vectors.
+
+    Raises:
+        SettingError: a model with several vectors a text, or one that compares by a distance; a GPU that is not there.
+        InputError: no such collection or model, or a vector that is not finite or not within float16's range.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.dense.encode import encode_collection
+    from positionbias.models.checkpoint import load_checkpoint
+
+    device = computing.pick_device()
+    checkpoint = load_checkpoint(model_place(model), kind)
+    checkpoint.model.to(device)
+    found, place = find_collection(collection), output_place(out)
+    began = time.perf_counter()
+    made = encode_collection(checkpoint, found, place, on_disk=precision_on_disk, config=computing.config, overwrite=overwrite)
+    rate, content = len(made) / max(1e-9, time.perf_counter() - began), made.manifest.content
+    say(f"{rate:,.0f} passages/s; {content['truncated']:,} passages fill the model's limit, and may go on behind it")
+    if content["empty_passages"]:
+        say(f"{content['empty_passages']:,} passages are empty: they have the vector of an empty text")
+    say(f"written to {place}; next: posbias retrieve {found.path} --vectors {place} --model {model} --split SPLIT --out RUN")
+    return made
