@@ -27,7 +27,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.interval import Interval
 from positionbias.core.progress import set_quiet
 from positionbias.evaluation.two_means import difference_of_groups
-from positionbias.models.new_encoder import EncoderSettings, make_encoder
+from positionbias.models.new_encoder import make_encoder
+from positionbias.models.settings import EncoderSettings
 from positionbias.models.shapes import BertCatConfig, TKConfig
 from positionbias.papers.contamination import CONTAMINATION, Doses, Inherited, TeacherSet, clean_of, comparisons_along
 from positionbias.papers.contamination.settings import ContaminationSettings

@@ -298,7 +298,8 @@ def study_leakage(record: Recorder) -> None:
 
 @group
 def study_contamination(record: Recorder) -> None:
-    from positionbias.models.new_encoder import EncoderSettings, make_encoder
+    from positionbias.models.new_encoder import make_encoder
+    from positionbias.models.settings import EncoderSettings
 
     make_encoder([planted(validation_share=0.25)], Path("small"), EncoderSettings(layers=1, width=8, heads=2, pieces=120))
     little = ("--depth", 6, "--train-depth", 8, "--threads", 1, "--batch-size", 8, "--seeds", 1, "--learning-rate", 1e-3)
@@ -309,7 +310,8 @@ def study_contamination(record: Recorder) -> None:
 
 @group
 def study_tripclick(record: Recorder) -> None:
-    from positionbias.models.new_encoder import EncoderSettings, make_encoder
+    from positionbias.models.new_encoder import make_encoder
+    from positionbias.models.settings import EncoderSettings
 
     collection = planted(passages=300, answers_each=3, test_share=0.4, validation_share=0.05)
     make_encoder([collection], Path("small"), EncoderSettings(layers=1, width=8, heads=2, pieces=120))

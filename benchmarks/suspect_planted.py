@@ -38,6 +38,7 @@ from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.shapes import TKConfig
 from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.ranking.config import TaughtPassages
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.teach import teach
 from positionbias.results.suspicion import Signal, Suspected, Suspicion
@@ -111,7 +112,7 @@ class Planted:
             scores = self.folder / f"scores-{past}"
             if not scores.exists():
                 teacher = load_checkpoint(self.model("clean-1" if past == "clean" else past))
-                teach(teacher, self.collection, "train", self.run("train"), scores)
+                teach(teacher, self.collection, TaughtPassages(candidates=self.run("train")), scores)
             given: dict[str, Any] = {"teacher_scores": scores, "teacher_depth": DEPTH}
         else:
             given = {"trainset": self.trainset(SHARES.get(name, 0.0))}

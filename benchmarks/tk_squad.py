@@ -27,8 +27,9 @@ from positionbias.evaluation.trainings import compare_trainings
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.formats.squad import import_squad
 from positionbias.models.checkpoint import LOG
-from positionbias.models.distil import DistilSettings, distil
+from positionbias.models.distil import distil
 from positionbias.models.encoder_source import MINILM
+from positionbias.models.settings import DistilSettings
 from positionbias.models.shapes import TKConfig
 from positionbias.results.payloads import Comparison
 from positionbias.studies.artefacts import checkpoint_facts

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from positionbias.ops.audit import Audit, audit_model, audit_systems, check
     from positionbias.ops.collections import merge, place, sample, select, show
     from positionbias.ops.contamination import suspect_contamination
+    from positionbias.ops.encoders import distil_vectors, make_encoder
     from positionbias.ops.evaluation import ensemble, evaluate
     from positionbias.ops.imports import (
         import_beir,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from positionbias.ops.ranking import rerank
     from positionbias.ops.retrieval import encode, retrieve
     from positionbias.ops.studies import study
-    from positionbias.ops.training import train
+    from positionbias.ops.training import teach, train
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
@@ -65,6 +66,7 @@ _PUBLIC = {
     "check": "ops.audit",
     "clean": "ops.leakage",
     "debias": "ops.positions",
+    "distil_vectors": "ops.encoders",
     "draw_clicks": "ops.trainsets",
     "draw_contaminated": "ops.trainsets",
     "draw_leaked": "ops.trainsets",
@@ -84,6 +86,7 @@ _PUBLIC = {
     "import_squad": "ops.imports",
     "import_trec": "ops.imports",
     "import_tripclick": "ops.imports",
+    "make_encoder": "ops.encoders",
     "make_report": "ops.artefacts",
     "mats": "ops.probe",
     "merge": "ops.collections",
@@ -101,6 +104,7 @@ _PUBLIC = {
     "show": "ops.collections",
     "study": "ops.studies",
     "suspect_contamination": "ops.contamination",
+    "teach": "ops.training",
     "train": "ops.training",
     "verify": "ops.artefacts",
 }
@@ -122,6 +126,7 @@ __all__ = [
     "check",
     "clean",
     "debias",
+    "distil_vectors",
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",
@@ -141,6 +146,7 @@ __all__ = [
     "import_squad",
     "import_trec",
     "import_tripclick",
+    "make_encoder",
     "make_report",
     "mats",
     "merge",
@@ -158,6 +164,7 @@ __all__ = [
     "show",
     "study",
     "suspect_contamination",
+    "teach",
     "train",
     "verify",
 ]

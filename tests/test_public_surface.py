@@ -27,6 +27,7 @@ PUBLIC = [
     "check",
     "clean",
     "debias",
+    "distil_vectors",
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",
@@ -46,6 +47,7 @@ PUBLIC = [
     "import_squad",
     "import_trec",
     "import_tripclick",
+    "make_encoder",
     "make_report",
     "mats",
     "merge",
@@ -63,6 +65,7 @@ PUBLIC = [
     "show",
     "study",
     "suspect_contamination",
+    "teach",
     "train",
     "verify",
 ]

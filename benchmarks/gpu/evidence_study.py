@@ -22,7 +22,8 @@ from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
 from positionbias.formats.squad import import_squad
-from positionbias.models.distil import DistilSettings, distil
+from positionbias.models.distil import distil
+from positionbias.models.settings import DistilSettings
 from positionbias.models.shapes import BertCatConfig, BertDotConfig, TKConfig
 from positionbias.positions.density import Density
 from positionbias.positions.place import place

@@ -53,6 +53,9 @@ TRAINSET = {
     ),
     "clicks": ("positionbias.ops.trainsets", "draw_clicks", "Shuffled triples of clicked passages and sampled candidates."),
 }
+VECTORS = {
+    "distil": ("positionbias.ops.encoders", "distil_vectors", "Word vectors from a pre-trained encoder."),
+}
 SOURCES = {
     "squad": ("positionbias.ops.imports", "import_squad", "SQuAD v1.1 or v2.0, from its JSON files."),
     "msmarco": ("positionbias.ops.imports", "import_msmarco", "MS MARCO passage ranking, from the release's files."),
@@ -98,3 +101,8 @@ def pool() -> None:
 @click.group(cls=LazyGroup, commands_at=TRAINSET)
 def trainset() -> None:
     """Training sets made to order, for posbias train --trainset."""
+
+
+@click.group(cls=LazyGroup, commands_at=VECTORS)
+def vectors() -> None:
+    """Word vectors to start TK from, without a download."""

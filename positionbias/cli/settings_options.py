@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from positionbias.core.operation import REQUIRED, Parameter, made_of, settings_parameters
+from positionbias.core.operation import REQUIRED, Parameter, settings_parameters
 from positionbias.core.settings import flag_of
 
-__all__ = ["Decorator", "all_of", "option_of", "settings_as", "settings_options"]
+__all__ = ["Decorator", "all_of", "option_of", "settings_options"]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -45,20 +44,6 @@ def settings_options(kind: type, *names: str, **defaults: Any) -> Decorator:
     declared = {one.name: one for one in settings_parameters(kind, "")}
     own = {name: replace(declared[name], default=value) for name, value in defaults.items()}
     return all_of(*(option_of(own.get(name, declared[name])) for name in names or declared))
-
-
-def settings_as(kind: type, name: str) -> Decorator:
-    """Return the options of a settings dataclass, which the command gets as one argument ``name``."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
-        def with_settings(*given: Any, **named: Any) -> Any:
-            own = {one.name: named.pop(one.name) for one in settings_parameters(kind, name)}
-            return command(*given, **named, **{name: made_of(kind, own)})
-
-        return settings_options(kind)(with_settings)
-
-    return decorate
 
 
 def option_of(parameter: Parameter) -> Decorator:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -28,7 +28,6 @@ from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     MANIFEST,
-    InputRef,
     Manifest,
     manifest_path,
     package_versions,
@@ -43,7 +42,7 @@ from positionbias.core.shard_work import make_shards
 from positionbias.core.shards import CHECKSUM_MODULUS, rows_checksum
 from positionbias.core.teacher_files import read_teacher_file, teacher_name
 
-__all__ = ["ScoredBlock", "TeacherScores", "open_teacher_scores", "write_teacher_scores"]
+__all__ = ["KIND", "ScoredBlock", "TeacherScores", "open_teacher_scores", "write_teacher_scores"]
 
 Item = TypeVar("Item")
 ScoredBlock = tuple[Iterable[Ranking], Mapping[str, int]]
@@ -193,22 +192,17 @@ def write_teacher_scores(
     folder: Path,
     score: Callable[[Item], ScoredBlock],
     items: Iterable[Item],
+    manifest: Manifest,
     *,
-    name: str,
-    command: str,
-    settings: JsonObject,
     splits: Sequence[str],
     order_only: bool = False,
-    inputs: Sequence[InputRef] = (),
-    licence: str = "",
-    notes: Sequence[str] = (),
     content: Callable[[], JsonObject] = dict,
     facts: Callable[[], JsonObject] = dict,
 ) -> None:
     """Write the scores of each item as one shard into ``folder``, which is in the making (``resumable_folder``).
 
-    ``score(item)`` gives rankings, best first, and counts; each query comes once. The manifest's content is the sums of the counts, and
-    what ``content()`` says at the end; ``facts()`` go into its provenance.
+    ``score(item)`` gives rankings, best first, and counts; each query comes once. ``manifest`` says what made them; its content becomes the sums
+    of the counts, and what ``content()`` says at the end; ``facts()`` go into its provenance.
     """
     (folder / "scores").mkdir(parents=True, exist_ok=True)
     counts: dict[str, int] = {"queries": 0, "pairs": 0}
@@ -221,27 +215,17 @@ def write_teacher_scores(
         checksum, shards = checksum + done.checksum, shards + 1
     pairs = counts["pairs"]
     measured = {"mean": total / pairs, "least": float(least), "most": float(most)} if pairs else {}
-    manifest = Manifest(
-        kind=KIND,
-        name=name,
-        command=command,
-        settings=dict(settings),
-        inputs=tuple(inputs),
-        licence=licence,
-        notes=tuple(notes),
-        content={
-            "checksum": f"{checksum % CHECKSUM_MODULUS:032x}",
-            "shards": shards,
-            "splits": list(splits),
-            "order_only": order_only,
-            **counts,
-            **({} if order_only else measured),
-            **content(),
-        },
-        versions=package_versions("pyarrow"),
-        provenance=provenance(**facts()),
-    )
-    write_manifest(folder / MANIFEST, manifest)
+    counted = {
+        "checksum": f"{checksum % CHECKSUM_MODULUS:032x}",
+        "shards": shards,
+        "splits": list(splits),
+        "order_only": order_only,
+        **counts,
+        **({} if order_only else measured),
+        **content(),
+    }
+    made = replace(manifest, content=counted, versions=package_versions("pyarrow"), provenance=provenance(**facts()))
+    write_manifest(folder / MANIFEST, made)
 
 
 class _Scored(msgspec.Struct, frozen=True, omit_defaults=True):

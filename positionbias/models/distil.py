@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -28,33 +28,15 @@ from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.identity import model_checksum
+from positionbias.models.settings import DistilSettings
 from positionbias.models.vector_file import save_vectors
 from positionbias.text.vocabulary import Vocabulary, known_words
 
-__all__ = ["DistilSettings", "distil", "frequency_weights", "principal_components", "word_states"]
+__all__ = ["distil", "frequency_weights", "principal_components", "word_states"]
 
 DEVIATION = 0.4  # root mean square of the written values: as GloVe's, and as TK's random word vectors
 PIECES = 64  # read of a word: longer ones are addresses and accidents
 _BLOCK = 1 << 14  # rows in double precision at a time
-
-
-@dataclass(frozen=True, slots=True)
-class DistilSettings:
-    """``sif_coefficient`` is a in the weight a / (a + p) of a word with share p of all words; 0: no weights."""
-
-    dimension: int = 300
-    sif_coefficient: float = 1e-4
-    minimum_count: int = 2
-    batch_size: int = 256
-
-    def __post_init__(self) -> None:
-        for name in ("dimension", "minimum_count", "batch_size"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
-        if not 0 <= self.sif_coefficient < math.inf:
-            raise SettingError(
-                f"--sif-coefficient: wanted a number from 0; found {self.sif_coefficient}; 0.0001 is usual, 0 gives no weights"
-            )
 
 
 @contextmanager

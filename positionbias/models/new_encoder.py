@@ -4,51 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_folder, refuse_existing
 from positionbias.core.seeds import key64
 from positionbias.models.encoder import save_pretrained
 from positionbias.models.identity import model_checksum
+from positionbias.models.settings import SPECIAL, EncoderSettings
 from positionbias.text.vocabulary import known_words
 from positionbias.text.word_pieces import learn_pieces
 
-__all__ = ["EncoderSettings", "make_encoder"]
+__all__ = ["make_encoder"]
 
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 KIND = "encoder"
-_LEAST = {"layers": 1, "width": 1, "heads": 1, "pieces": len(SPECIAL) + 1, "positions": 8, "seed": 0}
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderSettings:
-    """The shape of a BERT: by default the smallest of Turc et al. (2019), "Well-read students learn better".
-
-    ``pieces`` is the maximum size of its vocabulary, including special ones; ``positions`` the number of tokens that it can read.
-    """
-
-    layers: int = 2
-    width: int = 128
-    heads: int = 2
-    pieces: int = 8_000
-    positions: int = 512
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
-            if getattr(self, name) < least:
-                raise SettingError(f"--{name}: wanted at least {least}; found {getattr(self, name)}; raise it")
-        if self.width % self.heads:
-            raise SettingError(
-                f"--width: wanted a multiple of the {self.heads} heads; found {self.width}; give another, or other --heads"
-            )
 
 
 def make_encoder(

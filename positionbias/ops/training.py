@@ -1,29 +1,34 @@
-"""Re-rankers trained."""
+"""Re-rankers trained, and what a teacher's scores are for them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import CollectionLike, Place, input_place, model_place, output_place
 from positionbias.core.progress import say, set_quiet
-from positionbias.core.settings import Setting, flag_of
+from positionbias.core.settings import Setting, check_settings, declared_setting, flag_of, setting
+from positionbias.models.kinds import READ_AS
+from positionbias.ranking.config import Computing, TaughtPassages
 from positionbias.training.plan import INPUTS, TrainPlan
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
+    from positionbias.core.teacher_scores import TeacherScores
     from positionbias.models.checkpoint import Checkpoint
     from positionbias.results.result import Result
     from positionbias.training.record import Row
 
-__all__ = ["Before", "Training", "train"]
+__all__ = ["Before", "Taught", "Teacher", "Training", "teach", "train"]
 
 Source = Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")]
+S = TypeVar("S", TrainPlan, TaughtPassages)
 Before = Callable[[str, float | None], None]
 
 
@@ -33,6 +38,45 @@ class Training:
 
     path: Path
     model: Checkpoint
+    results: Sequence[Result]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Teacher:
+    """Whose scores these are: a model's, or those in the file of a teacher that runs elsewhere."""
+
+    model: Place | None = setting(
+        None,
+        "The teacher: a checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); or your own "
+        "module:function.",
+        place="read",
+    )
+    kind: str | None = declared_setting(None, READ_AS)
+    scores: Place | None = setting(
+        None,
+        "Instead of --model, the scores of a teacher that runs elsewhere: a TREC run, lines of query, passage and score, or "
+        "published margins.",
+        metavar="FILE",
+        place="read",
+    )
+    order_only: bool = setting(
+        False, "With --scores: they mean nothing but their order. Such a teacher can be learnt from by ranknet."
+    )
+    only_known: bool = setting(
+        False, "With --scores: leave out, and count, those of queries and passages that the collection has not."
+    )
+    name: str | None = setting(None, "What the teacher is called.", absent="the checkpoint's name, or the file's")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """A teacher's scores, where they stand, and what was counted."""
+
+    path: Path
+    scores: TeacherScores
     results: Sequence[Result]
 
 
@@ -76,7 +120,9 @@ def train(
     main = os.environ.get("RANK", "0") == "0"  # one of several processes says what there is to say
     if not main:
         set_quiet(True)
-    opened, place, plan = find_collection(collection), output_place(out), _placed(plan)
+    if plan.encoder is not None:
+        plan = replace(plan, encoder=str(model_place(plan.encoder)))
+    opened, place, plan = find_collection(collection), output_place(out), _placed(plan, INPUTS)
     checkpoint = train_model(
         opened,
         plan,
@@ -96,17 +142,15 @@ def train(
     return Training(place, checkpoint, [training_result(checkpoint, opened.name)])
 
 
-def _placed(plan: TrainPlan) -> TrainPlan:
-    """The plan with its files and its encoder where they are.
+def _placed(settings: S, names: Iterable[str]) -> S:
+    """The settings with the named files and folders where they are.
 
     Raises:
-        InputError: one of the files is not there; its flag is named.
+        InputError: one of them is not there; its flag is named.
     """
-    given = {name: value for name in INPUTS if (value := getattr(plan, name)) is not None}
-    placed: dict[str, Any] = {name: input_place(value, flag=flag_of(name)) for name, value in given.items()}
-    if plan.encoder is not None:
-        placed["encoder"] = str(model_place(plan.encoder))
-    return replace(plan, **placed)
+    given = {name: value for name in names if (value := getattr(settings, name)) is not None}
+    found: dict[str, Any] = {name: input_place(value, flag=flag_of(name)) for name, value in given.items()}
+    return replace(settings, **found)
 
 
 def _announce(before: Before | None, collection: Collection, plan: TrainPlan, place: Path) -> None:
@@ -164,3 +208,118 @@ def _say_row(row: Row) -> None:
     if row["pairs_per_second"] is not None:
         parts.append(f"{row['pairs_per_second']:,.1f} pairs/s")
     say("  ".join(parts))
+
+
+@operation
+def teach(
+    collection: Source,
+    *,
+    teacher: Teacher,
+    passages: TaughtPassages = TaughtPassages(),
+    computing: Computing = Computing(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Taught:
+    """Write a teacher's scores of the passages that a student of ``collection`` learns from. Interrupted, the same command goes on.
+
+        posbias teach msmarco --model teacher.ckpt --candidates train.run --depth 100 --out scores
+        posbias train bert_dot msmarco --loss kl --teacher-scores scores --out student.ckpt
+
+    Or only the pairs of a training set:
+
+        posbias teach msmarco --model teacher.ckpt --trainset sets/plain --out scores
+        posbias train tk msmarco --loss margin_mse --trainset sets/plain --teacher-scores scores --out student.ckpt
+
+    A teacher that runs elsewhere writes a file, of lines with six columns (query Q0 passage rank score tag), three (query passage score)
+    or five (positive_score negative_score query positive negative). Of a ranking whose scores are made up, the order is left:
+
+        posbias teach msmarco --scores commercial.run --order-only --out scores
+        posbias train bert_dot msmarco --loss ranknet --teacher-scores scores --out student.ckpt
+
+    Returns:
+        The scores, and a result with what was counted; its value is the mean score, None of a teacher with an order only.
+
+    Raises:
+        SettingError: settings that do not go together, or a device whose memory does not hold one text.
+        InputError: candidates, groups or scores of queries or passages that are not there, or scores that distinguish no passages.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.ranking.outside_teacher import take_in
+
+    _check(teacher, passages)
+    computing.pick_device()  # a GPU that is not there is said before anything is read
+    opened, place = find_collection(collection), output_place(out)
+    if teacher.scores is None:
+        placed = _placed(passages, ("candidates", "trainset"))
+        scores = _by_model(teacher, opened, placed, place, computing, overwrite=overwrite)
+    else:
+        scores = take_in(
+            opened,
+            passages.split or "train",
+            input_place(teacher.scores),
+            place,
+            order_only=teacher.order_only,
+            only_known=teacher.only_known,
+            name=teacher.name,
+            overwrite=overwrite,
+        )
+    loss = "ranknet" if scores.order_only else "margin_mse"
+    say(f"written to {place}; next: posbias train bert_dot {opened.path} --loss {loss} --teacher-scores {out} --out STUDENT")
+    return Taught(place, scores, [_teaching_result(scores, opened)])
+
+
+def _check(teacher: Teacher, passages: TaughtPassages) -> None:
+    """Whether the settings go together.
+
+    Raises:
+        SettingError: they do not.
+    """
+
+    def one_of(flags: str, one: object, other: object) -> None:
+        if (one is None) == (other is None):
+            raise SettingError(f"{flags}: wanted one of the two; found {'neither' if one is None else 'both'}; give one")
+
+    one_of("--model, --scores", teacher.model, teacher.scores)
+    if teacher.model is not None:
+        one_of("--candidates, --trainset", passages.candidates, passages.trainset)
+    for beside, given, why, of, idle in (
+        ("--scores", teacher.scores, "has its own pairs", passages, ("candidates", "trainset", "depth", "block_pairs")),
+        ("--scores", teacher.scores, "has its own pairs", teacher, ("kind",)),
+        ("--model", teacher.model, "scores what it is given", teacher, ("order_only", "only_known")),
+        ("--trainset", passages.trainset, "says which pairs of which splits", passages, ("depth", "split")),
+    ):
+        name = next((name for name in idle if getattr(of, name)), None)
+        if given is not None and name is not None:
+            raise SettingError(f"{flag_of(name)}: wanted none beside {beside}, which {why}; found one; leave it out")
+
+
+def _by_model(
+    teacher: Teacher,
+    collection: Collection,
+    passages: TaughtPassages,
+    place: Path,
+    computing: Computing,
+    *,
+    overwrite: bool,
+) -> TeacherScores:
+    from positionbias.models.checkpoint import load_checkpoint
+    from positionbias.ranking.teach import teach as score
+
+    assert teacher.model is not None
+    model = load_checkpoint(model_place(teacher.model), teacher.kind)
+    model.model.to(computing.pick_device())
+    scores = score(model, collection, passages, place, name=teacher.name, config=computing.config, overwrite=overwrite)
+    if scores.manifest is not None and (tokens := scores.manifest.provenance["batch_tokens"]) is not None:
+        say(f"the device's memory was too small for the batches: went on with {tokens:,} tokens a batch")
+    return scores
+
+
+def _teaching_result(scores: TeacherScores, collection: Collection) -> Result:
+    from positionbias.results.artefacts import TEACHING, TeachingFigures
+    from positionbias.results.result import Result
+
+    assert scores.manifest is not None
+    figures = TeachingFigures.of_facts(scores.manifest.content)
+    split = "+".join(scores.splits)
+    return Result(TEACHING, collection.name, split, scores.name, None, figures.mean, None, figures.queries, figures)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from positionbias.core.errors import SettingError
+from positionbias.core.places import Place
 from positionbias.core.settings import check_settings, setting
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["DEVICES", "PRECISIONS", "Computing", "Precision", "RankingConfig", "Reranking", "pick_device"]
+__all__ = ["DEVICES", "PRECISIONS", "Computing", "Precision", "RankingConfig", "Reranking", "TaughtPassages", "pick_device"]
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -92,6 +93,30 @@ class Reranking:
         absent="what validation found best; all where nothing was tuned",
     )
     name: str | None = setting(None, "The run's tag.", absent="the checkpoint's name")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaughtPassages:
+    """Which passages a teacher scores: candidates of a split's queries and what is judged relevant for them, or the pairs of a training set."""
+
+    split: str | None = setting(None, "Whose queries.", absent="train, or those that --trainset speaks of")
+    candidates: Place | None = setting(
+        None, "Score these, and each query's passages judged relevant.", metavar="RUN", place="read"
+    )
+    trainset: Place | None = setting(
+        None, "Score exactly the pairs of a training set, instead of --candidates.", metavar="DIR", place="read"
+    )
+    depth: int | None = setting(None, "Candidates of a query to score.", least=1, absent="all")
+    relevant_from: int = setting(1, "Grade from which a passage counts as relevant, with --candidates.", least=1)
+    block_pairs: int | None = setting(
+        None,
+        "Pairs scored and saved together: what an interruption costs at most.",
+        least=1,
+        absent="16384, or 1048576 for a model that encodes passages for themselves",
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)

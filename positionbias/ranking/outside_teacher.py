@@ -10,11 +10,11 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import remove, sha256_file
-from positionbias.core.manifest import input_ref
+from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.publish import atomic_folder
 from positionbias.core.run import Ranking
 from positionbias.core.teacher_files import Repeats, TeacherPart, spilled_parts, teacher_name
-from positionbias.core.teacher_scores import ScoredBlock, TeacherScores, write_teacher_scores
+from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, write_teacher_scores
 
 __all__ = ["take_in"]
 
@@ -44,9 +44,17 @@ def take_in(
     """
     if not path.is_file():
         raise bad_input(path, wanted="a file of scores", found="no such file", do="check the path")
-    refs = (
-        input_ref("scores", path, sha256_file(path), artefact=out),
-        input_ref("collection", collection.path, collection.checksum, artefact=out),
+    manifest = Manifest(
+        KIND,
+        name or teacher_name(path),
+        "teach",
+        settings={"split": split, "only_known": only_known},
+        inputs=(
+            input_ref("scores", path, sha256_file(path), artefact=out),
+            input_ref("collection", collection.path, collection.checksum, artefact=out),
+        ),
+        licence=collection.manifest.licence,
+        notes=("a pair that stands in several margins with different scores has the first",),
     )
     repeats = Repeats()
     taken = _Intake(collection, split, path, only_known=only_known, order_only=order_only)
@@ -57,14 +65,9 @@ def take_in(
             folder,
             taken.known,
             spilled_parts(path, spills, repeats),
-            name=name or teacher_name(path),
-            command="teach",
-            settings={"split": split, "only_known": only_known},
+            manifest,
             splits=(split,),
             order_only=order_only,
-            inputs=refs,
-            licence=collection.manifest.licence,
-            notes=("a pair that stands in several margins with different scores has the first",),
             content=lambda: {"repeats_that_differ": repeats.differing, "furthest_repeat": repeats.largest},
         )
         remove(spills)
@@ -78,7 +81,7 @@ class _Intake:
     def __init__(self, collection: Collection, split: str, path: Path, *, only_known: bool, order_only: bool) -> None:
         self.collection, self.split, self.path = collection, split, path
         self.only_known, self.order_only = only_known, order_only
-        self.told_apart = False
+        self.distinguished = False
         self._queries = {query_id for query_id, _ in collection.query_texts(split)}
         self._unknown = {"query": 0, "passage": 0}
         self._first: dict[str, dict[str, int]] = {"query": {}, "passage": {}}  # id → line
@@ -115,7 +118,7 @@ class _Intake:
         there = [place for place, passage_id in enumerate(ranking.passage_ids) if passage_id not in unknown]
         scores = ranking.scores[there]
         falls = np.diff(scores) != 0
-        self.told_apart = self.told_apart or bool(falls.any())
+        self.distinguished = self.distinguished or bool(falls.any())
         if self.order_only:
             scores = -np.cumsum(np.concatenate([[1], falls])).astype(np.float32)
         return Ranking(ranking.query_id, [ranking.passage_ids[place] for place in there], scores)
@@ -124,13 +127,13 @@ class _Intake:
         """Whether what was read can teach.
 
         Raises:
-            InputError: it speaks of what is not there, or tells nothing apart.
+            InputError: it speaks of what is not there, or distinguishes no passages.
         """
         if any(self._unknown.values()) and not self.only_known:
             raise self._others(
                 "check --split and that the file belongs to this collection, or give --only-known to leave them out"
             )
-        if not self.told_apart:
+        if not self.distinguished:
             if any(self._unknown.values()):
                 raise self._others("check --split and that the file belongs to this collection")
             found, do = "none: all passages of each query have the same", "give scores that fall from rank to rank"

@@ -12,29 +12,28 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, group_queries
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.manifest import InputRef, Manifest, input_ref
 from positionbias.core.progress import Progress, step
 from positionbias.core.records import relevant_passages
 from positionbias.core.run import Run, read_run
 from positionbias.core.shard_work import resumable_folder
-from positionbias.core.teacher_scores import ScoredBlock, TeacherScores, write_teacher_scores
+from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, write_teacher_scores
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import PassageEncoder
-from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.config import RankingConfig, TaughtPassages
 from positionbias.ranking.query_blocks import BLOCK_PAIRS
 from positionbias.ranking.rerank import FOUND_BLOCK, known_queries, score_candidates
 
-__all__ = ["ENCODER_BLOCK_PAIRS", "teach", "teach_groups"]
+__all__ = ["ENCODER_BLOCK_PAIRS", "teach"]
 
 ENCODER_BLOCK_PAIRS = 1 << 20  # a passage is encoded once a block: larger blocks spare encodings
 Pairs = Iterable[tuple[str, list[str]]]
@@ -55,97 +54,120 @@ class _Block:
         return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is scored: the texts of the queries by id, their passages, how many pairs these are; and what of that a manifest says."""
+
+    texts: Mapping[str, str]
+    pairs: Pairs
+    total: int
+    splits: Sequence[str]
+    settings: JsonObject
+    source: InputRef
+    counts: Mapping[str, int]
+
+
 def teach(
     model: Checkpoint,
     collection: Collection,
-    split: str,
-    candidates: Path,
+    passages: TaughtPassages,
     out: Path,
     *,
-    depth: int | None = None,
-    relevant_from: int = 1,
     name: str | None = None,
     config: RankingConfig | None = None,
-    block_pairs: int | None = None,
     overwrite: bool = False,
 ) -> TeacherScores:
-    """Score the first ``depth`` candidates (None: all) of each query of the run, and its passages judged relevant that are not among them.
+    """Score the first ``depth`` candidates of each query of the run, and its passages judged relevant that are not among them; or the pairs of a
+    training set, of which 8 bytes a distinct pair are held, and the ids once.
 
-    The model computes where it stands (``model.model.to(device)``). ``block_pairs`` are scored and saved together: by default 16,384, of
-    a model that encodes passages for themselves 1,048,576. A score depends on blocks and batches by its rounding only; a run that was
+    The model computes where it stands (``model.model.to(device)``). A score depends on blocks and batches by its rounding only; a run that was
     stopped and goes on with the same ``block_pairs`` and ``config`` writes the same bytes as one that was not.
 
     Raises:
-        SettingError: a depth, grade or block below 1, or the device's memory does not hold one text.
-        InputError: a candidate names a passage or query that is not there, or a score is not finite.
+        SettingError: the device's memory does not hold one text.
+        InputError: a candidate or a group names a passage or query that is not there, a score is not finite, or there are no groups.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    for flag, given in (("--depth", depth), ("--relevant-from", relevant_from)):
-        if given is not None and given < 1:
-            raise SettingError(f"{flag}: wanted at least 1; found {given}; raise it")
-    read = read_run(candidates)
-    run = read.top(depth or max(1, read.depth))
+    asked = _of_candidates(collection, passages, out) if passages.trainset is None else _of_trainset(collection, passages, out)
+    config, name = config or RankingConfig(), name or model.name
+    size = passages.block_pairs or (ENCODER_BLOCK_PAIRS if isinstance(model.model, PassageEncoder) else BLOCK_PAIRS)
+    precision = str(config.dtype(model.model.device)).removeprefix("torch.")
+    manifest = Manifest(
+        KIND,
+        name,
+        "teach",
+        settings={**asked.settings, "precision": precision, "model": shape_of(model.model)},
+        inputs=(
+            input_ref("model", model.path, model.manifest.checksum, artefact=out),
+            input_ref("collection", collection.path, collection.checksum, artefact=out),
+            asked.source,
+        ),
+        licence=collection.manifest.licence,
+    )
+    inputs = [(ref.role, ref.checksum) for ref in manifest.inputs]
+    job: JsonObject = {"command": "teach", "name": name, "settings": manifest.settings, "inputs": inputs, "block_pairs": size}
+    began = time.perf_counter()
+    with (
+        resumable_folder(out, job, overwrite=overwrite) as folder,
+        step(name, asked.total, unit="pairs") as bar,
+    ):
+        scorer = _Scorer(model, collection, asked.texts, config, name, bar)
+        write_teacher_scores(
+            folder,
+            scorer,
+            scorer.announced(_blocks(asked.pairs, size)),
+            manifest,
+            splits=asked.splits,
+            content=lambda: asked.counts,
+            facts=lambda: {
+                "threads": torch.get_num_threads(),
+                "device": str(model.model.device),
+                "batch_tokens": scorer.batch_tokens,
+                "seconds": round(time.perf_counter() - began, 3),
+            },
+        )
+    return TeacherScores(out)
+
+
+def _of_candidates(collection: Collection, passages: TaughtPassages, out: Path) -> _Asked:
+    assert passages.candidates is not None
+    path, split = Path(passages.candidates), passages.split or "train"
+    read = read_run(path)
+    run = read.top(passages.depth or max(1, read.depth))
     texts = known_queries(run, collection.queries(split))
     for start in range(0, len(run.passage_ids), FOUND_BLOCK):
         collection.rows(run.passage_ids[start : start + FOUND_BLOCK])
-    relevant, counts = _relevant(collection, split, run, relevant_from)
+    relevant, counts = _relevant(collection, split, run, passages.relevant_from)
     added = {query_id: _missing(run, query_id, passage_ids) for query_id, passage_ids in relevant.items()}
     counts["added"] = sum(map(len, added.values()))
-    return _teach(
-        model,
-        collection,
+    return _Asked(
         texts,
         ((query_id, [*run[query_id].passage_ids, *added.get(query_id, ())]) for query_id in run),
         run.pairs + counts["added"],
-        out,
         splits=(split,),
-        settings={"split": split, "depth": depth, "relevant_from": relevant_from},
-        inputs=[input_ref("candidates", candidates, sha256_file(candidates), artefact=out)],
+        settings={"split": split, "depth": passages.depth, "relevant_from": passages.relevant_from},
+        source=input_ref("candidates", path, sha256_file(path), artefact=out),
         counts=counts,
-        name=name,
-        config=config,
-        block_pairs=block_pairs,
-        overwrite=overwrite,
     )
 
 
-def teach_groups(
-    model: Checkpoint,
-    collection: Collection,
-    groups: Groups,
-    out: Path,
-    *,
-    name: str | None = None,
-    config: RankingConfig | None = None,
-    block_pairs: int | None = None,
-    overwrite: bool = False,
-) -> TeacherScores:
-    """As ``teach``, for exactly the pairs that stand in a training set; 8 bytes a distinct pair are held, and the ids once.
-
-    Raises:
-        InputError: a group names a passage or query that is not in the collection, or there are no groups.
-    """
+def _of_trainset(collection: Collection, passages: TaughtPassages, out: Path) -> _Asked:
+    assert passages.trainset is not None
+    groups = Groups(passages.trainset)
     pairs = _GroupPairs(groups)
     if not len(pairs):
         raise bad_input(groups.path, wanted="training groups", found="none", do="give another --trainset")
     for start in range(0, len(pairs.passage_ids), FOUND_BLOCK):
         collection.rows(pairs.passage_ids[start : start + FOUND_BLOCK])
     known = group_queries(collection, groups.splits)
-    return _teach(
-        model,
-        collection,
+    return _Asked(
         {query_id: known[query_id] for query_id in pairs.query_ids},
         iter(pairs),
         len(pairs),
-        out,
         splits=groups.splits,
         settings={},
-        inputs=[input_ref("trainset", groups.path, groups.checksum, artefact=out)],
+        source=input_ref("trainset", groups.path, groups.checksum, artefact=out),
         counts={"groups": len(groups)},
-        name=name,
-        config=config,
-        block_pairs=block_pairs,
-        overwrite=overwrite,
     )
 
 
@@ -233,74 +255,6 @@ class _Scorer:
             yield block
             if self.blocks == before:
                 self.bar.advance(len(block))
-
-
-def _teach(
-    model: Checkpoint,
-    collection: Collection,
-    texts: Mapping[str, str],
-    pairs: Pairs,
-    total: int,
-    out: Path,
-    *,
-    splits: Sequence[str],
-    settings: Mapping[str, Any],
-    inputs: Sequence[InputRef],
-    counts: Mapping[str, int],
-    name: str | None,
-    config: RankingConfig | None,
-    block_pairs: int | None,
-    overwrite: bool,
-) -> TeacherScores:
-    config = config or RankingConfig()
-    size = _block_size(model, block_pairs)
-    name = name or model.name
-    precision = str(config.dtype(model.model.device)).removeprefix("torch.")
-    refs = (
-        input_ref("model", model.path, model.manifest.checksum, artefact=out),
-        input_ref("collection", collection.path, collection.checksum, artefact=out),
-        *inputs,
-    )
-    record: JsonObject = {**settings, "precision": precision, "model": shape_of(model.model)}
-    job: JsonObject = {
-        "command": "teach",
-        "name": name,
-        "settings": record,
-        "inputs": [(ref.role, ref.checksum) for ref in refs],
-    }
-    began = time.perf_counter()
-    with (
-        resumable_folder(out, {**job, "block_pairs": size}, overwrite=overwrite) as folder,
-        step(name, total, unit="pairs") as bar,
-    ):
-        scorer = _Scorer(model, collection, texts, config, name, bar)
-        write_teacher_scores(
-            folder,
-            scorer,
-            scorer.announced(_blocks(pairs, size)),
-            name=name,
-            command="teach",
-            settings=record,
-            splits=splits,
-            inputs=refs,
-            licence=collection.manifest.licence,
-            content=lambda: counts,
-            facts=lambda: {
-                "threads": torch.get_num_threads(),
-                "device": str(model.model.device),
-                "batch_tokens": scorer.batch_tokens,
-                "seconds": round(time.perf_counter() - began, 3),
-            },
-        )
-    return TeacherScores(out)
-
-
-def _block_size(model: Checkpoint, block_pairs: int | None) -> int:
-    if block_pairs is None:
-        return ENCODER_BLOCK_PAIRS if isinstance(model.model, PassageEncoder) else BLOCK_PAIRS
-    if block_pairs < 1:
-        raise SettingError(f"--block-pairs: wanted at least 1; found {block_pairs}; leave it out")
-    return block_pairs
 
 
 def _blocks(pairs: Pairs, size: int) -> Iterator[_Block]:

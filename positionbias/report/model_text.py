@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.report.collection_text import aligned
+from positionbias.results.artefacts import NewEncoderFigures, TeachingFigures, WordVectorFigures
 from positionbias.results.payloads import TrainingCurve
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
 from positionbias.results.select import of_type
 
-__all__ = ["reranking_text", "training_text"]
+__all__ = ["encoder_text", "reranking_text", "teaching_text", "training_text", "vectors_text"]
+
+
+_ALWAYS = ("queries", "pairs", "mean score", "least score", "greatest score")  # shown also where they are 0
 
 
 def training_text(results: Sequence[Result]) -> str:
@@ -35,4 +40,32 @@ def reranking_text(results: Sequence[Result]) -> str:
         if figures.passages
         else f"{result.system}: nothing to re-rank at depth 1, the candidates' own order"
         for result, figures in of_type(results, RerankingFigures)
+    )
+
+
+def teaching_text(results: Sequence[Result]) -> str:
+    """Return a line a count, and what is known of a teacher's scores."""
+    ((_, figures),) = of_type(results, TeachingFigures)
+    told = [
+        (label, f"{value:,}" if isinstance(value, int) else f"{value:.4f}")
+        for label, value in figures.to_rows().items()
+        if (value or label in _ALWAYS) and not isinstance(value, bool)
+    ]
+    return aligned([*told, *([("scores", "their order only")] if figures.order_only else [])], left=1)
+
+
+def vectors_text(results: Sequence[Result]) -> str:
+    """Return a line a file of word vectors: what it holds, and which words it lacks."""
+    return "\n".join(
+        f"{figures.words:,} words, {figures.dimension} wide, {figures.variance_kept:.1%} of the variance kept; "
+        f"left out: {figures.words_too_rare:,} too rare, {figures.words_without_pieces:,} that the encoder cannot read"
+        for _, figures in of_type(results, WordVectorFigures)
+    )
+
+
+def encoder_text(results: Sequence[Result]) -> str:
+    """Return a line an encoder: its weights and its word pieces."""
+    return "\n".join(
+        f"{result.system}: {figures.weights:,} random weights; {figures.pieces:,} pieces learned from {figures.words:,} words"
+        for result, figures in of_type(results, NewEncoderFigures)
     )

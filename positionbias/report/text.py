@@ -24,6 +24,7 @@ TEXTS = {
     "ats_csv": ("probe_text", "ats_csv"),
     "ExportCounts": ("artefact_text", "export_text"),
     "EnsembleFigures": ("evaluation_text", "ensemble_text"),
+    "NewEncoderFigures": ("model_text", "encoder_text"),
     "PassageFigures": ("collection_text", "collection_text"),
     "PerQuery": ("evaluation_text", "evaluation_text"),
     "PlacementFigures": ("collection_text", "placement_text"),
@@ -37,8 +38,10 @@ TEXTS = {
     "SelectionFigures": ("collection_text", "selection_text"),
     "Suspicion": ("suspicion_text", "suspicion_text"),
     "TaskFigures": ("pool_text", "pools_text"),
+    "TeachingFigures": ("model_text", "teaching_text"),
     "TrainingCurve": ("model_text", "training_text"),
     "TripleFigures": ("trainset_text", "clicks_text"),
+    "WordVectorFigures": ("model_text", "vectors_text"),
     "verdict": ("pool_text", "verdict_text"),
 }
 

@@ -50,7 +50,7 @@ from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.term_vectors import probe_model
-from positionbias.ranking.config import Reranking, pick_device
+from positionbias.ranking.config import Reranking, TaughtPassages, pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
 from positionbias.results.result import Facts, Result
@@ -202,8 +202,8 @@ class Workshop(Artefacts):
         settings = {"split": split, "depth": depth, "relevant_from": relevant_from}
 
         def make() -> None:
-            asked = partial(teach, depth=depth, relevant_from=relevant_from, overwrite=True)
-            asked(_at_work(model), Collection(collection), split, candidates, place)
+            passages = TaughtPassages(split=split, candidates=candidates, depth=depth, relevant_from=relevant_from)
+            teach(_at_work(model), Collection(collection), passages, place, overwrite=True)
 
         inputs = {
             "model": self.scorer(model),

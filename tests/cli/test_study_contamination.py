@@ -11,7 +11,8 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
-from positionbias.models.new_encoder import EncoderSettings, make_encoder
+from positionbias.models.new_encoder import make_encoder
+from positionbias.models.settings import EncoderSettings
 
 from ..tiny import PLANTED, TINY, planted
 from .conftest import RunPosbias

@@ -9,7 +9,8 @@ import pytest
 
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
-from positionbias.models.new_encoder import EncoderSettings, make_encoder
+from positionbias.models.new_encoder import make_encoder
+from positionbias.models.settings import EncoderSettings
 from positionbias.planted.generator import PlantedSettings, write_planted
 
 from ..tiny import TINY

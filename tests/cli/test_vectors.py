@@ -41,7 +41,7 @@ def test_distil(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
     code, out, err = call(capsys, *places, "--dimension", 4, "--threads", 1, "--out", place)
     assert code == 0, err
     # twice or more: the green lamp oil hall iron gate stone is water and
-    assert out.startswith(f"{place}: 11 words, 4 wide, ")
+    assert out.startswith("11 words, 4 wide, ")
     assert out.endswith("of the variance kept; left out: 3 too rare, 0 that the encoder cannot read\n")  # burns in of
     assert f"--word-vectors {place}" in err
     assert len(read_word_vectors(place, ["stone", "lamp", "burns"], 4).vectors) == 2

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError
+from positionbias.core.manifest import Manifest
 from positionbias.core.run import Ranking
 from positionbias.core.teacher_files import Repeats, read_teacher_file, scored_pairs, spilled_parts
-from positionbias.core.teacher_scores import TeacherScores, open_teacher_scores, write_teacher_scores
+from positionbias.core.teacher_scores import KIND, TeacherScores, open_teacher_scores, write_teacher_scores
 from tests.sealing import reseal
 
 RANKINGS = [
@@ -30,9 +31,7 @@ def stored(folder: Path, parts: list[list[Ranking]], **options: object) -> Teach
         folder,
         lambda part: (part, {"seen": 1}),
         parts,
-        name="teacher",
-        command="a test",
-        settings={},
+        Manifest(KIND, "teacher", "a test"),
         splits=("train",),
         **options,
     )  # type: ignore[arg-type]

@@ -21,13 +21,13 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.models import distil as distilling
 from positionbias.models.distil import (
     PIECES,
-    DistilSettings,
     distil,
     frequency_weights,
     principal_components,
     word_states,
 )
 from positionbias.models.encoder import Encoder, load_encoder
+from positionbias.models.settings import DistilSettings
 from positionbias.models.word_vectors import read_word_vectors
 from positionbias.text.vocabulary import known_words
 from tests.tiny import collection_of, tiny_encoder

@@ -10,7 +10,8 @@ import torch
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.models.encoder import load_encoder
-from positionbias.models.new_encoder import EncoderSettings, make_encoder
+from positionbias.models.new_encoder import make_encoder
+from positionbias.models.settings import EncoderSettings
 from tests.tiny import collection_of
 
 TEXTS = ["The green lamp burns oil in the hall", "the iron lamp: café oil", "water, oil and the lamp"]

@@ -8,11 +8,14 @@ import pytest
 
 import positionbias
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.run import read_run
+from positionbias.ops.training import Teacher
+from positionbias.ranking.config import TaughtPassages
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
 
-from ..tiny import TINY, candidates, planted
+from ..tiny import TINY, candidates, planted, saved_tk
 
 
 @pytest.fixture(scope="module")
@@ -53,3 +56,22 @@ def test_a_model(collection: Collection, tmp_path: Path, capsys: pytest.CaptureF
 def test_a_file_that_is_not_there_is_named_by_its_flag(collection: Collection, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--candidates: wanted a path to read; found nothing at "):
         positionbias.train(collection, quick(tmp_path), out=tmp_path / "tk")
+
+
+def test_a_teachers_scores(collection: Collection, tmp_path: Path) -> None:
+    run = collection.path.parent / "train.run"
+    taught = positionbias.teach(
+        collection,
+        teacher=Teacher(model=saved_tk(tmp_path / "tk.ckpt", collection), name="mine"),
+        passages=TaughtPassages(candidates=run, depth=2),
+        out=tmp_path / "scores",
+    )
+    (result,) = taught.results
+    assert (result.measure, result.system, result.count) == ("teaching", "mine", len(read_run(run)))
+    scores = [score for ranking in taught.scores.rankings() for score in ranking.scores.tolist()]
+    assert result.value == pytest.approx(sum(scores) / len(scores))
+
+
+def test_settings_of_teachers_that_do_not_go_together(collection: Collection, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="--kind: wanted none beside --scores, which has its own pairs"):
+        positionbias.teach(collection, teacher=Teacher(scores="scores.run", kind="tk"), out=tmp_path / "scores")

@@ -13,7 +13,7 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
-from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.groups import TrainingGroup, write_groups
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
@@ -21,9 +21,9 @@ from positionbias.core.shard_work import work_folder
 from positionbias.core.teacher_scores import TeacherScores
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.protocols import Ranker
-from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.config import RankingConfig, TaughtPassages
 from positionbias.ranking.rerank import rescore
-from positionbias.ranking.teach import teach, teach_groups
+from positionbias.ranking.teach import teach
 
 from ..tiny import candidates, planted, saved_tk
 
@@ -97,8 +97,16 @@ def all_bytes(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.rglob("*.arrow"))}
 
 
+def teach_run(
+    model: Checkpoint, collection: Collection, split: str, candidates: Path, out: Path, **given: Any
+) -> TeacherScores:
+    """The model's scores of a run's passages; what is not of the passages by keyword goes to ``teach``."""
+    of = {name: given.pop(name) for name in list(given) if name in TaughtPassages.__dataclass_fields__}
+    return teach(model, collection, TaughtPassages(split=split, candidates=candidates, **of), out, **given)
+
+
 def test_candidates_and_relevant_passages_by_hand(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> None:
-    taught = teach(by_length(tk[2]), small, "train", run_path, tmp_path / "scores")
+    taught = teach_run(by_length(tk[2]), small, "train", run_path, tmp_path / "scores")
     assert (taught.name, taught.split, taught.query_ids) == ("tk", "train", ["q1", "q2"])
     assert taught.ranked("q1", 9) == ["e", "d", "c", "b", "a"]
     assert taught.scores("q1", ["a", "b", "e"]) == (1.0, 2.0, 5.0)
@@ -113,7 +121,7 @@ def test_candidates_and_relevant_passages_by_hand(small: Collection, run_path: P
 
 
 def test_depth_and_grade(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> None:
-    taught = teach(by_length(tk[2]), small, "train", run_path, tmp_path / "scores", depth=1, relevant_from=2, name="mine")
+    taught = teach_run(by_length(tk[2]), small, "train", run_path, tmp_path / "scores", depth=1, relevant_from=2, name="mine")
     assert {query_id: taught.ranked(query_id, 9) for query_id in taught.query_ids} == {"q1": ["e", "d"], "q2": ["b", "a"]}
     manifest = read_manifest(taught.path, kind="teacher-scores")
     assert (manifest.name, manifest.settings) == (
@@ -135,20 +143,20 @@ def test_scores_are_the_re_rankers_in_any_batches_and_blocks(
     for tokens, block_pairs in ((0, None), (1, 1), (100, 20), (1 << 20, 7)):
         out = tmp_path / f"{tokens}-{block_pairs}"
         config = RankingConfig(batch_tokens=tokens)
-        taught = teach(model, collection, "train", run_path, out, config=config, block_pairs=block_pairs)
+        taught = teach_run(model, collection, "train", run_path, out, config=config, block_pairs=block_pairs)
         for ranking in wanted.rankings():
             assert taught.scores(ranking.query_id, ranking.passage_ids) == pytest.approx(ranking.scores, abs=1e-4, rel=1e-5)
 
 
 def test_stopped_half_way_it_goes_on_to_the_same_bytes(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> None:
-    whole = teach(by_length(tk[2]), small, "train", run_path, tmp_path / "whole", block_pairs=1)
+    whole = teach_run(by_length(tk[2]), small, "train", run_path, tmp_path / "whole", block_pairs=1)
     with pytest.raises(KeyboardInterrupt) as stop:
-        teach(by_length(tk[2], stop="two words"), small, "train", run_path, tmp_path / "cut", block_pairs=1)
+        teach_run(by_length(tk[2], stop="two words"), small, "train", run_path, tmp_path / "cut", block_pairs=1)
     assert "run the same command again" in stop.value.__notes__[0]
     assert not (tmp_path / "cut").exists()
     assert work_folder(tmp_path / "cut").exists()
     again = by_length(tk[2])
-    taught = teach(again, small, "train", run_path, tmp_path / "cut", block_pairs=1)
+    taught = teach_run(again, small, "train", run_path, tmp_path / "cut", block_pairs=1)
     assert again.model.asked == 1  # type: ignore[union-attr]  # the first query's scores were kept
     assert all_bytes(taught.path) == all_bytes(whole.path)
     assert (content(taught), len(all_bytes(whole.path))) == (content(whole), 2)
@@ -162,7 +170,7 @@ def test_a_training_set_alone(small: Collection, tk: Any, tmp_path: Path) -> Non
     ]
     (tmp_path / "set").mkdir()
     write_groups(tmp_path / "set", list, [groups], splits=("train", "test"), name="set", command="a test", settings={})
-    taught = teach_groups(by_length(tk[2]), small, Groups(tmp_path / "set"), tmp_path / "scores")
+    taught = teach(by_length(tk[2]), small, TaughtPassages(trainset=tmp_path / "set"), tmp_path / "scores")
     assert (taught.splits, taught.split, taught.query_ids) == (("train", "test"), None, ["q2", "t1"])
     assert taught.ranked("q2", 9) == ["d", "c", "b", "a"]
     assert taught.scores("t1", ["a", "b"]) == (3.0, 6.0)
@@ -172,23 +180,23 @@ def test_a_training_set_alone(small: Collection, tk: Any, tmp_path: Path) -> Non
 def test_faults(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> None:
     teacher, out = by_length(tk[2]), tmp_path / "scores"
     with pytest.raises(SettingError, match="--depth: wanted at least 1; found 0"):
-        teach(teacher, small, "train", run_path, out, depth=0)
+        teach_run(teacher, small, "train", run_path, out, depth=0)
     with pytest.raises(SettingError, match="--block-pairs: wanted at least 1; found 0"):
-        teach(teacher, small, "train", run_path, out, block_pairs=0)
+        teach_run(teacher, small, "train", run_path, out, block_pairs=0)
     with pytest.raises(InputError, match="wanted queries of the split; found 2 unknown, the first 'q1'"):
-        teach(teacher, small, "test", run_path, out)
+        teach_run(teacher, small, "test", run_path, out)
     run_path.write_text(f"{RUN}q1 Q0 nowhere 9 0 bm25\n")
     with pytest.raises(InputError, match="wanted passage 'nowhere' in the collection"):
-        teach(teacher, small, "train", run_path, out)
+        teach_run(teacher, small, "train", run_path, out)
     run_path.write_text(RUN)
     with pytest.raises(InputError, match="wanted finite scores for query 'q1'; found nan"):
-        teach(by_length(tk[2], given=float("nan")), small, "train", run_path, out)
+        teach_run(by_length(tk[2], given=float("nan")), small, "train", run_path, out)
     assert not out.exists()
     assert not work_folder(out).exists()
-    teach(teacher, small, "train", run_path, out)
+    teach_run(teacher, small, "train", run_path, out)
     with pytest.raises(OutputExistsError):
-        teach(teacher, small, "train", run_path, out)
+        teach_run(teacher, small, "train", run_path, out)
     (tmp_path / "set").mkdir()
     write_groups(tmp_path / "set", list, [[]], splits=("train",), name="set", command="a test", settings={})
     with pytest.raises(InputError, match="wanted training groups; found none; give another --trainset"):
-        teach_groups(teacher, small, Groups(tmp_path / "set"), tmp_path / "none")
+        teach(teacher, small, TaughtPassages(trainset=tmp_path / "set"), tmp_path / "none")

@@ -15,9 +15,10 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Ranking, Run, order_by_score, read_run
-from positionbias.core.teacher_scores import TeacherScores, write_teacher_scores
+from positionbias.core.teacher_scores import KIND, TeacherScores, write_teacher_scores
 from positionbias.training.plan import TrainPlan
 from positionbias.training.trainsets.sample import StoredGroups, make_sampler
 from positionbias.training.trainsets.source import group_source
@@ -60,9 +61,7 @@ def teacher_of(
         folder,
         lambda part: (part, {}),
         [rankings],
-        name="teacher",
-        command="a test",
-        settings={},
+        Manifest(KIND, "teacher", "a test"),
         splits=splits or ("train",),
         order_only=order_only,
     )

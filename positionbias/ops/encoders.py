@@ -1,0 +1,119 @@
+"""What models start from where nothing pre-trained fits: word vectors distilled from an encoder, and a small encoder made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.places import CollectionLike, output_place
+from positionbias.core.progress import say
+from positionbias.core.settings import Setting
+from positionbias.models.settings import DistilSettings, EncoderSettings
+
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+    from positionbias.results.result import Result
+
+__all__ = ["Made", "distil_vectors", "make_encoder"]
+
+Sources = Annotated[
+    Sequence[CollectionLike],
+    Setting("Collections, their folders, or their names under $POSBIAS_HOME.", metavar="COLLECTION…", place="read"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A file or folder that training can start from, and what was counted in making it."""
+
+    path: Path
+    results: Sequence[Result]
+
+
+@operation
+def distil_vectors(
+    collections: Sources,
+    *,
+    encoder: Annotated[str, Setting("The pre-trained encoder that reads each word.", metavar="minilm|FOLDER|ID", place="read")],
+    settings: DistilSettings = DistilSettings(),
+    split: Annotated[
+        str | None,
+        Setting("Its queries' words count too.", metavar="SPLIT", absent="train, where there is one"),
+    ] = None,
+    threads: Annotated[int, Setting("CPU threads; the output is the same for any number.", least=1)] = 1,
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Made:
+    """Make vectors of the collections' words from a pre-trained encoder: the static-embedding recipe of model2vec.
+
+    Each word is read as a text of its own; the mean of its last hidden states is reduced to principal components and weighted by
+    the word's frequency. Give all collections that one TK will meet (to train on one and test on another).
+
+        posbias vectors distil --encoder minilm squad --out squad.safetensors
+        posbias train tk squad --word-vectors squad.safetensors …
+
+    Returns:
+        A .safetensors file of vectors, and a result, whose value is the number of words.
+
+    Raises:
+        SettingError: an encoder narrower than ``dimension``, or too few words for as many components.
+        InputError: the encoder cannot be loaded, or no such split.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    from positionbias.models.distil import distil
+    from positionbias.results.artefacts import WORD_VECTORS, WordVectorFigures
+    from positionbias.results.result import Result
+
+    opened, place = _opened(collections), output_place(out)
+    manifest = distil(opened, encoder, place, settings, split=split, threads=threads, overwrite=overwrite)
+    figures = WordVectorFigures.of_facts(manifest.content)
+    of, words = split or "train", figures.words
+    say(f"written to {place}; next: posbias train tk COLLECTION --word-vectors {out} …")
+    return Made(place, [Result(WORD_VECTORS, _names(opened), of, encoder, None, words, None, words, figures)])
+
+
+@operation
+def make_encoder(
+    collections: Sources, *, settings: EncoderSettings = EncoderSettings(), out: Out, overwrite: Overwrite = False
+) -> Made:
+    """Make a small BERT with random weights, its word pieces learned from the collections.
+
+    For a machine without a pre-trained encoder, and for experiments on planted collections, where what an encoder has read before is of no
+    use. A bert_cat or bert_dot that begins with it needs far more steps, and a higher learning rate, than with a pre-trained one.
+
+        posbias encoder planted --layers 2 --width 128 --out small-bert
+        posbias train bert_cat planted --encoder small-bert --learning-rate 3e-4 …
+
+    Returns:
+        The encoder, a folder of Hugging Face's layout, and a result, whose value is the number of weights.
+
+    Raises:
+        SettingError: a width that the heads cannot share.
+        InputError: collections without words.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    from positionbias.models.new_encoder import make_encoder as write_encoder
+    from positionbias.results.artefacts import NEW_ENCODER, NewEncoderFigures
+    from positionbias.results.result import Result
+
+    opened, place = _opened(collections), output_place(out)
+    manifest = write_encoder(opened, place, settings, overwrite=overwrite)
+    figures = NewEncoderFigures.of_facts(manifest.content)
+    weights, words = figures.weights, figures.words
+    say(
+        f"{settings.layers} layers, {settings.width} wide; written to {place}; next: posbias train bert_cat COLLECTION --encoder {place} …"
+    )
+    return Made(place, [Result(NEW_ENCODER, _names(opened), "train", place.name, settings.seed, weights, None, words, figures)])
+
+
+def _opened(collections: Sequence[CollectionLike]) -> list[Collection]:
+    from positionbias.core.collection import find_collection
+
+    return [find_collection(place) for place in collections]
+
+
+def _names(collections: Sequence[Collection]) -> str:
+    return "+".join(collection.name for collection in collections)

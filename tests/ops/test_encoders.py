@@ -1,0 +1,32 @@
+"""Word vectors and encoders made from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import positionbias
+from positionbias.models.settings import DistilSettings, EncoderSettings
+from positionbias.results.artefacts import NewEncoderFigures, WordVectorFigures
+
+from ..tiny import collection_of
+
+
+def test_an_encoder_and_the_vectors_that_it_gives_words(tmp_path: Path) -> None:
+    collection = collection_of(tmp_path / "few", ["the lamp burns oil", "the lamp is old", "oil burns", "old lamp the is"])
+    made = positionbias.make_encoder(
+        [collection], settings=EncoderSettings(layers=1, width=8, heads=2, pieces=60, positions=32), out=tmp_path / "small"
+    )
+    (result,) = made.results
+    assert isinstance(result.payload, NewEncoderFigures)
+    assert (made.path, result.system, result.payload.words, result.value) == (
+        tmp_path / "small",
+        "small",
+        6,
+        result.payload.weights,
+    )
+    vectors = positionbias.distil_vectors(
+        [collection], encoder=str(made.path), settings=DistilSettings(dimension=2), out=tmp_path / "few.safetensors"
+    )
+    (result,) = vectors.results
+    assert isinstance(result.payload, WordVectorFigures)
+    assert (vectors.path.is_file(), result.collection, result.value, result.payload.dimension) == (True, "few", 6, 2)
