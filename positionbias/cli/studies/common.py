@@ -1,42 +1,28 @@
-"""What the studies' commands share: options, the plan of a dry run, the report at the end."""
+"""Options that all studies' commands have, and what they say before a long study."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial, wraps
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from positionbias.cli.before import say_before, yes_option
+from positionbias.cli.before import say_before
 from positionbias.cli.common import (
-    all_of,
-    emit,
     input_place,
-    json_option,
-    output_place,
-    say,
-    seed_option,
-    workers_option,
 )
 from positionbias.cli.studies.models import Decorator
 
 if TYPE_CHECKING:
     from positionbias.results.artefacts import PlannedStep
-    from positionbias.studies.step import Planned, Steps
-    from positionbias.studies.workshop import Workshop
-
-Made = TypeVar("Made", bound="Steps | Workshop")
+    from positionbias.studies.step import Planned
 
 __all__ = [
-    "Running",
     "candidates_option",
     "draws_option",
     "dry_run_option",
     "keys",
-    "run_options",
     "runs_by_split",
     "say_steps_before",
     "seeds_option",
@@ -62,54 +48,6 @@ candidates_option: Decorator = click.option(
 dry_run_option: Decorator = click.option(
     "--dry-run", is_flag=True, help="Show the steps, which are done and about how long the others take; write nothing."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """How a study's command runs: where, in how many processes, whether for show, and how it answers."""
-
-    out: str
-    workers: int
-    dry_run: bool
-    yes: bool
-    as_json: bool
-
-    def run(self, study: Callable[[Workshop], Path], collection: str) -> None:
-        """Say how long ``study`` takes, ask where that is long, run it in its folder and answer with its report; after a dry run with its plan."""
-        from positionbias.studies.workshop import Workshop
-
-        shorter = "--dry-run shows the steps; --quick, or fewer --seeds and --models, take less"
-        self._run(partial(Workshop, output_place(self.out), say, workers=self.workers), study, collection, shorter)
-
-    def _run(self, opened: Callable[..., Made], study: Callable[[Made], Path], what: str, shorter: str) -> None:
-        from positionbias.ops.studies import StudyPlan, reported
-        from positionbias.studies.step import Steps
-
-        made = opened(dry_run=True)
-        study(made)
-        if self.dry_run:
-            plan = StudyPlan([(made if isinstance(made, Steps) else made.steps).plan(what)])
-            emit(plan.results, as_json=self.as_json, table=plan.__str__)
-        else:
-            say_steps_before(made.planned, yes=self.yes, shorter=shorter)
-            found = reported(study(opened()), output_place(self.out))
-            emit(found.results, as_json=self.as_json, table=found.__str__)
-
-
-def _as_running(options: Decorator) -> Decorator:
-    """These options, which the command gets as one ``running``, with its --out."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
-        def with_running(*, out: str, dry_run: bool, yes: bool, as_json: bool, workers: int = 1, **given: Any) -> Any:
-            return command(running=Running(out, workers, dry_run, yes, as_json), **given)
-
-        return options(with_running)
-
-    return decorate
-
-
-run_options = _as_running(all_of(dry_run_option, seed_option(), workers_option, yes_option, json_option))
 
 
 def say_steps_before(planned: Sequence[Planned | PlannedStep], *, yes: bool, shorter: str) -> None:
