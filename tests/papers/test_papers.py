@@ -61,7 +61,7 @@ def test_results_of_a_paper_are_read_by_whoever_has_imported_nothing_of_it() -> 
     assert ran.stdout.strip() == "TrainingSet"
 
 
-@pytest.mark.parametrize("module", [*(f"positionbias.papers.{name}" for name in PAPERS), "positionbias.cli.studies"])
+@pytest.mark.parametrize("module", [*(paper.__name__ for paper in modules()), "positionbias.cli.studies"])
 def test_the_list_of_studies_and_the_reading_of_results_import_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print([name for name in ('torch', 'pyarrow', 'matplotlib') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

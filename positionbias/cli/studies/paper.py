@@ -97,7 +97,7 @@ def _shared(of: StudyCommand) -> set[str]:
 def settings_of_command(of: StudyCommand, given: dict[str, Any]) -> Any:
     """Return the settings that the options make."""
     for one in settings_parameters(of.settings, ""):  # before models are made of some of them
-        for value in given[one.name] if one.many else (given[one.name],):
+        for value in (given[one.name] or ()) if one.many else (given[one.name],):
             one.of.check(one.flag, value)
     shared, quick = _shared(of), given.get("quick", False)
     made: dict[str, Any] = {"seed": given.pop("seed")} if "seed" in shared else {}
