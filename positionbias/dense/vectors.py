@@ -206,7 +206,7 @@ class Vectors:
         if found != shape:
             raise InputError(
                 f"{self.path}: wanted vectors by {checkpoint.name} as it reads now ({_shown(shape)}); found vectors by the same weights read "
-                f"otherwise ({_shown(found)}); encode the collection again, or mend --kind"
+                f"otherwise ({_shown(found)}); encode the collection again, or correct --kind"
             )
         if self.passages_checksum != collection.passages_checksum:
             source = self.manifest.settings.get("collection", "another")

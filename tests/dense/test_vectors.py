@@ -198,6 +198,13 @@ def test_vectors_of_another_model_or_of_other_passages_are_refused(
         vectors.check(checkpoint, Collection(tmp_path / "c2"))
 
 
+def test_a_shape_that_is_no_record_is_refused(checkpoint: Checkpoint, collection: Collection, tmp_path: Path) -> None:
+    encode_collection(checkpoint, collection, tmp_path / "v")
+    reseal(tmp_path / "v", lambda record: record["settings"].update(shape=[[]]))  # an error of type, once
+    with pytest.raises(InputError, match=r"as it reads now .*; found vectors by the same weights read otherwise \(\)"):
+        Vectors(tmp_path / "v").check(checkpoint, collection)
+
+
 def test_other_words_over_the_same_weights_are_another_model(collection: Collection, tmp_path: Path) -> None:
     first, second = (Path(shutil.copytree(saved_dot(tmp_path / f"of-{n}").path, tmp_path / n / "dot")) for n in "ab")
     for folder in (first, second):  # as sentence-transformers' own: no manifest of ours says what they held
