@@ -24,7 +24,7 @@ def ensemble_text(results: Sequence[Result]) -> str:
 
 
 def evaluation_text(results: Sequence[Result]) -> str:
-    """Return whether leakage changes the order of runs, then measures, differences, and measures by leaked and clean queries."""
+    """Return whether leakage changes the order of runs, then measures, differences, measures by leaked and clean queries."""
     orders = ["\n  ".join(order_sentences(result.measure, order)) for result, order in of_type(results, LeakedOrder)]
     return "\n\n".join(filter(None, (*orders, _measures(results), _comparisons(results), _leaked(results))))
 

@@ -170,7 +170,7 @@ def _stretch(widths: list[int], groups: Sequence[tuple[str, int]]) -> None:
 
 
 def as_csv(table: Table) -> str:
-    """Return CSV: one line of headings, unrounded values, and columns of intervals (``NAME low``, ``NAME high``) and letters."""
+    """Return CSV: one line of headings, unrounded values, columns of intervals (``NAME low``, ``NAME high``) and letters."""
     cells = [[row[index] for row in table.rows] for index in range(len(table.columns))]
     ranged = [any(cell.low is not None for cell in column) for column in cells]
     lettered = [any(cell.letters for cell in column) for column in cells]
