@@ -149,12 +149,12 @@ def rerank_run(
 ) -> Rescored:
     """Re-rank the run at ``candidates`` and write the new one with its manifest.
 
-        The default depth is the checkpoint's tuned one; all candidates where it has none. Candidates below that depth keep their
+    The default depth is the checkpoint's tuned one; all candidates where it has none. Candidates below that depth keep their
     place and are neither encoded nor scored; at depth 1 nothing is, and the candidates keep their order.
 
     Raises:
-            InputError: a candidate, at any depth, names a passage or query that is not there.
-            OutputExistsError: ``out`` exists and ``overwrite`` is false.
+        InputError: a candidate, at any depth, names a passage or query that is not there.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     reranking, config, run = reranking or Reranking(), config or RankingConfig(), read_run(candidates)
     depth = next(given for given in (reranking.depth, checkpoint.depth, max(1, run.depth)) if given is not None)
