@@ -118,7 +118,7 @@ class Vectors:
         return Strings([file], "passage_id")
 
     def by_descending_id(self) -> np.ndarray:
-        """Return the rows in descending order of their ids ``(n,)`` int64: the tie rule. 20 bytes a passage at work, 8 after."""
+        """Return the rows in descending order of their ids ``(n,)`` int64: the tie rule. 20 bytes a passage, 8 after."""
         return self._descending
 
     @cached_property
