@@ -1,3 +1,3 @@
-"""Dense retrieval: a collection's passages as vectors, one each, and the nearest of them to a query."""
+"""Dense retrieval: one vector per passage of a collection, and the passages nearest to a query."""
 
 __all__: list[str] = []

@@ -1,6 +1,6 @@
-"""Approximate search by faiss (extra ``dense``): a graph of neighbours (HNSW) or lists around centroids (IVF), kept beside the vectors.
+"""Approximate search by faiss (extra ``dense``): HNSW graphs or IVF lists around centroids, kept beside the vectors.
 
-What an index finds is scored again, exactly as in ``exact``; so it can miss a passage, but not misplace one.
+Passages that an index finds are scored again exactly, as in ``exact``; so it can miss a passage, but not misplace one.
 HNSW: Malkov and Yashunin 2018; IVF: Jégou, Douze and Schmid 2011, without their compression. Both hold the vectors in the precision in which they are stored.
 """
 
@@ -41,7 +41,7 @@ class AnnIndex:
 
         try:
             self.index: Any = faiss.read_index(str(folder / INDEX))
-        except RuntimeError as error:  # what faiss raises, whatever is wrong
+        except RuntimeError as error:  # faiss raises this for any fault
             found = str(error).splitlines()[0]
             raise bad_input(
                 folder / INDEX, wanted="an index of faiss", found=found, do="delete its folder: it is built again"
@@ -50,8 +50,8 @@ class AnnIndex:
         self.origin = ""
 
     def search(self, vectors: Vectors, queries: np.ndarray, depth: int, kind: Ann, settings: AnnSettings) -> Iterator[Found]:
-        """As ``exact_search``, over what the index finds; fewer than ``depth`` where it finds fewer."""
-        faiss: Any = import_module("faiss")  # its stubs do not know all of it
+        """Search as ``exact_search``, among the index's finds; fewer than ``depth`` where it finds fewer."""
+        faiss: Any = import_module("faiss")  # its stubs are incomplete
 
         if kind == "hnsw":
             asked = faiss.SearchParametersHNSW(efSearch=settings.width(depth))
@@ -68,14 +68,14 @@ class AnnIndex:
 
 
 def _scored(vectors: Vectors, query: np.ndarray, rows: np.ndarray) -> Found:
-    """The exact scores of these rows, in rank order."""
+    """Return the exact scores of these rows, in rank order."""
     scores = inner_products(np.broadcast_to(query, (len(rows), len(query))), vectors.take(rows))
     order = order_by_score(vectors.ids_at(rows), scores)
     return rows[order], scores[order]
 
 
 def check_faiss(kind: str) -> None:
-    """See that an index of this kind can be made.
+    """Check that an index of this kind can be made.
 
     Raises:
         DependencyError: faiss is not installed.
@@ -87,7 +87,7 @@ def check_faiss(kind: str) -> None:
 
 
 def open_ann(vectors: Vectors, kind: Ann, settings: AnnSettings) -> AnnIndex:
-    """The index of these settings: from the vectors' cache where it belongs there, else built and kept.
+    """Return the index of these settings: from the vectors' cache where it belongs there, else built and kept.
 
     Raises:
         DependencyError: faiss is not installed.
@@ -123,15 +123,15 @@ def _build(vectors: Vectors, kind: Ann, made: Mapping[str, int], threads: int, f
                 index.add(np.ascontiguousarray(block, np.float32))
                 bar.advance(len(block))
         try:
-            with open(folder / INDEX, "wb") as handle:  # faiss's own writer says nothing of a close that fails
+            with open(folder / INDEX, "wb") as handle:  # faiss's own writer does not report a failed close
                 faiss.write_index(index, faiss.PyCallbackIOWriter(handle.write))
         except OSError:
-            remove(folder / INDEX)  # a disk that is full has use for the room
+            remove(folder / INDEX)  # a full disk needs the room
             raise
 
 
 def _empty(vectors: Vectors, kind: Ann, made: Mapping[str, int]) -> Any:
-    """An index without vectors; an IVF with its centroids, from vectors at even distances."""
+    """Return an index without vectors; an IVF with its centroids, from evenly spaced vectors."""
     faiss: Any = import_module("faiss")
     index: Any
     half, width, product = vectors.precision == "float16", vectors.dimension, faiss.METRIC_INNER_PRODUCT
@@ -149,7 +149,7 @@ def _empty(vectors: Vectors, kind: Ann, made: Mapping[str, int]) -> Any:
         index = faiss.IndexIVFScalarQuantizer(centroids, width, lists, faiss.ScalarQuantizer.QT_fp16, product, False)
     else:
         index = faiss.IndexIVFFlat(centroids, width, lists, product)
-    index.cp.min_points_per_centroid = 1  # as many lists as were asked for, without a remark
+    index.cp.min_points_per_centroid = 1  # as many lists as asked for, without a warning
     count = min(len(vectors), _TRAINED_ON * lists)
     index.train(vectors.take(np.linspace(0, len(vectors) - 1, count).round().astype(np.int64)))
     return index
@@ -157,7 +157,7 @@ def _empty(vectors: Vectors, kind: Ann, made: Mapping[str, int]) -> Any:
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """faiss on so many threads."""
+    """Run faiss on so many threads."""
     import faiss
 
     before = faiss.omp_get_max_threads()

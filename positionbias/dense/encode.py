@@ -1,4 +1,4 @@
-"""A collection's passages as vectors on disk, shard by shard: an encoding that was interrupted goes on where it was."""
+"""Encoding of a collection's passages to vectors on disk, shard by shard; an interrupted run is resumed."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def encode_collection(
     config: RankingConfig | None = None,
     overwrite: bool = False,
 ) -> Vectors:
-    """Encode every passage with a model of one vector a text, on the model's device; what a killed run has finished is kept.
+    """Encode every passage with a model of one vector a text, on the model's device; finished shards of a killed run are kept.
 
-    Batches are made of blocks of 2,048 passages in stored order, however a collection is sharded: so the bytes depend on the passages' order,
-    the model, the batches' tokens and the device's arithmetic alone, which on a processor the number of torch's threads is part of: what was
-    begun with another number begins anew.
+    Batches are made of blocks of 2,048 passages in stored order, however a collection is sharded. So the bytes depend only on
+    the passages' order, the model, the batches' tokens and the device's arithmetic; on a CPU that includes torch's number of
+    threads, and a run with another number starts anew.
 
     Raises:
         SettingError: a model with several vectors a text, or one that compares by a distance; an unknown ``on_disk``; the device's
@@ -71,10 +71,10 @@ def encode_collection(
         "batch_tokens": encoder.budget.tokens,
     }
     checksums = (checkpoint.manifest.checksum, collection.checksum)
-    # a checksum does not depend on order, but rows do: so the collection is to be the very one
+    # a checksum ignores order, but rows do not: so the collection must be the very one
     state = file_mark(collection.path / MANIFEST)
     place = str(collection.path.absolute())
-    # the number of threads changes how a processor sums, and with it the last bits
+    # the number of threads changes how a CPU sums, and with it the last bits
     device = {"device": model.device.type, "threads": torch.get_num_threads() if model.device.type == "cpu" else None}
     job: JsonObject = {"encode": settings, "inputs": checksums, **device, "collection": place, "state": state}
     shards = [Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
@@ -87,7 +87,7 @@ def encode_collection(
             for rows, fact in zip(
                 shards, make_shards(_Encoded, writer, shards, lambda index: content / SHARDS / f"{index:05}.npy"), strict=True
             ):
-                if rows.first not in writer.made:  # kept from a run before
+                if rows.first not in writer.made:  # kept from an earlier run
                     bar.advance(rows.last - rows.first)
                 facts.append(fact)
         manifest = Manifest(
@@ -112,7 +112,7 @@ def encode_collection(
 def _content(
     encoder: SingleVectors, collection: Collection, folder: Path, shards: Sequence[_Encoded], on_disk: str
 ) -> JsonObject:
-    """What the manifest says of the vectors, from the facts of their shards."""
+    """Return the manifest's facts on the vectors, from those of their shards."""
     checksums = [sha256_file(folder / IDS), *(shard.checksum for shard in shards)]
     return {
         "checksum": hashlib.sha256("".join(checksums).encode()).hexdigest(),
@@ -138,7 +138,7 @@ class _Encoded:
 
 
 class _IdWriter:
-    """Writes the passages' ids, in stored order."""
+    """Writer of the passages' ids, in stored order."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
@@ -152,7 +152,7 @@ class _IdWriter:
 
 
 class _ShardWriter:
-    """Encodes the passages of one shard into an ``.npy`` file; ``made`` are the shards that it has made, by their first row."""
+    """Encoder of one shard's passages into an ``.npy`` file; ``made`` are the shards that it has made, by their first row."""
 
     def __init__(self, encoder: SingleVectors, collection: Collection, on_disk: str, bar: Progress) -> None:
         self.encoder, self.collection, self.on_disk, self.bar = encoder, collection, np.dtype(on_disk), bar

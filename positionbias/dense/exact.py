@@ -1,4 +1,4 @@
-"""Exact search: every vector is looked at, a tile at a time, on the CPU or on a GPU; scores and ties do not depend on which.
+"""Exact search: every vector is scored, a tile at a time, on the CPU or a GPU, with the same scores and ties.
 
 score(q, p) = q · p,   the float32 nearest to the sum in float64;   equal scores: the higher passage id first
 """
@@ -20,11 +20,11 @@ __all__ = ["Found", "Searched", "exact_search", "least_memory", "queries_at_once
 Found = tuple[np.ndarray, np.ndarray]  # rows (n,) int64 and their scores (n,) float32, best first
 
 _GIB = 1 << 30
-_ROWS = 1_024  # of a tile, if there is a choice: fewer make slower products
+_ROWS = 1_024  # of a tile, if possible: fewer make slower products
 
 
 class Searched(Protocol):
-    """What a search goes through: ``Vectors`` on disk, or ``StreamedVectors``, which are made meanwhile."""
+    """Searchable vectors: ``Vectors`` on disk, or ``StreamedVectors``, made during the search."""
 
     @property
     def dimension(self) -> int: ...
@@ -37,13 +37,13 @@ class Searched(Protocol):
 
 
 def least_memory(queries: int, depth: int, dimension: int) -> float:
-    """The GiB in which one pass over the vectors serves so many queries."""
+    """Return the GiB in which one pass over the vectors serves so many queries."""
     fixed, row = held_bytes(queries, depth, dimension)
     return (fixed + _ROWS * row) / _GIB
 
 
 def queries_at_once(memory: float, depth: int, dimension: int) -> int:
-    """How many queries one pass over the vectors serves in ``memory`` GiB.
+    """Return how many queries one pass over the vectors serves in ``memory`` GiB.
 
     Raises:
         SettingError: not one.
@@ -70,9 +70,9 @@ def exact_search(
     device: torch.device | None = None,
     description: str = "searching",
 ) -> Iterator[Found]:
-    """The ``depth`` passages of the highest inner product with each query ``(q, dim)``, in the order of the queries.
+    """Yield the ``depth`` passages of the highest inner product with each query ``(q, dim)``, in the order of the queries.
 
-    ``memory`` in GiB bounds what the search holds; where it does not serve all queries at once, the vectors are read again for the next.
+    ``memory`` in GiB bounds what the search holds; where it does not fit all queries, the vectors are read again for the next.
 
     Raises:
         SettingError: ``memory`` holds no search.
@@ -111,7 +111,7 @@ def _numbered(vectors: Searched, places: np.ndarray, bar: Progress) -> Iterator[
 
 
 class OnDevice:
-    """``Products`` by torch, in float32 in full (no TensorFloat-32, which torch leaves off unless it is asked)."""
+    """``Products`` by torch, in full float32 (no TensorFloat-32, which torch leaves off by default)."""
 
     def __init__(self, tests: np.ndarray, k: int, device: torch.device) -> None:
         self.tests, self.k, self.device = torch.from_numpy(np.ascontiguousarray(tests)).to(device), k, device

@@ -1,4 +1,4 @@
-"""A collection's passages as vectors, a block after another, in stored order: as they are, or in another wording of the same rows."""
+"""Vectors of a collection's passages by blocks, in stored order: of the passages, or another wording of the same rows."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from positionbias.dense.single_vectors import SingleVectors, length_one
 
 __all__ = ["READ_PASSAGES", "EncodedBlock", "RowTexts", "Rows", "encoded_blocks"]
 
-READ_PASSAGES = 2_048  # read, and put into batches of alike length, at once
+READ_PASSAGES = 2_048  # read and batched by length at once
 
 
 class RowTexts(Protocol):
-    """Where the texts of a collection's rows come from: the collection itself, or a view of it."""
+    """A source of texts for a collection's rows: the collection itself, or a view of it."""
 
     def texts_at(self, rows: np.ndarray) -> list[str]: ...
 
 
 class Rows(NamedTuple):
-    """The passages of a stretch, by stored row."""
+    """Passages of a range, by stored row."""
 
     first: int
     last: int
 
 
 class EncodedBlock(NamedTuple):
-    """Vectors ``(n, dim)`` of the passages from row ``first`` on, how many of them are empty, and how many as long as the model reads."""
+    """Vectors ``(n, dim)`` of passages from row ``first`` on, with counts of empty ones and of those at the length limit."""
 
     first: int
     vectors: np.ndarray
@@ -49,7 +49,7 @@ def encoded_blocks(
     precision: np.dtype,
     bar: Progress | None = None,
 ) -> Iterator[EncodedBlock]:
-    """The vectors of these rows in blocks of 2,048, as they are kept: at length 1 where the model compares by cosine, in ``precision``.
+    """Yield the vectors of these rows in blocks of 2,048, as stored: at length 1 for a cosine model, in ``precision``.
 
     Texts are read ahead, in a thread. Raises:
         InputError: a vector that is not finite, or not within the range of its type.
@@ -70,7 +70,7 @@ def _read(encoder: SingleVectors, texts: RowTexts, rows: Rows) -> Iterator[tuple
 def _rounded(
     encoder: SingleVectors, collection: Collection, first: int, vectors: np.ndarray, precision: np.dtype
 ) -> np.ndarray:
-    """The vectors as they are kept.
+    """Return the vectors as stored.
 
     Raises:
         InputError: one is not finite, or not within the range of its type.

@@ -1,4 +1,4 @@
-"""Queries as vectors, and what a search found for them as rankings."""
+"""Queries as vectors, and their search results as rankings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from positionbias.dense.single_vectors import SingleVectors, length_one
 
 __all__ = ["QUERY_BLOCK", "DenseQueries", "query_blocks"]
 
-QUERY_BLOCK = 16_384  # queries that are read and encoded at once: about 45 MB at 384 numbers a vector
+QUERY_BLOCK = 16_384  # queries read and encoded at once: about 45 MB at 384 numbers a vector
 
 
 @dataclass(frozen=True, slots=True)
 class DenseQueries:
-    """Query ids in order; those without a text; the vectors ``(n, dim)`` float32 of the others, at length 1 where cosines are compared."""
+    """Query ids in order; those without a text; the others' vectors ``(n, dim)`` float32, at length 1 for a cosine model."""
 
     ids: list[str]
     empty: frozenset[str]
@@ -27,7 +27,7 @@ class DenseQueries:
 
     @classmethod
     def encoded(cls, encoder: SingleVectors, queries: Iterable[tuple[str, str]]) -> DenseQueries:
-        """(query id, text) as vectors."""
+        """Encode (query id, text) pairs as vectors."""
         pairs = list(queries)
         empty = frozenset(query_id for query_id, text in pairs if not text.strip())
         texts = [text for query_id, text in pairs if query_id not in empty]
@@ -38,14 +38,14 @@ class DenseQueries:
 
     @classmethod
     def joined(cls, parts: Sequence[DenseQueries]) -> DenseQueries:
-        """Several as one, in their order."""
+        """Join several into one, in their order."""
         if len(parts) == 1:
             return parts[0]
         ids = [query_id for part in parts for query_id in part.ids]
         return cls(ids, frozenset().union(*(part.empty for part in parts)), np.concatenate([part.vectors for part in parts]))
 
     def rankings(self, found: Iterator[Found], ids_at: Callable[[np.ndarray], list[str]]) -> Iterator[Ranking]:
-        """The ranking of each query in order, from what was ``found`` for those with a text; the others' are empty."""
+        """Yield the ranking of each query in order, from what was ``found`` for those with a text; the others' are empty."""
         for query_id in self.ids:
             if query_id in self.empty:
                 yield Ranking(query_id, [], np.empty(0, np.float32))
@@ -55,9 +55,9 @@ class DenseQueries:
 
 
 def query_blocks(encoder: SingleVectors, queries: Iterable[tuple[str, str]], at_once: int = 0) -> Iterator[DenseQueries]:
-    """(query id, text) as vectors, in blocks of 16,384; as many blocks as make ``at_once`` queries, one at least, come together.
+    """Yield (query id, text) as vectors, in blocks of 16,384, joined to ``at_once`` queries, at least one block.
 
-    Batches are made within a block, so that ``at_once`` changes no vector.
+    Batches are made within a block, so ``at_once`` changes no vector.
     """
     rest = iter(queries)
     blocks = (DenseQueries.encoded(encoder, block) for block in iter(lambda: list(islice(rest, QUERY_BLOCK)), []))

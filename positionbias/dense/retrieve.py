@@ -1,4 +1,4 @@
-"""Dense retrieval: a split's queries as vectors, and for each the passages of the highest inner product, as a Run."""
+"""Dense retrieval: the passages of the highest inner product with each query of a split, as a Run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NOTES = (
 
 
 class DenseRetrieved(NamedTuple):
-    """What was counted, under the run's name. ``origin``: where an approximate index came from; ``seconds``: of the search."""
+    """Counts of a retrieval, under the run's name. ``origin``: an approximate index's source; ``seconds``: of the search."""
 
     name: str
     figures: DenseFigures
@@ -59,8 +59,8 @@ def retrieve_dense(
 ) -> DenseRetrieved:
     """Rank all passages for every query of a split by the inner product of their vectors, and write the run with its manifest.
 
-    "exact" looks at every vector, on the model's device; "hnsw" and "ivf" at what an index gives. Queries are read and encoded in blocks,
-    so that their number needs no memory.
+    "exact" scores every vector, on the model's device; "hnsw" and "ivf" those that an index finds. Queries are read and encoded
+    in blocks, so that their number needs no memory.
 
     Raises:
         DependencyError: an approximate index is asked for and faiss is not installed.
@@ -74,7 +74,7 @@ def retrieve_dense(
     name, split, depth = wanted.name or checkpoint.name, wanted.split, wanted.depth or DENSE_DEPTH
     how = how or DenseSearch()
     texts = collection.query_texts(split)
-    first = list(islice(texts, 1))  # so that a split that is not there shows before an index is built
+    first = list(islice(texts, 1))  # so that a missing split shows before an index is built
     search = _search(vectors, depth, how, encoder)
     asked = query_blocks(encoder, chain(first, texts), search.at_once)
     counts = _Counts()
@@ -115,7 +115,7 @@ def retrieve_dense(
 
 @dataclass(slots=True)
 class _Counts:
-    """What was met on the way: queries without a text, those with fewer passages than were asked for; seconds of their encoding."""
+    """Counts of queries without a text and with fewer passages than asked for; seconds of their encoding."""
 
     empty: int = 0
     short: int = 0
@@ -123,7 +123,7 @@ class _Counts:
 
 
 class _Search(NamedTuple):
-    """Finds passages for vectors of queries, ``at_once`` of them in one pass; its settings; where its index came from, and its bytes."""
+    """Search for passages by query vectors, ``at_once`` in one pass; its settings; its index's origin and bytes."""
 
     find: Callable[[np.ndarray], Iterator[Found]]
     at_once: int
@@ -133,7 +133,7 @@ class _Search(NamedTuple):
 
 
 def _search(vectors: Vectors, depth: int, how: DenseSearch, encoder: SingleVectors) -> _Search:
-    if how.index != "exact" and len(vectors):  # of nothing there is no index
+    if how.index != "exact" and len(vectors):  # nothing has no index
         opened, facts = open_ann(vectors, how.index, how.ann), how.ann.facts(how.index, len(vectors), depth)
         find = partial(opened.search, vectors, depth=depth, kind=how.index, settings=how.ann)
         return _Search(find, 0, facts, opened.origin, opened.bytes)
@@ -145,7 +145,7 @@ def _search(vectors: Vectors, depth: int, how: DenseSearch, encoder: SingleVecto
 def _rankings(
     blocks: Iterator[DenseQueries], search: _Search, vectors: Vectors, wanted: int, counts: _Counts
 ) -> Iterator[Ranking]:
-    """The rankings of all queries, a block of them encoded after another."""
+    """Yield the rankings of all queries, encoded block by block."""
     while True:
         began = time.perf_counter()
         asked = next(blocks, None)

@@ -1,4 +1,4 @@
-"""What dense retrieval can be told: how vectors are kept and searched. No torch is needed to read or check it."""
+"""Settings of dense retrieval: storage and search of vectors. Reading and checking them needs no torch."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Ann = Literal["hnsw", "ivf"]
 ANN: tuple[Ann, ...] = get_args(Ann)
 DENSE_DEPTH = 1_000  # passages kept a query
 MEMORY = 1.0  # GiB that an exact search may hold
-_OF_INDEX = {"--memory": "exact", "--hnsw": "hnsw", "--ivf": "ivf"}  # beginnings of flags
+_OF_INDEX = {"--memory": "exact", "--hnsw": "hnsw", "--ivf": "ivf"}  # prefixes of flags
 
 
 @dataclass(frozen=True, slots=True)
 class AnnSettings:
-    """How an index is built and searched. HNSW: ``links`` a vector (M), ``build_width`` (efConstruction), ``search_width`` (efSearch, at
-    least the depth). IVF: ``lists`` (None or 0: four times the root of the number of vectors), ``probes`` lists looked at for a query.
+    """Settings of an index. HNSW: ``links`` a vector (M), ``build_width`` (efConstruction), ``search_width`` (efSearch, at
+    least the depth). IVF: ``lists`` (None or 0: four times the root of the number of vectors), ``probes`` lists read per query.
 
     ``threads`` build and search. With more than one an HNSW differs a little from build to build.
 
@@ -45,24 +45,24 @@ class AnnSettings:
         check_settings(self)
 
     def built_with(self, kind: Ann, vectors: int) -> dict[str, int]:
-        """The settings that make the index of so many vectors what it is."""
+        """Return the settings that determine the index of so many vectors."""
         if kind == "hnsw":
             return {"links": self.links, "build_width": self.build_width}
         return {"lists": min(self.lists or max(1, round(4 * vectors**0.5)), max(1, vectors))}
 
     def facts(self, kind: Ann, vectors: int, depth: int) -> dict[str, int]:
-        """All settings that what is found depends on."""
+        """Return all settings that the results depend on."""
         search = {"search_width": self.width(depth)} if kind == "hnsw" else {"probes": self.probes}
         return self.built_with(kind, vectors) | search
 
     def width(self, depth: int) -> int:
-        """The search width of an HNSW that finds so many passages a query."""
+        """Return the search width of an HNSW that finds so many passages a query."""
         return max(self.search_width or 0, depth)
 
 
 @dataclass(frozen=True, slots=True)
 class DenseSearch:
-    """How vectors are searched; checked when made.
+    """Search settings, checked when made.
 
     Raises:
         SettingError: no such index, or a setting of another one.

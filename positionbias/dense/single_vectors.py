@@ -1,4 +1,4 @@
-"""A model with one vector a text: texts to arrays, in batches of alike length."""
+"""Models with one vector a text: texts to arrays, in batches of similar length."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Encode = Callable[[Sequence[Any]], tuple[Tensor, Tensor]]
 
 
 class SingleVectors:
-    """The vectors that a model gives of passages and of queries; ``flag`` is the option that named the model, for the error.
+    """A model's vectors of passages and of queries; ``flag`` is the option that named the model, for the error.
 
     Raises:
         SettingError: the model gives a text several vectors or none, or compares them by a distance.
@@ -47,15 +47,15 @@ class SingleVectors:
         self.budget = TokenBudget(self.config.tokens(model.device))
 
     def queries(self, texts: Sequence[str]) -> np.ndarray:
-        """Vectors ``(n, dim)`` float32 of queries."""
+        """Return vectors ``(n, dim)`` float32 of queries."""
         return self.encode(self.model.read_queries(texts), self.model.encode_queries)
 
     def passages(self, rows: Sequence[Any], bar: Progress | None = None) -> np.ndarray:
-        """Vectors ``(n, dim)`` float32 of what ``model.read_passages`` made of passages."""
+        """Return vectors ``(n, dim)`` float32 of passages read by ``model.read_passages``."""
         return self.encode(rows, self.model.encode_passages, bar)
 
     def encode(self, rows: Sequence[Any], encode: _Encode, bar: Progress | None = None) -> np.ndarray:
-        """Vectors ``(n, dim)`` float32 of texts that have been read."""
+        """Return vectors ``(n, dim)`` float32 of texts that have been read."""
         out = np.empty((len(rows), self.model.dimension), np.float32)
 
         def work(batch: np.ndarray) -> None:
@@ -70,7 +70,7 @@ class SingleVectors:
 
 
 def length_one(vectors: np.ndarray) -> np.ndarray:
-    """The vectors at length 1, so that inner products are cosines; zeros stay zeros. Lengths are summed in float64."""
+    """Scale the vectors to length 1, so that inner products are cosines; zeros stay zeros. Lengths are summed in float64."""
     exact = vectors.astype(np.float64)
     lengths = np.sqrt((exact * exact).sum(axis=1, keepdims=True))
     return np.divide(exact, lengths, out=np.zeros_like(exact), where=lengths > 0).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Vectors that are made as a search asks for them, and kept nowhere: a whole collection in another wording, encoded once."""
+"""Vectors made during a search and kept nowhere: a whole collection in another wording, encoded once."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["StreamedVectors"]
 
 
 class StreamedVectors:
-    """What ``Vectors`` gives a search, without a file: ``blocks`` encodes all passages each time that it is gone through.
+    """Vectors for a search, without a file: ``blocks`` encodes all passages on each iteration.
 
-    ``texts`` are what the rows of ``collection`` read as; ``precision`` is that in which vectors are compared, the one of the kept
-    vectors that they stand beside. ``encoded``, ``empty`` and ``truncated`` count the passages so far.
+    ``texts`` are the texts of the rows of ``collection``; ``precision`` is that of the comparison, the one of the stored
+    vectors compared with. ``encoded``, ``empty`` and ``truncated`` count the passages so far.
     """
 
     def __init__(
@@ -35,11 +35,11 @@ class StreamedVectors:
         return len(self.collection)
 
     def ids_at(self, rows: np.ndarray) -> list[str]:
-        """The ids of the passages at these rows."""
+        """Return the ids of the passages at these rows."""
         return self.collection.passage_ids_at(rows)
 
     def by_descending_id(self) -> np.ndarray:
-        """The rows in descending order of their ids ``(n,)`` int64: the tie rule."""
+        """Return the rows in descending order of their ids ``(n,)`` int64: the tie rule."""
         parts = [
             pa.array(self.ids_at(np.arange(first, min(first + READ_PASSAGES, len(self)))), pa.string())
             for first in range(0, len(self), READ_PASSAGES)
@@ -47,7 +47,7 @@ class StreamedVectors:
         return descending_rows(pa.chunked_array(parts, pa.string()))
 
     def blocks(self) -> Iterator[Block]:
-        """Rows ``(n,)`` int64 and their vectors ``(n, dim)``, a block after another, as they are encoded.
+        """Yield rows ``(n,)`` int64 and their vectors ``(n, dim)`` by blocks, as they are encoded.
 
         Raises:
             InputError: a vector that is not finite, or not within the range of its type.

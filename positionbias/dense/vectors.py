@@ -5,7 +5,7 @@
     ids.arrow              their ids, in the same order
     cache/                 indexes for approximate search: rebuilt at will, no part of the content
 
-A row speaks of the passage whose id stands at the same place, whatever a collection with the same passages has stored where.
+A row belongs to the passage whose id is at the same place, wherever a collection with the same passages stores it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _AGAIN = "restore it from a copy, or encode the collection again"
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What the manifest of all vectors says of their content; some say more."""
+    """Content facts in the manifest of all vectors; some have more."""
 
     checksum: str
     passages: Count
@@ -62,7 +62,7 @@ class _Content:
 
 
 class Vectors:
-    """The vectors of one collection's passages by one model, opened for reading.
+    """Vectors of one collection's passages by one model, opened for reading.
 
     ``dimension``: the width of a vector; ``len``: how many; ``ids``: the passages' ids by row (``ids.take(rows)``).
 
@@ -92,12 +92,12 @@ class Vectors:
 
     @cached_property
     def shard_paths(self) -> list[Path]:
-        """The shards, in order."""
+        """Return the shards, in order."""
         return sorted((self.path / SHARDS).glob("[0-9]*.npy"), key=lambda path: (len(path.name), path.name))
 
     @property
     def cache(self) -> Path:
-        """Where indexes over these vectors live.
+        """Return the folder of indexes over these vectors.
 
         Raises:
             InputError: it, or something in it, is a link, by which somebody else's vectors would have us read or write elsewhere.
@@ -110,7 +110,7 @@ class Vectors:
 
     @cached_property
     def ids(self) -> Strings:
-        """The passages' ids by row, from the mapped file."""
+        """Return the passages' ids by row, from the mapped file."""
         path = self.path / IDS
         file = ArrowFile(path, ID_COLUMN, do=_AGAIN)
         if len(file) != len(self):
@@ -118,7 +118,7 @@ class Vectors:
         return Strings([file], "passage_id")
 
     def by_descending_id(self) -> np.ndarray:
-        """The rows in descending order of their ids ``(n,)`` int64: the tie rule. About 20 bytes a passage while it works, 8 from then on."""
+        """Return the rows in descending order of their ids ``(n,)`` int64: the tie rule. 20 bytes a passage, 8 after."""
         return self._descending
 
     @cached_property
@@ -126,13 +126,13 @@ class Vectors:
         return descending_rows(read_arrow(self.path / IDS, ID_COLUMN, do=_AGAIN).column("passage_id"))
 
     def ids_at(self, rows: np.ndarray) -> list[str]:
-        """The ids of the passages at these rows."""
+        """Return the ids of the passages at these rows."""
         return self.ids.take(rows)
 
     # -- vectors -------------------------------------------------------------------------------------
 
     def blocks(self) -> Iterator[Block]:
-        """Rows ``(n,)`` int64 and their vectors ``(n, dim)`` as stored, a block after another, read and not mapped.
+        """Yield rows ``(n,)`` int64 and their vectors ``(n, dim)`` as stored, by blocks, read and not mapped.
 
         Raises:
             InputError: a shard is not whole.
@@ -146,7 +146,7 @@ class Vectors:
             first += self._shard
 
     def _shape(self, first: int) -> tuple[int, int]:
-        """The shape of the shard that begins at this row."""
+        """Return the shape of the shard that begins at this row."""
         return min(self._shard, len(self) - first), self.dimension
 
     @cached_property
@@ -170,12 +170,12 @@ class Vectors:
         return [SealedFile(path) for path in self.shard_paths]
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """The vectors of these rows, ``(len(rows), dim)`` float32, in the order asked for.
+        """Return the vectors of these rows, ``(len(rows), dim)`` float32, in the order asked for.
 
         Raises:
             InputError: what holds one of them is damaged.
         """
-        shards_of = self._mapped  # which are of the dimension that the manifest says
+        shards_of = self._mapped  # which have the manifest's dimension
         out = np.empty((len(rows), self.dimension), np.float32)
         shards, places = np.divmod(rows, self._shard)
         for shard in np.unique(shards).tolist():
@@ -189,7 +189,7 @@ class Vectors:
     # -- whose they are ------------------------------------------------------------------------------
 
     def check(self, checkpoint: Checkpoint, collection: Collection) -> None:
-        """See that these are the vectors of this collection's passages by this model.
+        """Check that these are the vectors of this collection's passages by this model.
 
         Raises:
             InputError: they are another model's or another collection's.
@@ -221,5 +221,5 @@ def _shown(shape: Json) -> str:
 
 
 def descending_rows(ids: pa.ChunkedArray) -> np.ndarray:
-    """The places of these ids in descending order of them, ``(n,)`` int64."""
+    """Return the places of these ids in descending order of them, ``(n,)`` int64."""
     return pc.sort_indices(ids, sort_keys=[("", "descending")]).to_numpy().astype(np.int64)

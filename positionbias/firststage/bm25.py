@@ -35,7 +35,7 @@ DEPTH = 100  # passages kept a query
 
 
 class Bm25Index(Protocol):
-    """What either backend gives: an index, where it came from, what made it, and its rankings of queries."""
+    """Interface of either backend: an index, its origin, its builder, and its rankings of queries."""
 
     facts: JsonObject
     origin: str
@@ -53,9 +53,9 @@ def open_index(
     workers: int = 1,
     map_shards: MapShards = map,
 ) -> Bm25Index:
-    """The collection's index: from its cache where it belongs there, else built and kept.
+    """Return the collection's index: from its cache where it belongs there, else built and kept.
 
-    bm25s reads words and searches by ``map_shards``; Lucene with ``workers`` threads. Neither changes a ranking.
+    bm25s reads words and searches with ``map_shards``; Lucene with ``workers`` threads. Neither changes a ranking.
 
     Raises:
         DependencyError: Lucene is asked for and its extra is not installed.
@@ -74,7 +74,7 @@ def open_index(
 
 
 def search(index: Bm25Index, queries: Sequence[Query], depth: int, *, name: str = "bm25") -> Run:
-    """The Run of these queries; one that shares no term with any passage gets an empty ranking.
+    """Return the Run of these queries; one that shares no term with any passage gets an empty ranking.
 
     Raises:
         SettingError: ``depth`` is below 1.
@@ -93,7 +93,7 @@ def retrieve(
     name: str = "bm25",
     backend: str = "bm25s",
 ) -> Run:
-    """Rank the collection's passages for each query by BM25, the best ``depth`` of each.
+    """Rank the collection's passages for each query by BM25, down to ``depth``.
 
     Queries without a known term get an empty ranking.
 
@@ -105,7 +105,7 @@ def retrieve(
 
 
 class Retrieved(NamedTuple):
-    """A run, and what was counted; a query without a known term has an empty ranking."""
+    """A run with its counts; a query without a known term has an empty ranking."""
 
     run: Run
     figures: BM25Figures

@@ -1,4 +1,4 @@
-"""Building bm25s's index shard by shard: each shard's postings are a pure function of its passages, then one merge.
+"""Building of bm25s's index shard by shard: each shard's postings are a pure function of its passages, then one merge.
 
 The arrays are those that bm25s's own ``index()`` makes, bit for bit, in the files that ``bm25s.BM25.load(mmap=True)`` reads; only
 terms are numbered otherwise, in sorted order, so that the numbers do not depend on shards and a term is found in the mapped list.
@@ -54,7 +54,7 @@ _TERM = pa.schema([("term", pa.large_string())])
 
 
 class _Shard(NamedTuple):
-    """One shard's postings, mapped: for the i-th of its sorted terms ``rows[offsets[i]:offsets[i + 1]]`` and as many frequencies."""
+    """One shard's postings, mapped: for the i-th sorted term ``rows[offsets[i]:offsets[i + 1]]`` and their frequencies."""
 
     first_row: int
     passages: int
@@ -65,7 +65,7 @@ class _Shard(NamedTuple):
 
 
 def build_bm25s(collection: Collection, settings: Bm25Settings, folder: Path, map_shards: MapShards = map) -> None:
-    """Write the index into ``folder``; postings that an interrupted run has left there are verified and kept.
+    """Write the index into ``folder``; postings of an interrupted run are verified and kept.
 
     Raises:
         InputError: the collection holds no passage with a word in it.
@@ -96,7 +96,7 @@ def build_bm25s(collection: Collection, settings: Bm25Settings, folder: Path, ma
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """How many passages and postings a shard has."""
+    """Counts of a shard's passages and postings."""
 
     passages: int
     postings: int
@@ -119,7 +119,7 @@ def write_postings(shard: Path, out: Path) -> _Made:
     numbers = ranks[np.frombuffer(found, np.int32)] if found else np.empty(0, np.int64)
     rows = np.repeat(np.arange(len(lengths)), np.frombuffer(lengths, np.int64)) if lengths else np.empty(0, np.int64)
     kept = numbers >= 0
-    # one number for (term, row): sorted, it is the postings' order, and how often it stands is the frequency
+    # one number for (term, row): its order is the postings' order, its count the frequency
     keys, frequencies = np.unique(numbers[kept] * max(1, len(lengths)) + rows[kept], return_counts=True)
     term_of, row_of = np.divmod(keys, max(1, len(lengths)))
     offsets = np.searchsorted(term_of, np.arange(len(terms) + 1))
@@ -141,7 +141,7 @@ def _mapped(path: Path, first_row: int, passages: int) -> _Shard:
 
 
 def _merge(shards: Sequence[_Shard], settings: Bm25Settings, folder: Path) -> None:
-    """Write bm25s's arrays, by ranges of terms, so that what is held does not grow with the postings."""
+    """Write bm25s's arrays, by ranges of terms, so that memory does not grow with the postings."""
     terms, numbers = _numbered(shards)
     holding = np.zeros(len(terms), np.int64)
     for shard, known in zip(shards, numbers, strict=True):
@@ -164,7 +164,7 @@ def _merge(shards: Sequence[_Shard], settings: Bm25Settings, folder: Path) -> No
 
 
 def _params(settings: Bm25Settings, passages: int) -> JsonObject:
-    """What bm25s reads of its settings."""
+    """Return bm25s's settings as it reads them."""
     return {
         "k1": settings.k1,
         "b": settings.b,
@@ -180,7 +180,7 @@ def _params(settings: Bm25Settings, passages: int) -> JsonObject:
 
 
 def check_bm25s(folder: Path, settings: Bm25Settings, passages: int) -> None:
-    """See that the files of an index fit together, so that a search reads nothing outside of them, whoever made them.
+    """Check that the files of an index fit together, so that a search reads nothing outside of them, whoever made them.
 
     Raises:
         ValueError, OSError, InputError: they do not.
@@ -204,7 +204,7 @@ def check_bm25s(folder: Path, settings: Bm25Settings, passages: int) -> None:
 
 
 def _numbered(shards: Sequence[_Shard]) -> tuple[pa.Array, list[np.ndarray]]:
-    """All terms, sorted, and each shard's terms as numbers in that list (rising, since a shard's terms are sorted too)."""
+    """Return all terms, sorted, and each shard's terms as numbers in that list (rising, as a shard's terms are sorted too)."""
     encoded = pa.chunked_array([shard.terms for shard in shards], pa.large_string()).dictionary_encode()
     every = encoded.chunk(0).dictionary  # the same one in every chunk
     order = pc.sort_indices(every)
@@ -216,14 +216,14 @@ def _numbered(shards: Sequence[_Shard]) -> tuple[pa.Array, list[np.ndarray]]:
 
 
 def _inverse_frequencies(holding: np.ndarray, passages: int) -> np.ndarray:
-    """idf of each term, rounded to float32 as bm25s does, in float64."""
+    """Return the idf of each term, computed in float64 and rounded to float32 as in bm25s."""
     distinct, where = np.unique(holding, return_inverse=True)
     values = [math.log(1 + (passages - held + 0.5) / (held + 0.5)) for held in distinct.tolist()]
     return np.array(values, np.float32).astype(np.float64)[where]
 
 
 def _norms(shards: Sequence[_Shard], settings: Bm25Settings) -> np.ndarray:
-    """k1 · (1 − b + b · |p| / mean|p|) of each passage, float64; bm25s's order of operations."""
+    """Return k1 · (1 − b + b · |p| / mean|p|) of each passage, float64, in bm25s's order of operations."""
     lengths = np.concatenate(
         [np.bincount(shard.rows, weights=shard.frequencies, minlength=shard.passages) for shard in shards]  # exact: integers
     )
@@ -231,7 +231,7 @@ def _norms(shards: Sequence[_Shard], settings: Bm25Settings) -> np.ndarray:
 
 
 def _ranges(starts: np.ndarray, size: int) -> Iterator[tuple[int, int]]:
-    """Ranges of terms with at most ``size`` postings each, or a single term."""
+    """Return ranges of terms with at most ``size`` postings each, or a single term."""
     low, terms = 0, len(starts) - 1
     while low < terms:
         high = int(np.searchsorted(starts, starts[low] + size, side="right")) - 1
@@ -243,8 +243,8 @@ def _ranges(starts: np.ndarray, size: int) -> Iterator[tuple[int, int]]:
 def _gather(
     shards: Sequence[_Shard], numbers: Sequence[np.ndarray], starts: np.ndarray, low: int, high: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and frequencies of the terms ``[low, high)``, by term, then row."""
-    heads = starts[low:high] - starts[low]  # where each term's next posting goes
+    """Return rows and frequencies of the terms ``[low, high)``, by term, then row."""
+    heads = starts[low:high] - starts[low]  # the place of each term's next posting
     rows = np.empty(int(starts[high] - starts[low]), np.int32)
     frequencies = np.empty(len(rows), np.float32)
     for shard, known in zip(shards, numbers, strict=True):

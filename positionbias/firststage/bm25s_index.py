@@ -1,4 +1,4 @@
-"""Searching bm25s's index, memory-mapped: what a query reads is its terms' postings and one score a passage."""
+"""Search in bm25s's memory-mapped index: a query reads its terms' postings and one score a passage."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ __all__ = ["Bm25sIndex", "MappedIndex", "open_bm25s"]
 
 FACTS = {"backend": "bm25s", "method": METHOD, "analysis": ANALYSIS}
 _LAYOUT = 2
-_CHUNK = 32  # queries that one worker is given at a time
-_BLOCK = 512  # scores of which only the best is looked at first
+_CHUNK = 32  # queries per task of a worker
+_BLOCK = 512  # scores of which only the best is examined first
 
 Found = tuple[np.ndarray, np.ndarray]
 
 
 class MappedIndex:
-    """The files that ``build_bm25s`` wrote, mapped; another process opens them for itself when it is sent one."""
+    """The files of ``build_bm25s``, mapped; a process to which one is sent opens them for itself."""
 
     def __init__(self, folder: Path) -> None:
         import bm25s
@@ -59,7 +59,7 @@ class MappedIndex:
         return self._numbers[term]
 
     def rows(self, text: str, depth: int) -> Found:
-        """The best rows for a query's text with their float32 scores, at most ``depth``, in rank order.
+        """Return the best rows for a query's text with their float32 scores, at most ``depth``, in rank order.
 
         Order: score falling, then passage id descending, at the cut as well. A passage that shares no term with the query
         is not retrieved.
@@ -75,10 +75,10 @@ class MappedIndex:
 
 
 def _reached_by(scores: np.ndarray, count: int) -> np.float32:
-    """A score that at least ``count`` of them reach, and few more: 0 where not as many are above 0.
+    """Return a score that at least ``count`` scores reach, and few more: 0 where fewer are above 0.
 
-    The ``count``-th best of the blocks' best scores is one: so many blocks hold a score that high. Sought first, it leaves few
-    scores to be put in order.
+    The ``count``-th best of the blocks' best scores is one: so many blocks hold a score that high. Finding it first leaves few
+    scores to sort.
     """
     best = np.maximum.reduceat(scores, np.arange(0, len(scores), _BLOCK))
     least = np.partition(best, -count)[-count] if count <= len(best) else np.float32(0)
@@ -100,7 +100,7 @@ class Bm25sIndex:
         self._passage_ids, self._map_shards = passage_ids, map_shards
 
     def rankings(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, list[str], np.ndarray]]:
-        """Each query's id, its best passages' ids and float32 scores, in rank order."""
+        """Yield each query's id, its best passages' ids and float32 scores, in rank order."""
         texts = iter([query.text for query in queries])
         chunks = iter(lambda: list(islice(texts, _CHUNK)), [])
         answers = (found for part in self._map_shards(partial(_search, self.mapped, depth), chunks) for found in part)
@@ -118,7 +118,7 @@ def _open(settings: Bm25Settings, passages: int, folder: Path) -> MappedIndex:
 
 
 def open_bm25s(collection: Collection, settings: Bm25Settings, map_shards: MapShards = map) -> Bm25sIndex:
-    """The collection's index for these settings: from its cache where it belongs, else built and kept there.
+    """Return the collection's index for these settings: from its cache where it belongs, else built and kept there.
 
     Raises:
         InputError: the collection holds no passage with a word in it.
@@ -128,7 +128,7 @@ def open_bm25s(collection: Collection, settings: Bm25Settings, map_shards: MapSh
         name="bm25s",
         command="retrieve",
         settings={**asdict(settings), **FACTS, "layout": _LAYOUT},
-        # The collection's checksum does not depend on order, but the index speaks in rows: so the ids' order is checked too.
+        # The collection's checksum ignores order, but the index refers to rows: so the ids' order is checked too.
         content={
             "passages_checksum": collection.passages_checksum,
             "order": order_checksum(collection),

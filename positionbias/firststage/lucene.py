@@ -1,4 +1,4 @@
-"""BM25 by Lucene, as Anserini runs it: its analysis, its documents, its bag-of-words queries.
+"""BM25 by Lucene, as Anserini runs it: its analysis, its indexed passages, its bag-of-words queries.
 
 One index serves every k1 and b. Lucene breaks ties by our rule itself: hits are sorted by score, then by passage id descending, so the
 cut is right as well. Two differences to bm25s's scores are Lucene's own: a passage's length is rounded to what fits a byte, and
@@ -35,7 +35,7 @@ FACTS = {"backend": "lucene", "analysis": ANALYSIS}
 BUFFER_MEGABYTES = 256.0
 _BATCH = 4_096
 _INDEX = "index"
-_JAVA_BLANK = "".join(map(chr, range(0x21)))  # what Java's trim() takes off: Anserini drops a document that leaves nothing
+_JAVA_BLANK = "".join(map(chr, range(0x21)))  # what Java's trim() removes: Anserini drops a document that is then empty
 
 
 class _Searcher:
@@ -61,7 +61,7 @@ class _Searcher:
         self.searcher.setSimilarity(similarity(settings.k1, settings.b))
 
     def search(self, text: str, depth: int) -> tuple[list[str], np.ndarray]:
-        """The best passages' ids and float32 scores: score falling, then id descending, at the cut as well."""
+        """Return the best passages' ids and float32 scores: score falling, then id descending, at the cut as well."""
         query = self.queries.buildQuery("contents", self.analyzer, text)
         found = self.hits_class.fromTopDocs(self.searcher.search(query, depth, self.order, True), self.searcher)
         return list(found.docids), np.array(found.scores, np.float32)
@@ -82,7 +82,7 @@ class LuceneIndex:
         searcher.set(settings)
 
     def rankings(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, list[str], np.ndarray]]:
-        """Each query's id, its best passages' ids and float32 scores, in rank order."""
+        """Yield each query's id, its best passages' ids and float32 scores, in rank order."""
         if self._threads == 1:
             for query in queries:
                 yield query.query_id, *self._searcher.search(query.text, depth)
@@ -94,7 +94,7 @@ class LuceneIndex:
 
 
 def open_lucene(collection: Collection, settings: Bm25Settings, threads: int = 1) -> LuceneIndex:
-    """The collection's Lucene index: from its cache where it belongs, else built and kept there.
+    """Return the collection's Lucene index: from its cache where it belongs, else built and kept there.
 
     Raises:
         DependencyError: Pyserini or a Java is missing.
@@ -122,15 +122,15 @@ def build_lucene(collection: Collection, folder: Path, threads: int = 1) -> None
         StorageError: Lucene could not write, or left passages out.
     """
     place = folder / _INDEX
-    remove(place)  # of an interrupted run
+    remove(place)  # from an interrupted run
     wanted = 0
     with _lucene_errors(folder), step("Indexing for Lucene", len(collection), unit="passages") as bar:
         indexer = java_class("io.anserini.index.SimpleIndexer")(str(place), False, threads)
         try:
-            indexer.writer.getConfig().setRAMBufferSizeMB(BUFFER_MEGABYTES)  # Anserini's own 2 GB is not for a laptop
+            indexer.writer.getConfig().setRAMBufferSizeMB(BUFFER_MEGABYTES)  # Anserini's own 2 GB is too much for a laptop
             passages = collection.passages()
             while batch := list(islice(passages, _BATCH)):
-                # as JSON in ASCII: pyjnius does not carry every character of a string, and Anserini reads JSON anyway
+                # as JSON in ASCII: pyjnius does not pass every character of a string, and Anserini reads JSON anyway
                 documents = [
                     json.dumps({"id": passage.passage_id, "contents": passage.text})
                     for passage in batch
@@ -159,7 +159,7 @@ def build_lucene(collection: Collection, folder: Path, threads: int = 1) -> None
 
 @contextmanager
 def _lucene_errors(folder: Path) -> Iterator[None]:
-    """Turn what Java raises while it writes or opens an index into one clear line."""
+    """Turn Java's errors while it writes or opens an index into one clear line."""
     from jnius import JavaException
 
     try:

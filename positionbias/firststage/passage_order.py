@@ -1,4 +1,4 @@
-"""The order in which a collection stores its passages: a checksum of it, each row's place by id, ids of rows. All from mapped shards."""
+"""The stored order of a collection's passages: its checksum, each row's place by id, ids of rows. All from mapped shards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _chunks(collection: Collection) -> list[pa.Array]:
 
 
 def order_checksum(collection: Collection) -> str:
-    """A checksum of the passage ids in stored order, whatever their shards: two collections with the same one speak of the same rows."""
+    """Return a checksum of the passage ids in stored order, whatever their shards: equal ones mean the same rows."""
     lengths, ids = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
     for chunk in _chunks(collection):
         offsets = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
@@ -30,9 +30,9 @@ def order_checksum(collection: Collection) -> str:
 
 
 def places_by_id(collection: Collection) -> np.ndarray:
-    """For each row its place when passage ids are sorted in descending order, ``(passages,)`` int32: the tie rule in numbers.
+    """Return each row's place when passage ids are sorted in descending order, ``(passages,)`` int32: the tie rule in numbers.
 
-    Sorted by Arrow over the mapped ids: about 20 bytes a passage while it works.
+    Arrow sorts the mapped ids: about 20 bytes a passage at work.
     """
     order = pc.sort_indices(pa.chunked_array(_chunks(collection), pa.string()), sort_keys=[("", "descending")])
     places = np.empty(len(order), np.int32)
@@ -41,7 +41,7 @@ def places_by_id(collection: Collection) -> np.ndarray:
 
 
 class StoredIds:
-    """The passage ids of any rows, read from the mapped shards when asked for."""
+    """Passage ids of any rows, read from the mapped shards on request."""
 
     def __init__(self, collection: Collection) -> None:
         self._chunks = _chunks(collection)
@@ -51,7 +51,7 @@ class StoredIds:
         return int(self._starts[-1])
 
     def of(self, rows: np.ndarray) -> list[str]:
-        """The ids of these rows, in their order."""
+        """Return the ids of these rows, in their order."""
         at = np.searchsorted(self._starts, rows, side="right") - 1
         within = rows - self._starts[at]
         return [self._chunks[chunk][row].as_py() for chunk, row in zip(at.tolist(), within.tolist(), strict=True)]

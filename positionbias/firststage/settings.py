@@ -1,4 +1,4 @@
-"""BM25's settings, and the pairs of them that papers use."""
+"""Settings of BM25, and their values in papers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PRESETS: Mapping[str, Bm25Settings] = {
 
 @dataclass(frozen=True, slots=True)
 class Bm25Search:
-    """What computes BM25, and a preset of k1 and b, each of which may be given by itself; checked when made.
+    """BM25's backend, and a preset of k1 and b, each of which may be given separately; checked when made.
 
     Raises:
         SettingError: no such backend or preset, or a number outside its range.
@@ -56,6 +56,6 @@ class Bm25Search:
 
     @property
     def settings(self) -> Bm25Settings:
-        """Return the preset's k1 and b, except for those that are given."""
+        """Return the preset's k1 and b, except for those given."""
         known = PRESETS[self.preset]
         return Bm25Settings(known.k1 if self.k1 is None else self.k1, known.b if self.b is None else self.b)

@@ -1,4 +1,4 @@
-"""From text to BM25's terms: words, lower-cased, without English stop words, stemmed."""
+"""BM25's terms of a text: words, lower-cased, without English stop words, stemmed."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 
 __all__ = ["ANALYSIS", "Analyzer", "TermNumbers", "words"]
 
-# An apostrophe inside a word belongs to it, so that the stemmer can take a possessive off ("Rome's" → "rome").
+# An apostrophe inside a word belongs to it, so that the stemmer can remove a possessive ("Rome's" → "rome").
 _WORD = re.compile(r"\w+(?:'\w+)*")
 ANALYSIS = r"lower case; words \w+ with inner apostrophes; bm25s English stop words; Snowball English stemmer"
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, lower-cased, stop words among them."""
+    """Return the words of a text, lower-cased, stop words included."""
     return _WORD.findall(text.lower().replace("’", "'").replace("‘", "'"))
 
 
 class Analyzer:
-    """Turns texts into lists of terms; each distinct word is stemmed once.
+    """Analyser of texts into lists of terms; each distinct word is stemmed once.
 
     The steps are those of Lucene's EnglishAnalyzer (lower case, possessives, stop words, stemming), and words of one
     character are kept, as there. Lucene stems by the older Porter rules, so a few terms differ (a decision of ours).
@@ -31,25 +31,25 @@ class Analyzer:
         self._terms: dict[str, str | None] = dict.fromkeys(STOPWORDS_EN)
 
     def words(self, text: str) -> list[str]:
-        """As the function ``words``."""
+        """Return words as the function ``words`` does."""
         return words(text)
 
     def term(self, word: str) -> str | None:
-        """The term of a word as ``words`` gives it; None for a stop word."""
+        """Return the term of a word from ``words``; None for a stop word."""
         known = self._terms
         if word not in known:
             known[word] = self._stem(word) or None
         return known[word]
 
     def __call__(self, text: str) -> list[str]:
-        """The terms of a text, in its order."""
+        """Return the terms of a text, in its order."""
         return [term for word in self.words(text) if (term := self.term(word)) is not None]
 
 
 class TermNumbers(dict[str, int]):
-    """From a word to the number of its term, −1 for a stop word; a new term gets the next number.
+    """Numbers of words' terms, −1 for a stop word; a new term gets the next number.
 
-    A dictionary that fills itself: ``map(numbers.__getitem__, words)`` looks a text up without a Python call a word.
+    A dictionary that fills itself: ``map(numbers.__getitem__, words)`` maps a text without a Python call a word.
     """
 
     def __init__(self, analyzer: Analyzer) -> None:

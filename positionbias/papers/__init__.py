@@ -1,6 +1,6 @@
-"""What is a paper's own, a folder each; ``report.parts`` says how one is added.
+"""Modules of single papers, a folder each; ``report.parts`` says how one is added.
 
-Others find a paper's modules by their fixed names, so that nothing below this part imports it:
+Other modules find a paper's modules by their fixed names, so that nothing below this part imports it:
 
     NAME               the payload types of its results, if it has its own
     NAME.settings      ``COMMAND``: the settings and the help of ``posbias study NAME``; ``COMMANDS`` by name of several
@@ -21,7 +21,7 @@ from positionbias.core.errors import SettingError
 
 __all__ = ["PAPERS", "StudyCommand", "command_of", "module_of", "modules", "runner_of"]
 
-# study -> what it asks, one line of help; in the order of pages and of help
+# study -> its question, one line of help; in the order of pages and of help
 PAPERS: Mapping[str, str] = {
     "position-bias": "Do re-rankers lean on where answers sit, and does rotation cure it?",
     "dose": "Does the bias grow with how front-loaded the training answers are?",
@@ -32,13 +32,13 @@ PAPERS: Mapping[str, str] = {
     "tripclick": "How well do re-ranking and dense retrieval do on clicks, and do better negatives help?",
     "pooling": "Can test collections made by one kind of system judge another?",
 }
-# the folder of a study that is not called by its name
+# the folder of a study with another name
 FOLDERS: Mapping[str, str] = dict.fromkeys(("position-bias", "dose", "architecture", "transfer"), "position_bias")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyCommand:
-    """What ``posbias study NAME`` and ``positionbias.study`` are made of.
+    """Definition of ``posbias study NAME`` and ``positionbias.study``.
 
     ``settings`` is a dataclass whose declared fields are options. Fields called ``models``, ``seeds``, ``draws``, ``candidates`` and
     ``seed`` declare nothing: all studies have the same options for them. ``help`` is written as an operation's docstring.
@@ -46,9 +46,9 @@ class StudyCommand:
     a ``Workshop``, or ``Steps`` where no models are trained.
 
     ``defaults`` are the study's own of options that all studies have. With ``own_encoders`` a model may be KIND=ENCODER; ``epochs``
-    says whether trainings may last for some passes over their set; ``decided`` are settings of a training that the study sets, each
+    says whether trainings may last for some passes over their set; ``decided`` are training settings that the study sets, each
     with how. Where there is a ``teacher``, its kind by default, the field of that name is the model that the others learn from. With
-    --quick options take ``quick_sizes`` by default, in words ``quick``, and trainings a number of steps with ``quick_steps``.
+    --quick options default to ``quick_sizes``, in words ``quick``, and trainings to a number of steps with ``quick_steps``.
     ``lasting`` says how many epochs a training has by default, ``shorter`` says what takes less time.
     """
 
@@ -69,12 +69,12 @@ class StudyCommand:
 
     @property
     def trains(self) -> bool:
-        """Whether the study trains models, for which it needs a workshop."""
+        """Return whether the study trains models, for which it needs a workshop."""
         return any(one.name == "models" for one in fields(self.settings))
 
 
 def command_of(study: str) -> StudyCommand:
-    """Return what the command of a study is made of.
+    """Return the definition of a study's command.
 
     Raises:
         SettingError: there is no such study.
@@ -87,7 +87,7 @@ def command_of(study: str) -> StudyCommand:
 
 
 def runner_of(study: str) -> Callable[..., Path]:
-    """Return the function that runs a study and gives back the folder of its results."""
+    """Return the function that runs a study and returns the folder of its results."""
     module, _, name = command_of(study).run.partition(".")
     found: Callable[..., Path] = getattr(module_of(study, module), name)
     return found
@@ -99,5 +99,5 @@ def module_of(study: str, name: str = "") -> ModuleType:
 
 
 def modules(name: str = "") -> list[ModuleType]:
-    """Return the module of this name of every paper, in their order."""
+    """Return this module of every paper, in their order."""
     return list(dict.fromkeys(module_of(study, name) for study in PAPERS))

@@ -1,4 +1,4 @@
-"""Batches of alike length under a budget of padded tokens, which shrinks where the device's memory does not hold it."""
+"""Batches of similar length under a budget of padded tokens, which shrinks when the device runs out of memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["TokenBudget", "length_batches"]
 
 
 def length_batches(lengths: Sequence[int] | np.ndarray, budget: TokenBudget) -> Iterator[np.ndarray]:
-    """Indices in batches of alike length, longest first, so that the padded tokens of each stay under the budget of the moment."""
+    """Yield indices in batches of similar length, longest first, each under the current budget of padded tokens."""
     lengths = np.asarray(lengths)
     order = np.argsort(-lengths, kind="stable")
     start = 0
@@ -24,16 +24,16 @@ def length_batches(lengths: Sequence[int] | np.ndarray, budget: TokenBudget) -> 
 
 
 class TokenBudget:
-    """How many padded tokens a batch may have. ``shrunk`` tells whether the device's memory was too small for what was given."""
+    """A limit on padded tokens per batch. ``shrunk`` tells whether the device's memory was too small for the given one."""
 
     def __init__(self, tokens: int) -> None:
         self.tokens = tokens
         self.shrunk = False
 
     def work(self, lengths: Sequence[int] | np.ndarray, work: Callable[[np.ndarray], None]) -> None:
-        """Do ``work`` on batches of indices of alike ``lengths``, longest first.
+        """Do ``work`` on batches of indices of similar ``lengths``, longest first.
 
-        A batch that the device's memory cannot hold is halved and done again, and the budget stays where it then is. So ``work``
+        A batch too large for the device's memory is halved and done again, and the budget stays there. So ``work``
         must leave nothing behind when it fails.
 
         Raises:
@@ -62,7 +62,7 @@ def _fits(work: Callable[[np.ndarray], None], batch: np.ndarray) -> bool:
     try:
         work(batch)
     except torch.OutOfMemoryError:
-        pass  # what failed is freed when this handler ends, with the frames that hold it
+        pass  # what failed is freed when this handler ends, with its frames
     else:
         return True
     if torch.cuda.is_available():

@@ -1,7 +1,7 @@
-"""Score candidates with a model that reads the two sides apart: each passage is encoded once, for all queries it stands under.
+"""Scoring with a model that reads the two sides apart: each passage is encoded once, for all its queries.
 
-All queries are encoded first, which are few and short. Then the passages come by in blocks, and each batch of them is scored
-against its queries as soon as it is encoded. So no vector of a passage is kept, in memory or on disk; what is held is the queries'
+All queries are encoded first, which are few and short. Then the passages come in blocks, and each batch of them is scored
+against its queries as soon as it is encoded. So no passage vector is kept, in memory or on disk; what is held is the queries'
 vectors and a few numbers a pair.
 """
 
@@ -40,7 +40,7 @@ def score_cached(
     config: RankingConfig,
     bar: Progress,
 ) -> Scored:
-    """Score all candidates; ``texts`` are the queries', by id. The bar goes by pairs.
+    """Score all candidates; ``texts`` are the queries', by id. The progress bar counts pairs.
 
     Queries whose vectors exceed 512 MB are taken in blocks; a passage is then encoded once for each block it has queries in.
 
@@ -70,7 +70,7 @@ def score_cached(
 
 @dataclass(frozen=True)
 class _Queries:
-    """Vectors of queries, one after another and a row of zeros at the end ``(rows + 1, dim)``; query ``i`` has
+    """Vectors of queries, concatenated, with a row of zeros at the end ``(rows + 1, dim)``; query ``i`` has
     ``offsets[i] … offsets[i + 1]``."""
 
     query_ids: list[str]
@@ -78,7 +78,7 @@ class _Queries:
     offsets: np.ndarray
 
     def padded(self, which: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Vectors ``(n, longest, dim)`` of these queries, and their mask ``(n, longest)``."""
+        """Return vectors ``(n, longest, dim)`` of these queries, and their mask ``(n, longest)``."""
         lengths = self.offsets[which + 1] - self.offsets[which]
         columns = np.arange(max(1, int(lengths.max(initial=1))))
         mask = columns < lengths[:, None]
@@ -104,14 +104,14 @@ class _Pairs:
     bounds: np.ndarray
 
     def of(self, passages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The pairs of some passages, and for each its passage's place among them."""
+        """Return the pairs of some passages, and for each its passage's place among them."""
         first, last = self.bounds[passages], self.bounds[passages + 1]
         found = np.concatenate([self.order[start:end] for start, end in zip(first, last, strict=True)])
         return found, np.repeat(np.arange(len(passages)), last - first)
 
 
 def _query_blocks(model: PassageEncoder, texts: Mapping[str, str], budget: TokenBudget, done: Scored) -> Iterator[_Queries]:
-    """The queries in order, as many at once as ``QUERY_BYTES`` hold."""
+    """Return the queries in order, as many at once as ``QUERY_BYTES`` hold."""
     waiting = iter(texts.items())
     query_ids: list[str] = []
     vectors: list[Tensor] = []
@@ -135,7 +135,7 @@ def _queries(query_ids: list[str], vectors: list[Tensor]) -> _Queries:
 
 
 def _encode_queries(model: PassageEncoder, rows: Sequence[Any], budget: TokenBudget) -> list[Tensor]:
-    """Of each query its vectors ``(rows, dim)``, on the model's device."""
+    """Return the vectors ``(rows, dim)`` of each query, on the model's device."""
     found: dict[int, Tensor] = {}
 
     def encode(batch: np.ndarray) -> None:
@@ -166,7 +166,7 @@ def _pairs(candidates: Run, query_ids: Sequence[str]) -> _Pairs:
 def _passage_blocks(
     model: PassageEncoder, collection: PassageTexts, passage_ids: Sequence[str], numbers: np.ndarray
 ) -> Iterator[tuple[int, Sequence[Any]]]:
-    """What is encoded of these passages by blocks, each with the place of its first."""
+    """Yield encoded passages by blocks, each with the place of its first."""
     for first in range(0, len(numbers), READ_PASSAGES):
         wanted = [passage_ids[number] for number in numbers[first : first + READ_PASSAGES]]
         yield first, model.read_passages(collection.texts(wanted))
@@ -181,7 +181,7 @@ def _score_block(
     budget: TokenBudget,
     bar: Progress,
 ) -> None:
-    """Encode a block of passages and score it against its queries; a device is waited for once a block."""
+    """Encode a block of passages and score it against its queries; waits for the device once a block."""
     found: list[tuple[np.ndarray, Tensor]] = []
     query_lengths = np.diff(queries.offsets)
 

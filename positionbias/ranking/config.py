@@ -1,4 +1,4 @@
-"""How a re-ranker's arithmetic is done: batch size, precision, device. Torch is imported when it is to be done."""
+"""Arithmetic of re-rankers: batch size, precision, device. Torch is imported on use."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ CPU_TOKENS, GPU_TOKENS = 4_096, 131_072
 
 @dataclass(frozen=True, slots=True)
 class RankingConfig:
-    """``batch_tokens`` bounds the padded tokens of a batch; 0 is 4,096 on a CPU, whose caches are small, and 131,072 on a GPU.
+    """Settings: ``batch_tokens`` bounds a batch's padded tokens; 0 is 4,096 on a CPU (small caches), 131,072 on a GPU.
 
-    ``precision`` ``auto`` is float32 on a CPU, and on a GPU bfloat16, or float16 where it knows none.
+    ``precision`` ``auto`` is float32 on a CPU, and on a GPU bfloat16, or float16 where that is unsupported.
     """
 
     batch_tokens: int = setting(
@@ -40,11 +40,11 @@ class RankingConfig:
         check_settings(self)
 
     def tokens(self, device: torch.device) -> int:
-        """Padded tokens of a batch on this device."""
+        """Return the padded tokens of a batch on this device."""
         return self.batch_tokens or (GPU_TOKENS if device.type == "cuda" else CPU_TOKENS)
 
     def dtype(self, device: torch.device) -> torch.dtype:
-        """The precision of matrix products on this device."""
+        """Return the precision of matrix products on this device."""
         import torch
 
         if self.precision != "auto":
@@ -55,7 +55,7 @@ class RankingConfig:
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
 
     def autocast(self, device: torch.device) -> torch.autocast:
-        """The context in which a model computes with ``dtype``."""
+        """Return the context in which a model computes with ``dtype``."""
         import torch
 
         dtype = self.dtype(device)
@@ -64,7 +64,7 @@ class RankingConfig:
 
 @dataclass(frozen=True, slots=True)
 class Computing:
-    """Where and how a model computes."""
+    """Device and precision of a model's computation."""
 
     device: str = setting("auto", "Where to compute; auto is the GPU where there is one.", choices=DEVICES)
     config: RankingConfig = field(default_factory=RankingConfig)
@@ -83,7 +83,7 @@ class Computing:
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """Whose candidates are re-ranked, down to which depth."""
+    """Source and depth of re-ranked candidates."""
 
     split: str = setting("test", "Whose queries.")
     depth: int | None = setting(
@@ -100,7 +100,7 @@ class Reranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaughtPassages:
-    """Which passages a teacher scores: candidates of a split's queries and what is judged relevant for them, or the pairs of a training set."""
+    """Passages that a teacher scores: candidates of a split's queries and those judged relevant, or pairs of a training set."""
 
     split: str | None = setting(None, "Whose queries.", absent="train, or those that --trainset speaks of")
     candidates: Place | None = setting(
@@ -123,7 +123,7 @@ class TaughtPassages:
 
 
 def pick_device(name: str) -> torch.device:
-    """A device by name; ``auto`` is the first GPU where there is one.
+    """Return a device by name; ``auto`` is the first GPU where there is one.
 
     Raises:
         SettingError: an unknown name, or a GPU that is not there.

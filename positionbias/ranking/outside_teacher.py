@@ -1,4 +1,4 @@
-"""An outside teacher's scores, checked against a collection and stored as any teacher's: a commercial model's ranking can teach."""
+"""Outside teachers' scores, checked against a collection and stored as any teacher's: commercial models can teach."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, w
 
 __all__ = ["take_in"]
 
-_NAMED = 3  # of what the collection does not have
+_NAMED = 3  # what the collection does not have
 
 
 def take_in(
@@ -32,10 +32,10 @@ def take_in(
     name: str | None = None,
     overwrite: bool = False,
 ) -> TeacherScores:
-    """Store the scores in an outside teacher's file (``core.teacher_files``): of queries of ``split`` and passages of the collection.
+    """Store the scores in an outside teacher's file (``core.teacher_files``), of queries of ``split`` and known passages.
 
     With ``only_known`` others are left out and counted. With ``order_only`` −1, −2, … from the best on are stored in place of the scores,
-    the same where the teacher ties [decision]: nothing can be learnt from it but the order.
+    the same where the teacher ties [decision]: then only the order can be learnt.
 
     Raises:
         InputError: a broken file (with the line), scores for others (counted, the first ones named), or scores that tell no two passages
@@ -76,7 +76,7 @@ def take_in(
 
 
 class _Intake:
-    """Keeps scores of what the collection has, and remembers what else there was."""
+    """Collector of the scores that fit the collection; it counts the others."""
 
     def __init__(self, collection: Collection, split: str, path: Path, *, only_known: bool, order_only: bool) -> None:
         self.collection, self.split, self.path = collection, split, path
@@ -87,7 +87,7 @@ class _Intake:
         self._first: dict[str, dict[str, int]] = {"query": {}, "passage": {}}  # id → line
 
     def known(self, part: TeacherPart) -> ScoredBlock:
-        """The part's rankings of known queries and passages, and how many pairs are not."""
+        """Return the part's rankings of known queries and passages, and the number of other pairs."""
         ids = sorted({passage_id for ranking in part.rankings for passage_id in ranking.passage_ids})
         absent = set(self.collection.absent(ids))
         before = dict(self._unknown)
@@ -124,7 +124,7 @@ class _Intake:
         return Ranking(ranking.query_id, [ranking.passage_ids[place] for place in there], scores)
 
     def check(self) -> None:
-        """Whether what was read can teach.
+        """Check that what was read can teach.
 
         Raises:
             InputError: it speaks of what is not there, or distinguishes no passages.

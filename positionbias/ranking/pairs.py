@@ -1,7 +1,7 @@
-"""Score candidates pair by pair, with a model that reads query and passage together.
+"""Scoring pair by pair, with a model that reads query and passage together.
 
-Pairs come in blocks of whole queries. A thread reads and tokenises the next block while the model scores this one; within a block
-pairs are sorted by length, so that batches hold little padding, and their scores put back in order.
+Pairs come in blocks of whole queries. A thread reads and tokenises the next block while the model scores one; in a block
+pairs are sorted by length, so that batches hold little padding, and their scores are put back in order.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["score_by_pair", "score_pairs"]
 
 @dataclass(frozen=True)
 class _Block:
-    """Whole queries: their ids, token numbers and numbers of candidates; of each pair the tokens of its passage."""
+    """Whole queries: their ids, token numbers and candidate counts; each pair's passage tokens."""
 
     query_ids: list[str]
     queries: list[list[int]]
@@ -44,7 +44,7 @@ def score_by_pair(
     config: RankingConfig,
     bar: Progress,
 ) -> Scored:
-    """Score all candidates; ``texts`` are the queries', by id. The bar goes by pairs.
+    """Score all candidates; ``texts`` are the queries', by id. The progress bar counts pairs.
 
     Raises:
         InputError: a passage is not in the collection.
@@ -66,7 +66,7 @@ def score_by_pair(
 
 @torch.inference_mode()
 def score_pairs(model: Ranker, pairs: Sequence[tuple[str, str]], config: RankingConfig | None = None) -> np.ndarray:
-    """Scores ``(len(pairs),)`` of (query text, passage text) pairs, each computed for itself."""
+    """Return scores ``(len(pairs),)`` of (query text, passage text) pairs, each independent of the others."""
     config = config or RankingConfig()
     queries, passages = model.read_queries([query for query, _ in pairs]), model.read_passages([text for _, text in pairs])
     with config.autocast(model.device):
@@ -74,7 +74,7 @@ def score_pairs(model: Ranker, pairs: Sequence[tuple[str, str]], config: Ranking
 
 
 def _blocks(model: Ranker, collection: PassageTexts, texts: Mapping[str, str], candidates: Run) -> Iterator[_Block]:
-    """Blocks of whole queries, read into token numbers; a passage is read once a block."""
+    """Yield blocks of whole queries as token numbers; a passage is read once a block."""
     for query_ids in query_blocks(candidates):
         found, places = distinct_texts(collection, candidates, query_ids)
         rows = model.read_passages(found)
@@ -85,7 +85,7 @@ def _blocks(model: Ranker, collection: PassageTexts, texts: Mapping[str, str], c
 def _score(
     model: Ranker, queries: Sequence[Tokens], passages: Sequence[Tokens], budget: TokenBudget, bar: Progress | None
 ) -> tuple[np.ndarray, int]:
-    """Scores ``(pairs,)``, and how many pairs are as long as the model reads; a device is waited for once."""
+    """Return scores ``(pairs,)`` and the number of pairs as long as the model reads; waits for the device once."""
     both = (len(query) + len(passage) for query, passage in zip(queries, passages, strict=True))
     lengths = np.fromiter(both, np.int64, len(passages))
     found: list[tuple[np.ndarray, Tensor]] = []

@@ -1,4 +1,4 @@
-"""Re-rank: score all candidates of every query with a model, and put them in its order down to a depth."""
+"""Re-ranking: score all candidates of every query with a model, and sort them by score down to a depth."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FOUND_BLOCK = 1 << 16  # passages looked up at once
 
 @dataclass(frozen=True, slots=True)
 class Rescored:
-    """The model's scores of all candidates as a run, and what was counted on the way.
+    """The model's scores of all candidates as a run, and counts.
 
     ``cached``: each of the ``passages`` was encoded once, and ``counts.again`` times again in all; else each pair was read for itself.
     ``room``: the most tokens that the model reads; None where only it knows, so that nothing was counted as cut.
@@ -49,7 +49,7 @@ class Rescored:
     seconds: float
 
     def result(self, collection: str, split: str) -> Result:
-        """The counts as a Result; its value is the number of distinct passages."""
+        """Return the counts as a Result; its value is the number of distinct passages."""
         long = None if self.room is None else self.counts.truncated
         figures = RerankingFigures(
             queries=len(self.run),
@@ -65,7 +65,7 @@ class Rescored:
 
 
 def known_queries(run: Run, queries: Sequence[Query]) -> dict[str, str]:
-    """The text of each query in the run, in the run's order.
+    """Return the text of each query in the run, in the run's order.
 
     Raises:
         InputError: the run names a query that the split has not.
@@ -90,8 +90,8 @@ def rescore(
     config: RankingConfig | None = None,
     description: str = "re-ranking",
 ) -> Rescored:
-    """Score every candidate: a model that can encode a passage for itself does so once for each, any other reads pair by pair, or is
-    given a query's texts.
+    """Score every candidate: a model that encodes passages alone does so once for each, any other reads pair by pair, or
+    takes a query's texts.
 
     A pair's score does not depend on the pairs beside it, but for rounding. Texts are read as they are needed.
 
@@ -113,7 +113,7 @@ def rescore(
 
 
 def _kept(model: AnyRanker, queries: Sequence[Query], candidates: Run, name: str) -> Rescored:
-    """The first candidate of each query with its own score: re-ranked to depth 1 it stands where it stood."""
+    """Return the first candidate of each query with its own score: re-ranking to depth 1 keeps it in place."""
     known_queries(candidates, queries)
     first = Run(name, candidates.top(1).rankings())
     return Rescored(first, 0, isinstance(model, PassageEncoder), getattr(model, "room", None), Scored(), 0.0)
@@ -129,7 +129,7 @@ def score_candidates(
     *,
     name: str,
 ) -> Scored:
-    """The scores of all candidates by whichever way the model allows, as ``rescore``; ``texts`` are the queries', by id."""
+    """Score all candidates in the way that the model allows, as ``rescore``; ``texts`` are the queries', by id."""
     if isinstance(model, PassageEncoder):
         return score_cached(model, collection, texts, candidates, config, bar)
     if isinstance(model, Ranker):
@@ -149,8 +149,8 @@ def rerank_run(
 ) -> Rescored:
     """Re-rank the run at ``candidates`` and write the new one with its manifest.
 
-    The default depth is the checkpoint's tuned one; all candidates where it has none. What stands below that depth keeps its
-    place, so it is neither encoded nor scored; at depth 1 nothing is, and the candidates keep their order.
+    The default depth is the checkpoint's tuned one; all candidates where it has none. Candidates below that depth keep their
+    place and are neither encoded nor scored; at depth 1 nothing is, and the candidates keep their order.
 
     Raises:
         InputError: a candidate, at any depth, names a passage or query that is not there.

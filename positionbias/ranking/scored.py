@@ -1,4 +1,4 @@
-"""What both ways of scoring candidates take and give."""
+"""Input and output types of both ways of scoring candidates."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["PassageTexts", "Scored"]
 
 
 class PassageTexts(Protocol):
-    """Where texts come from: a Collection, or a view of one."""
+    """A source of texts: a Collection, or a view of one."""
 
     def texts(self, passage_ids: Sequence[str]) -> list[str]: ...
 
 
 @dataclass
 class Scored:
-    """Scores by query id, each ``(candidates,)`` float32 in the candidates' order, and what was counted.
+    """Scores by query id, each ``(candidates,)`` float32 in the candidates' order, and counts.
 
     ``truncated``: passages (with each query alone: pairs) as long as the model reads, so that more may have been cut off;
     ``again``: how often a passage was encoded that had been before; ``batch_tokens``: to what the device's memory cut the batches.

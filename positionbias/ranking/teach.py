@@ -1,6 +1,6 @@
-"""A model scores the passages that others are to learn from it: candidates and judged-relevant passages, or those of a training set.
+"""Teachers' scores: a model scores candidates and judged-relevant passages, or those of a training set, for students.
 
-Blocks of whole queries are scored and saved one by one, so a run that was stopped goes on with the next, and what is held does not
+Blocks of whole queries are scored and saved one by one, so an interrupted run resumes with the next, and memory does not
 grow with the number of pairs, but for the candidates themselves.
 """
 
@@ -35,7 +35,7 @@ from positionbias.ranking.rerank import FOUND_BLOCK, known_queries, score_candid
 
 __all__ = ["ENCODER_BLOCK_PAIRS", "teach"]
 
-ENCODER_BLOCK_PAIRS = 1 << 20  # a passage is encoded once a block: larger blocks spare encodings
+ENCODER_BLOCK_PAIRS = 1 << 20  # a passage is encoded once a block: larger blocks save encodings
 Pairs = Iterable[tuple[str, list[str]]]
 
 
@@ -49,14 +49,14 @@ class _Block:
         return sum(len(passage_ids) for _, passage_ids in self.pairs)
 
     def fingerprint(self) -> str:
-        """What tells that an interrupted run scored the same pairs."""
+        """Return a fingerprint by which an interrupted run recognises the same pairs."""
         told = "\x1e".join("\x1f".join((query_id, *passage_ids)) for query_id, passage_ids in self.pairs)
         return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is scored: the texts of the queries by id, their passages, how many pairs these are; and what of that a manifest says."""
+    """A scoring job: the texts of the queries by id, their passages, the number of pairs; and its facts for the manifest."""
 
     texts: Mapping[str, str]
     pairs: Pairs
@@ -77,11 +77,11 @@ def teach(
     config: RankingConfig | None = None,
     overwrite: bool = False,
 ) -> TeacherScores:
-    """Score the first ``depth`` candidates of each query of the run, and its passages judged relevant that are not among them; or the pairs of a
+    """Score the first ``depth`` candidates of each query of the run, and other passages judged relevant; or the pairs of a
     training set, of which 8 bytes a distinct pair are held, and the ids once.
 
-    The model computes where it stands (``model.model.to(device)``). A score depends on blocks and batches by its rounding only; a run that was
-    stopped and goes on with the same ``block_pairs`` and ``config`` writes the same bytes as one that was not.
+    The model computes on its device (``model.model.to(device)``). A score depends on blocks and batches by its rounding only; a
+    run resumed with the same ``block_pairs`` and ``config`` writes the same bytes as an uninterrupted one.
 
     Raises:
         SettingError: the device's memory does not hold one text.
@@ -172,7 +172,7 @@ def _of_trainset(collection: Collection, passages: TaughtPassages, out: Path) ->
 
 
 class _GroupPairs:
-    """The distinct pairs of a training set, by query in the order in which queries and passages first stand there."""
+    """The distinct pairs of a training set, by query, in order of first appearance."""
 
     def __init__(self, groups: Groups) -> None:
         queries: dict[str, int] = {}
@@ -203,7 +203,7 @@ def _distinct(keys: np.ndarray, more: array) -> np.ndarray:
 
 
 def _relevant(collection: Collection, split: str, run: Run, relevant_from: int) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """The passages judged relevant of the run's queries, and how many judgements name a query or passage that is not there."""
+    """Return the relevant passages of the run's queries, and how many judgements name a query or passage that is not there."""
     judged = relevant_passages(collection.qrels(split), relevant_from)
     absent = set(collection.absent(sorted({passage_id for passage_ids in judged.values() for passage_id in passage_ids})))
     relevant: dict[str, list[str]] = {}
@@ -223,7 +223,7 @@ def _missing(run: Run, query_id: str, passage_ids: Sequence[str]) -> list[str]:
 
 
 class _Scorer:
-    """Scores one block after another, and counts what comes up on the way."""
+    """Scorer of one block after another, with counts."""
 
     def __init__(
         self,
@@ -249,7 +249,7 @@ class _Scorer:
         return run.rescored(self.name, done.scores).rankings(), counts
 
     def announced(self, blocks: Iterable[_Block]) -> Iterator[_Block]:
-        """The blocks as they are asked for; the bar moves on over those that an earlier run has scored."""
+        """Yield the blocks on request; the progress bar skips those that an earlier run has scored."""
         for block in blocks:
             before = self.blocks
             yield block
@@ -258,7 +258,7 @@ class _Scorer:
 
 
 def _blocks(pairs: Pairs, size: int) -> Iterator[_Block]:
-    """Whole queries, as many at once as have ``size`` pairs."""
+    """Yield whole queries, as many at once as have ``size`` pairs."""
     held: list[tuple[str, list[str]]] = []
     count = 0
     for pair in pairs:

@@ -1,7 +1,7 @@
-"""Score candidates with anything that takes a query's text and its passages' and gives numbers.
+"""Scoring with any function from a query's text and its passages' texts to numbers.
 
-Queries come one by one, in the run's order, each with its passages best first; the texts of the next ones are read meanwhile. Nothing
-is assumed of the scorer, so what it gives is checked.
+Queries come one by one, in the run's order, each with its passages best first; the next texts are read meanwhile. Nothing
+is assumed of the scorer, so its output is checked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from positionbias.ranking.scored import PassageTexts, Scored
 
 __all__ = ["score_texts"]
 
-_SAME = 1e-9  # of the largest score: differences below it are rounding
+_SAME = 1e-9  # relative to the largest score: differences below it are rounding
 
 
 def score_texts(
@@ -35,7 +35,7 @@ def score_texts(
     *,
     name: str,
 ) -> Scored:
-    """Score all candidates; ``texts`` are the queries', by id, ``name`` what errors call the scorer. The bar goes by pairs.
+    """Score all candidates; ``texts`` are the queries', by id, ``name`` the scorer's in errors. The progress bar counts pairs.
 
     Raises:
         InputError: a passage is not in the collection; or the scorer fails, or gives another number of scores, or what are no
@@ -52,7 +52,7 @@ def score_texts(
 
 
 def _queries(collection: PassageTexts, candidates: Run) -> Iterator[tuple[str, list[str]]]:
-    """Each query with its passages' texts, read by blocks of queries."""
+    """Yield each query with its passages' texts, read by blocks of queries."""
     for query_ids in query_blocks(candidates):
         read, places = distinct_texts(collection, candidates, query_ids)
         for query_id, own in zip(query_ids, places, strict=True):
@@ -60,7 +60,7 @@ def _queries(collection: PassageTexts, candidates: Run) -> Iterator[tuple[str, l
 
 
 def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: Sequence[str]) -> np.ndarray:
-    """Scores ``(len(passages),)`` float32, checked."""
+    """Return checked scores ``(len(passages),)`` float32."""
     if not passages:
         return np.empty(0, np.float32)
     try:
@@ -79,7 +79,7 @@ def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: S
         found = f"{len(given):,}" if given.ndim == 1 else f"an array of shape {given.shape}"
     else:
         exact = given.astype(np.float64)
-        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite
+        with np.errstate(over="ignore"):  # values beyond float32 become infinite
             given = given.astype(np.float32)
         spread = float(np.ptp(exact)) if np.isfinite(exact).all() else 0.0
         if spread > _SAME * float(np.abs(exact).max()) and np.ptp(given) == 0:

@@ -1,4 +1,4 @@
-"""Changing the model against rotating the data: trainings of one model that differ in its shape and in the text."""
+"""Model changes against rotated data: trainings of one model that differ in its shape and in the text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["architecture_table"]
 
 
 def architecture_table(results: Sequence[Result]) -> Table:
-    """A row a variant of the model and training: its effectiveness on both test sets by measure, the change in the first, MATS.
+    """Return a row for each variant and training: effectiveness on both test sets by measure, the change in the first, MATS.
 
-    Of trainings with a ``facts.variant`` that is no dose (``report.doses``); a table without rows where fewer than two variants are.
+    Covers trainings with a ``facts.variant`` that is no level (``report.doses``); no rows for fewer than two variants.
     """
     doses = {dose.variant for dose in doses_of(results)}
     rows = training_rows(results, lambda row: bool(row.facts.variant) and row.facts.variant not in doses and bool(row.changes))

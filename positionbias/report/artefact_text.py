@@ -1,4 +1,4 @@
-"""Candidates, vectors, exports and what was verified, as text."""
+"""Candidates, vectors, exports and verifications as text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from positionbias.results.select import of_type
 
 __all__ = ["candidates_text", "export_text", "vectors_text", "verification_text"]
 
-# what a form of export had no place for; shown where there was any
+# what an export format cannot hold; shown where there was any
 _LEFT_OUT = {
     "left_out": "questions left out: no answer of theirs has a place in its passage",
     "answers_left_out": "answers left out: the form has no place for them",
@@ -37,7 +37,7 @@ def vectors_text(results: Sequence[Result]) -> str:
 
 
 def export_text(results: Sequence[Result]) -> str:
-    """Return what an export wrote, and what its form has no place for."""
+    """Return what an export wrote, and what its format cannot hold."""
     ((_, found),) = of_type(results, ExportCounts)
     lines = [", ".join(f"{count:,} {name}" for name, count in found.rows.items() if name not in _LEFT_OUT)]
     return "\n".join([*lines, *(f"{n:,} {_LEFT_OUT[name]}" for name, n in found.rows.items() if n and name in _LEFT_OUT)])

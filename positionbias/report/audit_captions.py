@@ -1,4 +1,4 @@
-"""Captions of an audit's figures: a sentence or two with the main numbers."""
+"""Captions of an audit's figures: one or two sentences with the main numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def _level(bounds: Iterable[Interval | None]) -> str:
-    """``95 % intervals``, or ``intervals`` where they differ or none is known."""
+    """Return ``95 % intervals``, or ``intervals`` where levels differ or none is known."""
     levels = {b.level for b in bounds if b is not None}
     return f"{percent(levels.pop(), 0)} intervals" if len(levels) == 1 else "intervals"
 
@@ -46,7 +46,7 @@ def _signed(value: float | None, bounds: Interval | None) -> str:
 
 
 def _listed(parts: Sequence[str]) -> list[str]:
-    """The systems' numbers as a sentence, where they are not too many to read."""
+    """Return the systems' numbers as a sentence, unless they are too many to read."""
     return [f"{'; '.join(parts)}."] if 0 < len(parts) <= MOST_NAMED else []
 
 
@@ -81,7 +81,7 @@ def quality_caption(results: Sequence[Result], scale: str) -> str:
 
 
 def length_caption(results: Sequence[Result]) -> str:
-    """Say why passages of similar length have panels of their own."""
+    """Say why passages of similar length have separate panels."""
     return (
         f"{main_quality(results)} by where the answer starts, among passages of similar length, so that length does not pass for position. "
         "Standardised: as if all buckets held passages of the same lengths. A group whose buckets all have too few queries has no panel."
@@ -129,7 +129,7 @@ def response_caption(results: Sequence[Result]) -> str:
 
 
 def segment_caption(results: Sequence[Result]) -> str:
-    """The cosine with the first and last third, and their difference."""
+    """Give the cosine with the first and last third, and their difference."""
     series = series_of(results)
     parts = []
     for result, payload in of_audit(results, SegmentBuckets):

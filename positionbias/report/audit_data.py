@@ -1,4 +1,4 @@
-"""The data of an audit's figures, as tables: what is drawn, and nothing else."""
+"""The data of an audit's figures, as tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Found = Sequence[tuple[Result, PositionBuckets]]
 
 
 def bucket_tables(results: Sequence[Result]) -> list[Table]:
-    """The data of the figures of quality by position: a table a quality and scale, a row a bucket, a column a system."""
+    """Return the data of quality by position: a table per quality and scale, a row per bucket, a column per system."""
     tables = []
     for quality in distinct(payload.quality for _, payload in query_buckets(results, PSI)):
         for scale in distinct(payload.scale for _, payload in query_buckets(results, PSI, quality=quality)):
@@ -33,26 +33,26 @@ def bucket_tables(results: Sequence[Result]) -> list[Table]:
 
 
 def movement_table(results: Sequence[Result]) -> Table:
-    """The data of the figure of the gap by movement."""
+    """Return the data of the rotation gap by movement."""
     title = "Change by how far the answer moved (below 0: to the front)"
     return _bucket_table(results, query_buckets(results, MOVEMENT), "Moved by", "gap-by-movement", title, sign=True)
 
 
 def gain_table(results: Sequence[Result]) -> Table:
-    """The data of the figure of the gain over the first stage."""
+    """Return the data of the gain over the first stage."""
     found = query_buckets(results, GAIN)
     title = f"{found[0][1].quality[:1].upper()}{found[0][1].quality[1:]} by the answer's start" if found else ""
     return _bucket_table(results, found, "Answer starts at", "gain-by-position", title, sign=True)
 
 
 def segment_table(results: Sequence[Result]) -> Table:
-    """The data of the figure of segment similarity."""
+    """Return the data of segment similarity."""
     title = "Cosine of a passage's vector with those of its thirds"
     return _bucket_table(results, of_audit(results, SegmentBuckets), "Part", "segments", title)
 
 
 def _bucket_table(results: Sequence[Result], found: Found, heading: str, name: str, title: str, *, sign: bool = False) -> Table:
-    """A row a bucket (and group of passages), two columns a system: what is in the bucket, and the mean with its interval.
+    """Return a row per bucket (and length group), two columns per system: the bucket's count, the mean with its interval.
 
     Systems that share their counts share that column.
     """
@@ -90,7 +90,7 @@ def _bucket_table(results: Sequence[Result], found: Found, heading: str, name: s
 
 
 def response_places_table(results: Sequence[Result]) -> Table:
-    """The data of the figure of the position response: a row a system and place."""
+    """Return the data of the position response: a row per system and place."""
     series = series_of(results)
     rows, bounds = [], []
     for result, curve in of_audit(results, ResponseCurve):

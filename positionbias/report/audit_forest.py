@@ -1,4 +1,4 @@
-"""Forest plots of an audit: the effects of the manipulations with their intervals, of one system or of several."""
+"""Forest plots of an audit: effects of the manipulations with their intervals, for one system or several."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["CARD", "compare_figure", "effects_figure", "has_effects"]
 
 CARD = 4.4  # inches: a forest plot that stands beside a verdict's words
-MOST_ACROSS, COLUMNS = 3, 6  # panels beside each other; columns of the grid, which one, two or three panels share
-EM_SPACE = "\u2003"  # plain blanks would be drawn as one
+MOST_ACROSS, COLUMNS = 3, 6  # panels side by side: the grid's columns that one, two or three panels share
+EM_SPACE = "\u2003"  # ordinary spaces would be drawn as one
 ROW = 0.4  # inches: a row of a system's own forest plot
 
 
@@ -52,7 +52,7 @@ def has_effects(results: Sequence[Result]) -> bool:
 
 
 def compare_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """Draw every system's effects with their intervals: a panel for each contrast, a row for each system.
+    """Draw every system's effects with their intervals: a panel per contrast, a row per system.
 
     The grey band is the margin, where it is in the panel's unit. Panels in one unit share their scale.
 
@@ -104,7 +104,7 @@ def compare_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
 
 
 def effects_figure(results: Sequence[Result], *, system: System | None = None, width: float = CARD) -> Figure:
-    """Draw one system's effects with their intervals, a row for each contrast; by default those of the first system that has some.
+    """Draw one system's effects with their intervals, a row per contrast; by default those of the first system that has any.
 
     Where a system does not read all texts to the end, a hollow point is the effect over all of them. The scale has room for all
     systems' effects.
@@ -141,21 +141,21 @@ def effects_figure(results: Sequence[Result], *, system: System | None = None, w
 
 
 def _margin(results: Sequence[Result], system: System, contrast: Contrast, unit: str) -> float | None:
-    """The margin in this unit of the verdict that this contrast belongs to."""
+    """Return the margin in this unit of this contrast's verdict."""
     own = [verdict for result, verdict in verdicts_of(results) if system_of(result) == system]
     found = [margin_in(verdict, unit) for verdict in own if any(effect.contrast == contrast for effect in verdict.effects)]
     return next((margin for margin in found if margin is not None), None)
 
 
 def _rows(verdict: Verdict) -> list[tuple[Effect, float | None, bool]]:
-    """The effects that a system's own plot shows, each with the margin in its unit, and whether the verdict rests on other queries."""
+    """Return the effects in a system's own plot, each with its margin, and whether the verdict rests on other queries."""
     subset = deciding_subset(verdict)
     rows = [(effect, margin_in(verdict, effect.unit), effect.subset != subset) for effect in shown_effects(verdict)]
     return sorted(rows, key=lambda row: row[0].unit != rows[0][0].unit)
 
 
 def _limits(unit: str, results: Iterable[Result]) -> tuple[float, float]:
-    """What an axis shows: 0, the margin, and every effect in this unit with its interval."""
+    """Return the limits of an axis: they include 0, the margin, and every effect in this unit with its interval."""
     ends = [0.0]
     for _, verdict in verdicts_of(results):
         for effect, margin, _ in _rows(verdict):
@@ -168,7 +168,7 @@ def _limits(unit: str, results: Iterable[Result]) -> tuple[float, float]:
 
 
 def _band(axes: Axes, by_row: Sequence[float | None]) -> None:
-    """The margin behind the rows; rows that share it share one band."""
+    """Draw the margin behind the rows; rows with the same margin share one band."""
     at = 0
     for margin, group in groupby(by_row):
         size = len(list(group))
@@ -187,7 +187,7 @@ def _effect(axes: Axes, effect: Effect, row: int, series: Series, *, hollow: boo
 
 
 def _plain(axes: Axes, width: float) -> None:
-    """Lines and marks for the numbers, which have ``width`` inches, and none for the names."""
+    """Draw lines and marks for the numbers, which have ``width`` inches, and none for the names."""
     from matplotlib.ticker import MaxNLocator
 
     axes.grid(False, axis="y")

@@ -1,4 +1,4 @@
-"""An audit on a page and in figures: which sections it has, and every figure by name."""
+"""An audit's page sections, and its figures by name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = ["AUDIT_SECTIONS", "COMPARED", "audit_figures", "compared_block", "des
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """One of an audit's figures: when there is one, how it is drawn and captioned, and which axes studies share."""
+    """One of an audit's figures: when it exists, how it is drawn and captioned, and which axes studies share."""
 
     there: Callable[[Sequence[Result]], bool]
     draw: Callable[[Sequence[Result], float], Figure]
@@ -114,7 +114,7 @@ FIGURES: dict[str, _Kind] = {
 
 
 def audit_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str, Figure]:
-    """Return every figure that an audit's results give, by name; ``width`` in inches.
+    """Return every figure of an audit's results, by name; ``width`` in inches.
 
     Names: compared (of several systems) or effects (of one), position-response; of the description quality-by-position,
     quality-by-characters, quality-within-lengths, gain-by-position, rotation-gap-by-movement, segment-similarity, term-similarity.
@@ -127,16 +127,16 @@ def audit_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str
 
 
 def description_tables(results: Sequence[Result]) -> list[Table]:
-    """Return the tables that describe: sensitivity, rotation, response, thirds; none is empty.
+    """Return the descriptive tables that are not empty: sensitivity, rotation, response, thirds.
 
-    The page has further ones: other qualities, lengths, and the figures' data.
+    The page has more: other qualities, lengths, and the figures' data.
     """
     tables = [*psi_tables(results, main_quality(results)), blind_table(results), gap_table(results), response_table(results)]
     return [table for table in [*tables, segment_table(results)] if table.rows]
 
 
 def _block(study: Study, figures: Sequence[str], tables: Sequence[Table], more: Sequence[Table]) -> Block:
-    """A study's part of a section: these figures if there are such, the tables, and further ones (the figures' data) folded away."""
+    """Return a study's part of a section: the figures that exist, the tables, and further ones (the figures' data) folded."""
     block = Block(study.title)
     results = study.results
     for name in figures:
@@ -186,7 +186,7 @@ def _examples(study: Study) -> Block:
     return Block(study.title, examples=example_groups(study.results))
 
 
-# anchor, title, introduction, and what makes a study's part of the section; what is concluded from comes before what describes
+# anchor, title, introduction, and what makes a study's part of the section; conclusions come before descriptions
 AUDIT_SECTIONS: tuple[tuple[str, str, str, Callable[[Study], Block]], ...] = (
     (
         "response",
@@ -231,7 +231,7 @@ COMPARED = (
 
 
 def compared_block(studies: Sequence[Study]) -> Block | None:
-    """Return the systems of all studies in one figure and table; None if fewer than two were audited."""
+    """Return the systems of all studies in one figure and table, or None if fewer than two were audited."""
     results = _joined(studies)
     if not FIGURES["compared"].there(results):
         return None
@@ -243,7 +243,7 @@ def compared_block(studies: Sequence[Study]) -> Block | None:
 def _joined(studies: Sequence[Study]) -> list[Result]:
     """Join the audits of all studies; a system that several audited on one test set gets the study's title.
 
-    The first stage is the same ranking in all of them, so it is kept once.
+    The first stage is the same ranking in all of them and is kept once.
     """
     joined: list[Result] = []
     seen: dict[tuple[str, str, str], int] = {}

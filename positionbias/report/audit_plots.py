@@ -1,4 +1,4 @@
-"""Figures of an audit by position: quality where the answer is, within lengths, against its movement; thirds of a passage."""
+"""Figures of an audit by position: quality by answer place, within lengths, and by movement; thirds of a passage."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ __all__ = [
     "series_legend",
 ]
 
-TOGETHER = 3  # systems whose bands can be told apart in one panel; more get a panel each
-BESIDE = 4.5  # inches from which two panels stand beside each other
-PANEL = 2.1  # inches: the height of one panel of several, with its title
+TOGETHER = 3  # systems whose bands are distinguishable in one panel; more get a panel each
+BESIDE = 4.5  # minimum width in inches for two panels side by side
+PANEL = 2.1  # inches: the height of one of several panels, with its title
 BAND_ALPHA = 0.16
 
 Found = Sequence[tuple[Result, PositionBuckets]]
@@ -51,10 +51,10 @@ Found = Sequence[tuple[Result, PositionBuckets]]
 def quality_figure(
     results: Sequence[Result], *, scale: str = "relative", quality: str | None = None, width: float = WIDE
 ) -> Figure:
-    """Quality by where the answer starts, with its interval, a line a system; the first stage in grey.
+    """Draw quality by where the answer starts, with its interval, a line per system; the first stage in grey.
 
-    More than three systems get a panel each, as their bands would hide each other; the first stage stands in every panel. ``scale``
-    is "relative" (share of the passage) or "characters". ``quality`` is by default nDCG@10.
+    More than three systems get a panel each, so that bands do not overlap; the first stage appears in every panel. ``scale``
+    is "relative" (share of the passage) or "characters". ``quality`` defaults to nDCG@10.
 
     Raises:
         InputError: no such buckets among the results.
@@ -82,21 +82,21 @@ def quality_figure(
 
 
 def _of_same_test(first: Found, result: Result) -> Found:
-    """The first stage on the test set of ``result``; several collections may be in one figure."""
+    """Return the first stage on the test set of ``result``; one figure may hold several collections."""
     return [(r, p) for r, p in first if system_of(r)[1:] == system_of(result)[1:]]
 
 
 def length_figure(
     results: Sequence[Result], *, scale: str = "relative", quality: str | None = None, width: float = WIDE
 ) -> Figure:
-    """Quality by where the answer starts, a small panel a group of passages of like length: length is not mistaken for position.
+    """Draw quality by where the answer starts, a panel per group of similar length, to separate length from position.
 
     Raises:
         InputError: no buckets of a length group among the results.
     """
     quality = quality or main_quality(results)
     found = [(r, p) for r, p in query_buckets(results, PSI, scale=scale, quality=quality) if p.group]
-    filled = [p.group for _, p in found if any(mean is not None for mean in p.means)]  # a panel without a value says nothing
+    filled = [p.group for _, p in found if any(mean is not None for mean in p.means)]  # a panel without values is left out
     found = [(r, p) for r, p in found if p.group in filled]
     found = required(found, f"{quality} by bucket ({scale}) within length groups")
     series, groups = series_of(results), distinct(p.group for _, p in found)
@@ -116,7 +116,7 @@ def length_figure(
 
 
 def movement_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """The change that rotation brings, by how far it moved the answer: left of 0 to the front, right of 0 to the back.
+    """Draw the change under rotation by how far it moved the answer: left of 0 to the front, right of 0 to the back.
 
     Raises:
         InputError: no rotation gap by movement among the results.
@@ -131,7 +131,7 @@ def movement_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure
 
 
 def gain_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """What each system adds to the first stage, by where the answer starts.
+    """Draw each system's gain over the first stage, by where the answer starts.
 
     Raises:
         InputError: no gain by position among the results.
@@ -145,7 +145,7 @@ def gain_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
 
 
 def _change_figure(results: Sequence[Result], found: Found, below: str, width: float) -> tuple[Figure, list[Axes]]:
-    """Differences by bucket with their bands, around a line at 0; many systems have a panel each."""
+    """Draw differences by bucket with their bands, around a line at 0; many systems have a panel each."""
     series = series_of(results)
     panels = [[one] for one in found] if len(found) > TOGETHER else [found]
     with styled():
@@ -165,7 +165,7 @@ def _change_figure(results: Sequence[Result], found: Found, below: str, width: f
 
 
 def segment_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """How alike a passage's vector is to that of its first, middle and last third, a line a model.
+    """Draw the similarity of a passage's vector to those of its first, middle and last third, a line per model.
 
     Raises:
         InputError: no segment similarity among the results.
@@ -175,7 +175,7 @@ def segment_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     with styled():
         figure, (axes,) = grid_of(1, width, 2.4)
         for number, (result, payload) in enumerate(found):
-            shift = 0.06 * (number - (len(found) - 1) / 2)  # beside each other, so that no interval lies upon another
+            shift = 0.06 * (number - (len(found) - 1) / 2)  # side by side, so that intervals do not overlap
             places = [place + shift for place in range(len(payload.means))]
             _points(axes, places, payload, series[system_of(result)])
         names = bucket_labels(found[0][1])
@@ -187,14 +187,14 @@ def segment_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
 
 
 def grid_of(panels: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """So many panels with shared axes, two beside each other where there is room; ``height`` is a panel's, in inches."""
+    """Return this many panels with shared axes, two side by side where there is room; ``height`` is a panel's, in inches."""
     across = 2 if panels > 1 and width > BESIDE else 1
     down = math.ceil(panels / across)
     figure = new_figure(width, 1.0 + height * down)
     every = list(figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flat)
     for axes in every[panels:]:
         axes.set_axis_off()
-    for axes in every[max(0, panels - across) : panels]:  # the lowest of each column says what stands below it
+    for axes in every[max(0, panels - across) : panels]:  # the lowest panel of each column has the axis label
         axes.xaxis.set_tick_params(labelbottom=True)
     return figure, every[:panels]
 
@@ -209,7 +209,7 @@ def line_with_band(
     *,
     band: bool = True,
 ) -> None:
-    """One line with its interval as a band; it breaks where a value is missing. The first stage has no band: it is not what is measured."""
+    """Draw one line with its interval as a band, broken where a value is missing. The first stage, a reference, has no band."""
     line, low, high = ([math.nan if v is None else v for v in part] for part in (values, lows, highs))
     if band and not series.first_stage:
         axes.fill_between(places, low, high, color=series.colour, alpha=BAND_ALPHA, linewidth=0)
@@ -228,7 +228,7 @@ def line_with_band(
 
 
 def _lone_bands(axes: Axes, places: Sequence[float], low: Sequence[float], high: Sequence[float], series: Series) -> None:
-    """A band needs two neighbours: a value that stands alone gets an upright line instead."""
+    """Draw an upright line for each value without neighbours, as a band needs two."""
     for index, place in enumerate(places):
         beside = [low[i] for i in (index - 1, index + 1) if 0 <= i < len(low)]
         if not math.isnan(low[index]) and all(math.isnan(value) for value in beside):
@@ -244,7 +244,7 @@ def _points(axes: Axes, places: Sequence[float], payload: PositionBuckets, serie
 
 
 def _places(payload: PositionBuckets) -> list[float]:
-    """Where each bucket's value stands: in its middle; buckets in characters, of very different widths, one beside the other."""
+    """Return where each bucket's value is drawn: in its middle; buckets in characters, of unequal widths, are evenly spaced."""
     if payload.scale == "characters":
         return [float(index) for index in range(len(payload.means))]
     return [(low + high) / 2 for low, high in pairwise(payload.edges)]
@@ -268,7 +268,7 @@ def _mark_buckets(figure: Figure, grid: Sequence[Axes], payload: PositionBuckets
 
 
 def series_legend(figure: Figure, shown: Sequence[Series], width: float) -> None:
-    """Each system once, by its colour, dash and marker; bands need no word: captions say what they are."""
+    """Return each system once, by its colour, dash and marker; captions explain the bands."""
     every = distinct(shown)
     if not every:
         return

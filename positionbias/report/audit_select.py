@@ -1,4 +1,4 @@
-"""Which of an audit's results a figure or a table is about, and how each system is drawn: alike in all of them."""
+"""Selection of an audit's results for figures and tables, and each system's look, the same in all of them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ P = TypeVar("P", bound=Payload)
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """How one system is drawn: its label, and a colour, dash and marker that no other system of the page shares."""
+    """One system's look: its label, and a colour, dash and marker that no other system of the page shares."""
 
     label: str
     colour: str
@@ -68,50 +68,50 @@ class Series:
 
     @property
     def full_label(self) -> str:
-        """The label, saying so where it is the first stage."""
+        """Return the label, marked where it is the first stage."""
         return f"{self.label} (first stage)" if self.first_stage else self.label
 
 
 def is_first_stage(result: Result) -> bool:
-    """Whether this is of the ranking that the models re-rank: it is drawn in grey, for comparison."""
+    """Return whether this is the ranking that the models re-rank: it is drawn in grey, for comparison."""
     return result.facts.model == FIRST_STAGE
 
 
 def is_of_audit(result: Result) -> bool:
-    """Whether this is an audit's verdict, or one of its measures."""
+    """Return whether this is an audit's verdict, or one of its measures."""
     return result.measure in AUDIT_MEASURES or isinstance(result.payload, Verdict)
 
 
 def system_of(result: Result) -> System:
-    """What tells one audited system from another."""
+    """Return the key that distinguishes audited systems."""
     return result.system, result.collection, result.split
 
 
 def of_audit(results: Iterable[Result], kind: type[P]) -> list[tuple[Result, P]]:
-    """The results whose payload is of this type, each with it, in the order given, but the first stage's last."""
+    """Return results with this type of payload, each with it, in the order given, but the first stage's last."""
     return sorted(of_type(results, kind), key=lambda found: is_first_stage(found[0]))
 
 
 def models_of(results: Iterable[Result]) -> list[System]:
-    """The systems that were audited, the first stage left out."""
+    """Return the audited systems without the first stage."""
     return [system for system, series in series_of(results).items() if not series.first_stage]
 
 
 def series_of(results: Iterable[Result]) -> dict[System, Series]:
-    """How each audited system is drawn, in order of first appearance; the first stage comes last."""
+    """Return each audited system's look, in order of first appearance; the first stage comes last."""
     found: dict[System, Result] = {}
     for result in results:
         if is_of_audit(result):
             found.setdefault(system_of(result), result)
     ordered = sorted(found.values(), key=is_first_stage)
     series, models = {}, 0
-    # seeds and draws are of the measurement here, not of the system: they tell nothing apart
+    # seeds and draws belong to the measurement here, not to the system: they distinguish nothing
     plain = [replace(result, seed=None, facts=replace(result.facts, seed=None, rotation=None)) for result in ordered]
     for result, label in zip(ordered, labels(plain), strict=True):
         if is_first_stage(result):
             series[system_of(result)] = Series(label, MUTED.light, DASHES[2], "", True)
         else:
-            # dashes and markers run against the six colours, so that a seventh system is not the first again
+            # dashes and markers cycle apart from the six colours, so that a seventh system differs from the first
             style = models % len(DASHES)
             series[system_of(result)] = Series(label, colour_of(models), DASHES[style], MARKERS[style], False)
             models += 1
@@ -119,19 +119,19 @@ def series_of(results: Iterable[Result]) -> dict[System, Series]:
 
 
 def main_quality(results: Iterable[Result]) -> str:
-    """The quality that figures show: nDCG@10 where it was measured, else the first that was."""
+    """Return the quality that figures show: nDCG@10 where it was measured, else the first that was."""
     found = distinct(payload.quality for _, payload in query_buckets(results, PSI))
     return "nDCG@10" if "nDCG@10" in found or not found else found[0]
 
 
 def described_group(results: Iterable[Result]) -> str:
-    """The passages that figures describe: standardised over length where that was measured, else all."""
+    """Return the passages that figures describe: standardised over length where that was measured, else all."""
     found = (payload.group for _, payload in query_buckets(results, PSI))
     return STANDARDISED if STANDARDISED in found else ""
 
 
 def blind_slopes(results: Sequence[Result], result: Result, payload: QueryBuckets) -> dict[str, Slope]:
-    """Return the slopes of position-blind scorers on the same queries, quality and scale as this, by name, without the system itself."""
+    """Return the slopes of position-blind scorers on the same queries, quality and scale, by name, without the system's own."""
     found: dict[str, Slope] = {}
     for other, beside in query_buckets(results, BLIND, scale=payload.scale, quality=payload.quality, group=payload.group):
         same = (other.collection, other.split) == (result.collection, result.split)
@@ -148,7 +148,7 @@ def query_buckets(
     quality: str | None = None,
     group: str | None = None,
 ) -> list[tuple[Result, QueryBuckets]]:
-    """The bucketed results of a measure, each with its payload; scale, quality and group narrow them."""
+    """Return the bucketed results of a measure, each with its payload; scale, quality and group narrow them."""
     found = []
     for result, payload in of_audit(results, QueryBuckets):
         wanted = ((scale, payload.scale), (quality, payload.quality), (group, payload.group))
@@ -158,12 +158,12 @@ def query_buckets(
 
 
 def response_slope(result: Result, curve: ResponseCurve) -> tuple[float | None, Interval | None]:
-    """The slope of a position response with its interval."""
+    """Return the slope of a position response with its interval."""
     return result.value, bounds_of(curve.figures.slope, curve.figures.level)
 
 
 def bucket_labels(payload: PositionBuckets) -> list[str]:
-    """What each bucket is called: thirds by name, characters in whole numbers, shares in as many decimals as they need."""
+    """Return each bucket's label: thirds by name, characters in whole numbers, shares in as many decimals as they need."""
     edges = list(payload.edges)
     if payload.scale == "segment" and len(edges) == len(THIRDS) + 1:
         return list(THIRDS)

@@ -1,4 +1,4 @@
-"""What an audit describes, in tables: each a pure function, Results in, Table out. The figures' data are in ``audit_data``."""
+"""Descriptive tables of an audit, each a pure function: Results in, Table out. The figures' data are in ``audit_data``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from positionbias.results.select import distinct
 __all__ = ["blind_table", "gap_table", "psi_tables", "response_table"]
 
 Named = Callable[[BucketFigures], Slope | Correlation | Psi]
-WAYS: dict[str, Named] = {  # to say how quality changes towards the end
+WAYS: dict[str, Named] = {  # wording of how quality changes towards the end
     "Slope": lambda figures: figures.slope,
     "Spearman": lambda figures: figures.spearman,
     "Kendall": lambda figures: figures.kendall,
@@ -57,7 +57,7 @@ Found = Sequence[tuple[Result, QueryBuckets]]
 
 
 def psi_tables(results: Sequence[Result], quality: str, *, grouped: bool = False) -> list[Table]:
-    """Return each system's PSI beside what chance gives, and the slope: standardised over length and over all passages, or ``grouped`` by length."""
+    """Return each system's PSI beside the chance level, and the slope: standardised and over all, or ``grouped`` by length."""
     series = series_of(results)
     found = [(r, p) for r, p in query_buckets(results, PSI, quality=quality) if (p.group not in ("", STANDARDISED)) == grouped]
     order, systems = distinct((payload.scale, payload.group) for _, payload in found), list(series)
@@ -137,7 +137,7 @@ def _row_names(result: Result, payload: QueryBuckets, series: Mapping[System, Se
 
 
 def _undefined(found: Found, series: Mapping[System, Series], named: Mapping[str, Named]) -> list[str]:
-    """Say why a figure is undefined, a sentence each."""
+    """Say why a figure is undefined, one sentence per reason."""
     return distinct(
         f"{name} of {series[system_of(result)].label} ({payload.group or SCALE_NAMES.get(payload.scale, payload.scale)}) is "
         f"undefined: {why}."
@@ -148,7 +148,7 @@ def _undefined(found: Found, series: Mapping[System, Series], named: Mapping[str
 
 
 def _without_position(found: Found) -> list[str]:
-    """How many answers have no position, where any has none."""
+    """Say how many answers have no position, where any has none."""
     numbers = distinct(payload.figures.without_position for _, payload in found if not payload.group)
     return [f"Left out: {number:,} queries whose answer fills its passage." for number in numbers if number]
 
@@ -194,7 +194,7 @@ def blind_table(results: Sequence[Result]) -> Table:
 
 
 def gap_table(results: Sequence[Result]) -> Table:
-    """Return what rotating the whole collection changes, a row for each measure and system."""
+    """Return the changes from rotating the whole collection, a row per measure and system."""
     found, series = of_audit(results, GapFigures), series_of(results)
     qualities, systems = distinct(gap.quality for _, gap in found), list(series)
     found.sort(key=lambda one: (qualities.index(one[1].quality), systems.index(system_of(one[0]))))
@@ -231,7 +231,7 @@ def gap_table(results: Sequence[Result]) -> Table:
 
 
 def response_table(results: Sequence[Result]) -> Table:
-    """Return how much higher each system scores the last place than the first, and the reciprocal rank at both ends."""
+    """Return the score difference of the last place and the first by system, and the reciprocal rank at both ends."""
     found, series = of_audit(results, ResponseCurve), series_of(results)
     rows = []
     for result, curve in found:

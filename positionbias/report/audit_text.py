@@ -1,4 +1,4 @@
-"""An audit in a terminal: the verdicts in words, a table of them, then what is only described."""
+"""An audit in a terminal: the verdicts in words and as a table, then the descriptive tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDTH = 120  # columns that a table of verdicts may take
 
 
 def audit_text(results: Sequence[Result]) -> str:
-    """Return the verdicts, at most three lines a system, their table, and the tables that describe."""
+    """Return the verdicts, at most three lines a system, their table, and the descriptive tables."""
     parts = ["\n".join(verdict_lines(results)), *(as_text(_narrow(table)) for table in verdict_tables(results))]
     described = [as_text(table) for table in description_tables(results)]
     if described:
@@ -27,7 +27,7 @@ def audit_text(results: Sequence[Result]) -> str:
 
 
 def _narrow(table: Table) -> Table:
-    """The table without the intervals of ranks, then of measures, where it would be too wide with them; the first ones stay."""
+    """Drop the intervals of ranks, then of measures, where the table would be too wide; the first ones stay."""
     ranged = [at for at in range(len(table.columns)) if any(row[at].brief for row in table.rows)]
     left_out = False
     for at in ranged[1:]:

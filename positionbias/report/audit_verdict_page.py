@@ -1,4 +1,4 @@
-"""An audit's verdicts on a page: a card for each system, with the answers in large words and the effects they rest on."""
+"""An audit's verdicts on a page: a card per system, with the answers in large words and the effects they rest on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["effects_caption", "verdict_cards"]
 
 
 def verdict_cards(results: Sequence[Result]) -> list[Card]:
-    """Return a card for each system with a verdict, in the systems' order."""
+    """Return a card per system with a verdict, in the systems' order."""
     cards = []
     for system, one in series_of(results).items():
         own = [verdict for result, verdict in verdicts_of(results) if system_of(result) == system]
@@ -42,7 +42,7 @@ def _answer(verdict: Verdict) -> Answer:
 
 
 def _sure(verdict: Verdict) -> str:
-    """How the edge of an answer is drawn: beyond the margin, a preference at least, none, or no answer."""
+    """Return the style of an answer's edge: beyond the margin, a preference at least, none, or no answer."""
     if verdict.preference == Preference.UNKNOWN:
         return "unknown"
     if verdict.preference == Preference.NONE:
@@ -63,7 +63,7 @@ def _drawing(results: Sequence[Result], system: System) -> Drawing | None:
 
 
 def effects_caption(label: str, verdicts: Sequence[Verdict]) -> str:
-    """Give the deciding effects in numbers, and say what bars, band and hollow points are."""
+    """Give the deciding effects in numbers, and explain bars, band and hollow points."""
     firsts = [first for verdict in verdicts if (first := leading(verdict)) is not None and number(first.value) is not None]
     parts = [f"{CONTRASTS[effect.contrast].name} {effect_text(effect)}" for effect in firsts]
     sentences = [f"{label}: {'; '.join(parts)}."] if parts else []

@@ -1,4 +1,4 @@
-"""An audit's verdicts and effects as tables: each a pure function, Results in, Table out."""
+"""An audit's verdicts and effects as tables, each a pure function: Results in, Table out."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["SIGNS", "compared_table", "effects_table", "verdict_tables"]
 
 NAMES = {Question.PASSAGE: "verdicts", Question.LIST: "verdicts-list"}
 EXCEEDS = {True: "yes", False: "no", None: "–"}
-# which way an effect is read
+# the direction of an effect in words
 SIGNS = {
     Contrast.ENDS: "End − front: evidence moved to the passage's end less the same evidence at its front; below 0 the front is preferred.",
     Contrast.MIDDLE: "Middle − ends: evidence in the middle less the mean of both ends; below 0 both ends are preferred.",
@@ -52,7 +52,7 @@ DETECTABLE = "Detectable: the smallest effect found with 80 % power."
 
 
 def verdict_tables(results: Sequence[Result]) -> list[Table]:
-    """Return the verdicts, a table for each question and a row for each system, with the deciding effect in every unit."""
+    """Return the verdicts, a table per question and a row per system, with the deciding effect in every unit."""
     tables = [_verdict_table(results, Question.PASSAGE)]
     if any(verdict.effects for _, verdict in verdicts_of(results, Question.LIST)):  # else the words say all
         tables.append(_verdict_table(results, Question.LIST))
@@ -97,12 +97,12 @@ def _verdict_table(results: Sequence[Result], question: Question) -> Table:
 
 
 def _short(contrast: Contrast) -> str:
-    """A contrast's name in a table whose notes say what it is."""
+    """Return a contrast's short name, for a table whose notes explain it."""
     return CONTRASTS[contrast].name.partition(":")[0]
 
 
 def _by_unit(verdict: Verdict) -> dict[str, Effect]:
-    """The deciding contrast in each of its units, over all queries."""
+    """Return the deciding contrast in each of its units, over all queries."""
     first = leading(verdict)
     if first is None:
         return {}
@@ -112,7 +112,7 @@ def _by_unit(verdict: Verdict) -> dict[str, Effect]:
 
 
 def effects_table(results: Sequence[Result]) -> Table:
-    """Return every effect with its interval: a row for each system, contrast and subset of queries, a column for each unit."""
+    """Return every effect with its interval: a row per system, contrast and subset of queries, a column per unit."""
     found, series = all_effects(results), series_of(results)
     units = _units(effect for _, effect in found)
     keys = distinct((system_of(result), effect.contrast, effect.subset) for result, effect in found)
@@ -155,7 +155,7 @@ def compared_table(results: Sequence[Result]) -> Table:
 
 
 def _units(effects: Iterable[Effect]) -> list[str]:
-    """Deviations, ranks, then measures."""
+    """Return the units in order: deviations, ranks, then measures."""
     found = distinct(effect.unit for effect in effects)
     return sorted(found, key=lambda unit: (DEVIATIONS, RANKS).index(unit) if unit in (DEVIATIONS, RANKS) else 2)
 
@@ -175,7 +175,7 @@ def _effect_cell(effect: Effect | None) -> Cell:
 
 
 def _beyond(verdicts: Sequence[Verdict]) -> str:
-    """The heading over whether effects exceed the margin: it names the margin where all share one."""
+    """Return the heading of the column on effects beyond the margin; it names the margin where all share one."""
     shared = {(number(verdict.margin), first.unit) for verdict in verdicts if (first := leading(verdict))}
     margin = next(iter(shared))[0] if len(shared) == 1 else None
     return "Beyond margin" if margin is None else f"Beyond {margin:g}"

@@ -1,4 +1,4 @@
-"""An audit's verdicts, selected and worded: what a card, a table or a figure of effects shows of each system."""
+"""Selection and wording of an audit's verdicts and effects for cards, tables and figures."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SUBSETS = ("", READ_WHOLE)
 
 
 class ContrastWords(NamedTuple):
-    """A contrast's short name, and what an effect below and above 0 prefers."""
+    """A contrast's short name, and the preference of an effect below and above 0."""
 
     name: str
     below: str
@@ -69,7 +69,7 @@ PREFERS = {
 
 SUBSET_NAMES = {"": "all texts", READ_WHOLE: "texts read whole"}
 
-Panel = tuple[Contrast, str]  # a contrast and the unit that it is shown in
+Panel = tuple[Contrast, str]  # a contrast and its unit in figures
 
 
 def verdicts_of(results: Iterable[Result], question: Question | None = None) -> list[tuple[Result, Verdict]]:
@@ -79,7 +79,7 @@ def verdicts_of(results: Iterable[Result], question: Question | None = None) -> 
 
 
 def leading(verdict: Verdict) -> Effect | None:
-    """Return the effect that decides, if there is one."""
+    """Return the deciding effect, or None."""
     return verdict.effects[0] if verdict.effects else None
 
 
@@ -115,12 +115,12 @@ def shown_effects(verdict: Verdict) -> list[Effect]:
 
 
 def number(value: float | None) -> float | None:
-    """A number, or None where it is undefined."""
+    """Return a number, or None where it is undefined."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def bounds_of_effect(effect: Effect | None) -> Interval | None:
-    """The interval of an effect; None where a bound is undefined."""
+    """Return the interval of an effect, or None where a bound is undefined."""
     if effect is None or number(effect.low) is None or number(effect.high) is None:
         return None
     assert effect.low is not None
@@ -129,12 +129,12 @@ def bounds_of_effect(effect: Effect | None) -> Interval | None:
 
 
 def places_of(unit: str) -> int:
-    """Decimals of an effect: two of deviations, one of ranks, three of a measure."""
+    """Return the decimals of an effect: two of deviations, one of ranks, three of a measure."""
     return {DEVIATIONS: 2, RANKS: 1}.get(unit, 3)
 
 
 def effect_text(effect: Effect) -> str:
-    """An effect with its interval and unit: ``−0.41 [−0.45, −0.37] deviations``."""
+    """Return an effect with its interval and unit: ``−0.41 [−0.45, −0.37] deviations``."""
     places = places_of(effect.unit)
     shown = with_interval(
         decimal(effect.value, places, sign=True), interval(bounds_of_effect(effect), places=places, sign=True)
@@ -143,13 +143,13 @@ def effect_text(effect: Effect) -> str:
 
 
 def margin_in(verdict: Verdict, unit: str) -> float | None:
-    """The smallest effect of interest, where it is in this unit."""
+    """Return the smallest effect of interest, where it is in this unit."""
     first = leading(verdict)
     return number(verdict.margin) if first is not None and first.unit == unit else None
 
 
 def margins(verdicts: Iterable[Verdict]) -> list[str]:
-    """Every margin with its unit, each once: ``0.1 deviations``."""
+    """Return every margin with its unit, each once: ``0.1 deviations``."""
     named = [(verdict, first.unit) for verdict in verdicts if (first := leading(verdict)) is not None]
     return distinct(f"{margin:g} {unit}" for verdict, unit in named if (margin := margin_in(verdict, unit)) is not None)
 
@@ -160,7 +160,7 @@ def all_effects(results: Iterable[Result]) -> list[tuple[Result, Effect]]:
 
 
 def compared_effects(results: Sequence[Result]) -> dict[Panel, dict[System, Effect]]:
-    """Return the defined effects over the deciding queries by contrast and unit: the panels that compare systems."""
+    """Return the defined effects over the deciding queries by contrast and unit: the panels of the comparison."""
     found: dict[Panel, dict[System, Effect]] = {}
     for contrast in Contrast:
         for result, verdict in verdicts_of(results):
@@ -196,7 +196,7 @@ def verdict_lines(results: Sequence[Result]) -> list[str]:
         found = [sentences for sentences in found if sentences]
         if len(found) == 1:
             said = found[0]
-        else:  # two questions: the first one's answer, what else is said of it, and the second one
+        else:  # two questions: the first one's answer, its other remarks, and the second answer
             said = [part for first, *rest in found[:1] for part in (first, " ".join(rest)) if part]
             said += [" ".join(sentence for sentences in found[1:] for sentence in sentences)] if found[1:] else []
         said = [" ".join(line.split()) for line in [*said[:2], " ".join(said[2:])] if line]

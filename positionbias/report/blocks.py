@@ -1,4 +1,4 @@
-"""What a page is built of: sections of blocks, a block a study, with figures, tables and sentences."""
+"""Building blocks of a page: sections of blocks, a block per study, with figures, tables and sentences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Answer", "Block", "Card", "Drawing", "Picture", "Section", "Sheet", 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure in its two widths, as SVG, with its caption."""
+    """A figure in two widths, as SVG, with its caption."""
 
     anchor: str
     wide: str
@@ -33,7 +33,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A figure to be drawn at any width; ``same`` names the axes ("x", "y") that all studies' figures share."""
+    """A figure drawable at any width; ``same`` names the axes ("x", "y") that all studies' figures share."""
 
     name: str
     draw: Callable[[float], Figure]
@@ -43,7 +43,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table with its anchor in the page; one that is ``folded`` (a figure's data) is shown when it is asked for, and on paper."""
+    """A table with its anchor in the page; a ``folded`` one (a figure's data) opens on request, and on paper."""
 
     anchor: str
     table: Table
@@ -52,7 +52,7 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one question in large words, with what it rests on and what it means; ``sure`` says how its edge is drawn."""
+    """The answer to one question in large words, its basis and its meaning; ``sure`` sets the style of its edge."""
 
     words: str
     facts: str
@@ -62,7 +62,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Card:
-    """The answers about one system, and beside them the figure that they rest on."""
+    """The answers about one system, beside the figure that they rest on."""
 
     heading: str
     answers: Sequence[Answer]
@@ -85,13 +85,13 @@ class Block:
 
     @property
     def has_more_than_tables(self) -> bool:
-        """Whether anything stands before the tables."""
+        """Return whether anything precedes the tables."""
         return bool(self.cards or self.findings or self.sentences or self.pictures or self.examples)
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, a word on how to read what follows, and a block a study."""
+    """A heading, a note on how to read the section, and a block per study."""
 
     anchor: str
     title: str
@@ -100,19 +100,19 @@ class Section:
 
     @property
     def has_more_than_tables(self) -> bool:
-        """Whether anything stands before the tables."""
+        """Return whether anything precedes the tables."""
         return any(block.has_more_than_tables for block in self.blocks)
 
     @property
     def sheets(self) -> list[tuple[str, Sheet]]:
-        """Every table with its study's title; tables of one name stand together, so that studies can be compared."""
+        """Return every table with its study's title, tables of one name together, for comparison across studies."""
         every = [(block.heading, sheet) for block in self.blocks for sheet in block.sheets]
         names = distinct(sheet.table.name for _, sheet in every)
         return sorted(every, key=lambda item: names.index(item[1].table.name))
 
 
 def draw_blocks(blocks: Sequence[Block], width: float) -> None:
-    """Draw what every block and its cards want drawn, in two widths; figures of one name get one scale, so that studies can be compared."""
+    """Draw the figures of every block and card in two widths; figures of one name get one scale across studies."""
     wanted: list[tuple[str, Drawing, Callable[[Picture], None]]] = []
     for number, block in enumerate(blocks, 1):
         for place, card in enumerate(block.cards, 1):

@@ -1,4 +1,4 @@
-"""What a figure shows, in a sentence or two with its main numbers: the caption, and the text for who cannot see it."""
+"""Captions of figures: one or two sentences with the main numbers, also the text for readers who cannot see them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from positionbias.results.select import BASELINES, comparisons, distinct, labels
 
 __all__ = ["ats_caption", "change_caption", "dose_caption", "positions_caption", "training_caption"]
 
-MOST_NAMED = 8  # models whose figures a caption repeats
+MOST_NAMED = 8  # models whose numbers a caption repeats
 
 
 def positions_caption(results: Sequence[Result]) -> str:
-    """The share in the first fifth beside what unbiased would give, for each histogram."""
+    """Give the share in the first fifth beside the unbiased one, for each histogram."""
     found = of_kind(results, "histogram")
     sentences = ["Where answers start in their passages; the broken line is what an unbiased collection would show."]
     for result, label in zip(found, labels(found, first=1), strict=True):
@@ -30,7 +30,7 @@ def positions_caption(results: Sequence[Result]) -> str:
 
 
 def ats_caption(results: Sequence[Result]) -> str:
-    """MATS of each model, what the band is, and where curves end for lack of terms."""
+    """Give MATS of each model, explain the band, and say where curves end for lack of terms."""
     found = of_kind(results, "ats")
     curves = [result.payload for result in found if isinstance(result.payload, AtsCurve)]
     values = "; ".join(f"{label} {decimal(result.value)}" for result, label in zip(found, labels(found), strict=True))
@@ -45,7 +45,7 @@ def ats_caption(results: Sequence[Result]) -> str:
 
 
 def training_caption(results: Sequence[Result]) -> str:
-    """Why each training ended, and which step's weights were kept."""
+    """Say why each training ended, and which step's weights were kept."""
     found = of_kind(results, "training")
     sentences = ["What was logged at each validation."]
     for result, label in zip(found, labels(found), strict=True):
@@ -63,7 +63,7 @@ def training_caption(results: Sequence[Result]) -> str:
 
 
 def change_caption(results: Sequence[Result]) -> str:
-    """The plain relative change of each model in the first measure, where these are not too many; baselines are not in the figure."""
+    """Give each model's plain relative change in the first measure, unless there are too many; the figure omits baselines."""
     every = comparisons(results, "test sets")
     found = [(result, payload) for result, payload in every if result.system not in BASELINES]
     first = next((result.measure for result, _ in found), None)
@@ -83,6 +83,6 @@ def change_caption(results: Sequence[Result]) -> str:
 
 
 def dose_caption(doses: Sequence[float], measure: str) -> str:
-    """Which doses stand in the figure."""
+    """Name the front-loading levels in the figure."""
     listed = ", ".join(f"{dose:g}" for dose in doses)
     return f"Change in {measure} on rotated test passages against the front-loading that was set ({listed})."

@@ -1,4 +1,4 @@
-"""The cells that tables are made of: a number as it is read, with the unrounded value and its interval for CSV."""
+"""Cells of tables: a number as it is read, with the unrounded value and its interval for CSV."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ __all__ = [
     "text_cell",
 ]
 
-# what the p of a comparison is
+# wording for the p of a comparison
 P_NOTE = (
     "p: two-sided, by sign flips of clusters of queries; queries with the same single relevant passage are one cluster. Wilcoxon's and Student's "
     "p take queries one by one."
 )
-# what intervals and p of trained systems are over, whose studies have one or several seeds
+# wording for what intervals and p of trained systems are over, for studies of one or several seeds
 OVER_NOTE = "Intervals and p of three training seeds or more are over trainings and queries; of one seed over queries alone, and speak of this checkpoint; of two there are none."
 
 
 def level_heading(name: str, intervals: Iterable[Interval | None]) -> str:
-    """A heading that states the level of the intervals below it: ``Change [95 %]``."""
+    """Return a heading with the level of the intervals below it: ``Change [95 %]``."""
     levels = distinct(bounds.level for bounds in intervals if bounds is not None)
     return f"{name} [{percent(levels[0], 0)}]" if len(levels) == 1 else f"{name} [interval]" if levels else name
 
 
 def text_cell(text: str) -> Cell:
-    """A name."""
+    """Return the cell of a name."""
     return Cell(text)
 
 
 def count_cell(number: int | None) -> Cell:
-    """A whole number."""
+    """Return the cell of a whole number."""
     return Cell(count(number), number)
 
 
 def decimal_cell(
     value: float | None, bounds: Interval | None = None, *, places: int = 3, sign: bool = False, letters: str = ""
 ) -> Cell:
-    """A value with fixed decimals, its significance letters and its interval."""
+    """Return the cell of a value with fixed decimals, its significance letters and its interval."""
     brief = decimal(value, places, sign=sign) + letters
     if bounds is None:
         return Cell(brief, value, letters=letters)
@@ -63,7 +63,7 @@ def decimal_cell(
 
 
 def p_cell(p: float | None) -> Cell:
-    """A p-value."""
+    """Return the cell of a p-value."""
     return Cell(p_value(p), p)
 
 
@@ -81,7 +81,7 @@ def comparison_cells(of: Comparison, *corrections: str) -> list[Cell]:
 def percent_cell(
     value: float | None, bounds: Interval | None = None, *, sign: bool = True, strong: bool = False, more: str = ""
 ) -> Cell:
-    """A fraction as per cent with its interval; ``more`` stands behind it in the text alone."""
+    """Return the cell of a fraction as per cent with its interval; ``more`` follows it in the text alone."""
     brief = percent(value, sign=sign)
     if bounds is None:
         return Cell(brief + more, value, strong=strong)
@@ -90,7 +90,7 @@ def percent_cell(
 
 
 def drop_columns(columns: list[Column], rows: list[list[Cell]], gone: Sequence[int]) -> None:
-    """Take out these columns."""
+    """Remove these columns."""
     for index in sorted(gone, reverse=True):
         del columns[index]
         for row in rows:
@@ -98,19 +98,19 @@ def drop_columns(columns: list[Column], rows: list[list[Cell]], gone: Sequence[i
 
 
 def drop_constant(columns: list[Column], rows: list[list[Cell]], optional: Sequence[int]) -> tuple[int, int]:
-    """Take out those ``optional`` columns in which all rows agree; how many were taken out, and how many remain."""
+    """Remove the ``optional`` columns that are constant; return how many were removed, and how many remain."""
     gone = [index for index in optional if len({row[index].text for row in rows}) < 2]
     drop_columns(columns, rows, gone)
     return len(gone), len(optional) - len(gone)
 
 
 def drop_empty(columns: list[Column], rows: list[list[Cell]], first: int) -> None:
-    """Take out the columns, from the one numbered ``first``, that hold nothing in any row."""
+    """Remove the columns, from the one numbered ``first``, that are empty in every row."""
     drop_columns(columns, rows, [i for i in range(first, len(columns)) if all(row[i].value is None for row in rows)])
 
 
 def any_cell(value: Any) -> Cell:
-    """Whatever a table of statistics holds."""
+    """Return the cell of any value of a statistics table."""
     plain = value if isinstance(value, str | int | float) and not isinstance(value, bool) else None
     shown = setting(value)
     return Cell(shown, plain if plain is not None or value is None else shown)

@@ -1,4 +1,4 @@
-"""What a check found, as a table for a terminal, as JUnit XML for a CI system, and as Markdown for a pull request: Checks in, text out."""
+"""Outcomes of checks as a terminal table, JUnit XML for CI, and Markdown for pull requests: Checks in, text out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DESCRIBES = "describes only"
 
 
 def headline(checks: Sequence[Check]) -> str:
-    """The outcome of all checks, with how many systems have which."""
+    """Return the outcome of all checks, with the number of systems for each."""
     outcomes = [overall(own) for _, own in _by_system(checks)]
     counted = ", ".join(f"{outcomes.count(one)} {one}" for one in Outcome if one in outcomes)
     systems = "1 system" if len(outcomes) == 1 else f"{len(outcomes)} systems"
@@ -31,7 +31,7 @@ def headline(checks: Sequence[Check]) -> str:
 
 
 def check_table(checks: Sequence[Check]) -> Table:
-    """A row for each system and limit."""
+    """Return a row for each system and limit."""
     columns = [
         Column("System", numeric=False),
         Column("Limit", numeric=False),
@@ -54,12 +54,12 @@ def check_table(checks: Sequence[Check]) -> Table:
 
 
 def system_lines(checks: Sequence[Check]) -> list[str]:
-    """A line a system: what it fails; else what cannot be told, and why; else what it passes."""
+    """Return a line per system: what it fails; else what cannot be told, and why; else what it passes."""
     return [f"{_line(system)}: {said}" for system, said in _said(checks)]
 
 
 def junit(checks: Sequence[Check]) -> str:
-    """JUnit XML: a test suite a system, a test case a limit.
+    """Return JUnit XML: a test suite per system, a test case per limit.
 
     A check that cannot tell is a ``<failure>`` of type "cannot tell": not every reader of JUnit counts ``<error>`` as not passed.
     """
@@ -93,7 +93,7 @@ def _test_case(suite: ElementTree.Element, check: Check, *, decides: bool) -> No
 
 
 def summary(checks: Sequence[Check]) -> str:
-    """Markdown for a comment on a pull request: headline, table, a line a system, notes."""
+    """Return Markdown for a pull-request comment: headline, table, a line per system, notes."""
     table = check_table(checks)
     lines = [f"### posbias check: {headline(checks)}", ""]
     lines.append(f"| {' | '.join(column.name for column in table.columns)} |")
@@ -146,7 +146,7 @@ def _notes(checks: Sequence[Check]) -> list[str]:
 
 
 def _finding(check: Check) -> str:
-    """A check in a phrase: the limit, what was measured, why that decides nothing, and what would do."""
+    """Return a check in a phrase: the limit, the measurement, why that decides nothing, and what to do."""
     parts = []
     if check.measured is not None:
         value, bounds = _measured_cells(check.measured)
@@ -161,7 +161,7 @@ def _detail(check: Check) -> str:
 
 
 def _said(checks: Sequence[Check]) -> list[tuple[str, str]]:
-    """Each system with what follows its name in a sentence."""
+    """Return a sentence of each system with the text for it."""
     found = []
     for system, own in _by_system(checks):
         outcome, decides = overall(own), deciding(own)
@@ -175,17 +175,17 @@ def _xml(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span, in which no name is markup, a mention or a link."""
+    """Return a code span, in which no name is markup, a mention or a link."""
     text = _line(text) or "unnamed"
     ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{ticks} {text} {ticks}" if "`" in text else f"{ticks}{text}{ticks}"
 
 
 def _markdown(text: str) -> str:
-    """Text with its markup escaped; a zero-width space keeps ``@name`` and ``#1`` from becoming mentions."""
+    """Escape markup in a text; a zero-width space keeps ``@name`` and ``#1`` from becoming mentions."""
     return re.sub(r"((?<!\w)@|#)(?=\w)", "\\1\u200b", _MARKED.sub(r"\\\1", _line(text)))
 
 
 def _line(text: str) -> str:
-    """Text on one line, without control characters; spaces that do not break stay."""
+    """Return the text on one line, without control characters; non-breaking spaces stay."""
     return _NO_LINE.sub(" ", text).strip()

@@ -1,4 +1,4 @@
-"""Where users clicked: the share of clicks at each rank of the page of results that was shown."""
+"""Figure of clicks: the share of clicks at each rank of the page of results that was shown."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ranks_caption", "ranks_figure"]
 
-GAP = 0.8  # bars between the single ranks and those put together
-ROOM = 0.22  # inches of a mark of two digits
+GAP = 0.8  # bars between the single ranks and the combined ones
+ROOM = 0.22  # inches of a label of two digits
 
 
 def ranks_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """A bar a rank, and after a gap one for all later ranks together; of the first click log among the results.
+    """Draw a bar per rank, and after a gap one for all later ranks, from the first click log among the results.
 
     Raises:
         InputError: no clicked ranks.
@@ -35,7 +35,7 @@ def ranks_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         figure = new_figure(width, 2.6)
         axes = figure.subplots()
         axes.bar(at, [place.share for place in places], width=0.8, color=colour_of(0), linewidth=0)
-        low, high = 0.4, max(at[-1] + 0.6, 5.6)  # few ranks get no bars as wide as the page
+        low, high = 0.4, max(at[-1] + 0.6, 5.6)  # few ranks do not stretch bars to the page's width
         axes.set_xlim(low, high)
         marks = _marks(places, at, (width - 0.9) / (high - low))
         axes.set_xticks([at[index] for index in marks], [places[index].name for index in marks])
@@ -48,7 +48,7 @@ def ranks_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
 
 
 def _marks(places: Sequence[Place], at: Sequence[float], inches: float) -> list[int]:
-    """Which bars are named, where one takes so many ``inches``: all, or the first, every fifth or tenth, and the later ones."""
+    """Return the bars to label within so many ``inches``: all, or the first, every fifth or tenth, and the later ones."""
     step = next((step for step in (1, 5, 10) if step * inches >= ROOM), 20)
     marks = [index for index, place in enumerate(places) if place.later or place.rank == 1 or place.rank % step == 0]
     if places[-1].later and len(marks) > 1 and (at[-1] - at[marks[-2]]) * inches < ROOM:
@@ -57,7 +57,7 @@ def _marks(places: Sequence[Place], at: Sequence[float], inches: float) -> list[
 
 
 def ranks_caption(results: Sequence[Result]) -> str:
-    """How many clicks there are, what a rank is, and what is not in the log."""
+    """Say how many clicks there are, what a rank is, and what the log lacks."""
     _, log = of_type(results, ClickedRanks)[0]
     places = shown_ranks(log)
     return (

@@ -1,4 +1,4 @@
-"""The sections of a page that a set of training triples fills: what it is like, and where users clicked."""
+"""Page sections of a set of training triples: its properties, and where users clicked."""
 
 from __future__ import annotations
 

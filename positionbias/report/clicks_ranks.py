@@ -1,4 +1,4 @@
-"""The ranks of clicks as they are shown: later ones together; and what a click log holds, in words."""
+"""Ranks of clicks as shown, with later ones combined, and a click log's content in words."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from positionbias.results.clicks import ClickedRanks
 
 __all__ = ["Place", "log_sentence", "shown_ranks"]
 
-SHOWN = 20  # ranks one by one: a page of TripClick's results; later ranks are put together
+SHOWN = 20  # ranks shown singly: a page of TripClick's results; later ranks are combined
 
 
 class Place(NamedTuple):
-    """A rank, or all from it on (``later``), with the clicks there and their share."""
+    """A rank, or all ranks from it on (``later``), with the clicks there and their share."""
 
     rank: int
     clicks: int
@@ -22,12 +22,12 @@ class Place(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The rank as a figure marks it."""
+        """Return the rank's label in a figure."""
         return f"{self.rank}+" if self.later else str(self.rank)
 
 
 def log_sentence(log: ClickedRanks) -> str:
-    """What the click log holds, and how many of its clicks have no rank."""
+    """Say what the click log holds, and how many of its clicks have no rank."""
     missing = {
         "whose list of results is not in the log": log.without_list,
         "on what is not in their list": log.outside,
@@ -38,7 +38,7 @@ def log_sentence(log: ClickedRanks) -> str:
 
 
 def shown_ranks(log: ClickedRanks, shown: int = SHOWN) -> list[Place]:
-    """Every rank from 1 to the last that was clicked, also those between that nobody clicked; those after ``shown`` as one."""
+    """Return every rank from 1 to the last clicked, including those without clicks; ranks after ``shown`` are combined."""
     clicks = {item.rank: item.clicks for item in log.ranks}
     total = sum(clicks.values())
     places = [Place(r, clicks.get(r, 0), clicks.get(r, 0) / total) for r in range(1, min(shown, max(clicks)) + 1)]

@@ -1,4 +1,4 @@
-"""Tables of a set of training triples: what became of the queries, the triples, lengths, and the clicks at each rank."""
+"""Tables of a set of training triples: queries, triples, lengths, and the clicks at each rank."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["click_tables", "lengths_table", "queries_table", "ranks_table", "tri
 
 
 def click_tables(results: Sequence[Result]) -> list[Table]:
-    """All of them that have something to show."""
+    """Return all non-empty tables."""
     tables = (queries_table(results), triples_table(results), lengths_table(results), ranks_table(results))
     return [table for table in tables if table.rows]
 
 
 def queries_table(results: Sequence[Result]) -> Table:
-    """The split's queries with a positive, by how many negatives they got, or why none."""
+    """Return the split's queries with a positive, by how many negatives they got, or why none."""
     body, notes = [], []
     for result, made in of_type(results, TripleFigures):
         became = (
@@ -44,7 +44,7 @@ def queries_table(results: Sequence[Result]) -> Table:
 
 
 def triples_table(results: Sequence[Result]) -> Table:
-    """What was drawn and kept, part by part: what is double, what was judged, what was left out."""
+    """Return the triples drawn and kept, by part: duplicates, judged ones, those left out."""
     looks = {result.system: looked for result, looked in of_type(results, SampledTriples)}
     body = []
     for result, made in of_type(results, TripleFigures):
@@ -62,7 +62,7 @@ def triples_table(results: Sequence[Result]) -> Table:
 
 
 def _parts(made: TripleFigures, looked: SampledTriples | None) -> dict[str, dict[str, int]]:
-    """Counts by part; the first of a part is the whole of it."""
+    """Return counts by part; the first of a part is its total."""
     parts = {
         "Positives": {
             "of queries with candidates": made.positives,
@@ -88,7 +88,7 @@ def _parts(made: TripleFigures, looked: SampledTriples | None) -> dict[str, dict
 
 
 def lengths_table(results: Sequence[Result]) -> Table:
-    """Words of positives and negatives in the triples that were looked at."""
+    """Return words of positives and negatives in the examined triples."""
     body, notes = [], []
     for result, looked in of_type(results, SampledTriples):
         for name, words in (("Positives", looked.positives), ("Negatives", looked.negatives)):
@@ -101,7 +101,7 @@ def lengths_table(results: Sequence[Result]) -> Table:
 
 
 def ranks_table(results: Sequence[Result]) -> Table:
-    """The data of the figure: clicks by rank on the page of results, with their share and that of all ranks so far."""
+    """Return the data of the figure: clicks by rank on the page of results, with their share and the cumulative share."""
     body, notes = [], []
     for result, log in of_type(results, ClickedRanks):
         so_far = 0
@@ -122,7 +122,7 @@ def ranks_table(results: Sequence[Result]) -> Table:
 def _made(
     name: str, title: str, columns: list[Column], body: list[list[Cell]], notes: Sequence[str] = (), stub: int = 2
 ) -> Table:
-    """The table; its first column, which names the set, is left out where there is only one."""
+    """Return the table; its first column, the set's name, is left out where there is only one."""
     if len({row[0].text for row in body}) < 2:
         columns, body, stub = columns[1:], [row[1:] for row in body], stub - 1
     return Table(name, title, columns, body, tuple(dict.fromkeys(notes)), stub)

@@ -1,4 +1,4 @@
-"""What a collection holds, and what a rotation, a selection or a placing did to it, as text."""
+"""A collection, and the effects of a rotation, selection or placement on it, as text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["aligned", "collection_text", "placement_text", "rotation_text", "sel
 
 
 def collection_text(results: Sequence[Result]) -> str:
-    """Return the collection's name and passages and a row a split; where they were measured, lengths and what made the collection."""
+    """Return the collection's name, passages and a row per split; where measured, lengths and the collection's origin."""
     ((_, passages),) = of_type(results, PassageFigures)
     if passages.lengths is None:
         return _counts(results)
@@ -73,7 +73,7 @@ def _origin(made: Origin) -> str:
 
 
 def _flat(value: Any, name: str = "") -> list[tuple[str, str]]:
-    """Nested figures as lines ``name, figure``; plain lists in one line."""
+    """Flatten nested figures to lines ``name, figure``; plain lists go on one line."""
     if isinstance(value, Mapping) and any(isinstance(item, Mapping | list) for item in value.values()):
         return [line for key, item in value.items() for line in _flat(item, f"{name} {key}".strip().replace("_", " "))]
     if isinstance(value, Mapping):
@@ -143,7 +143,7 @@ def selection_text(results: Sequence[Result]) -> str:
 
 
 def placement_text(results: Sequence[Result]) -> str:
-    """Return what a placing kept and moved: counts, where sentences stand beside where they were to, and how far they moved."""
+    """Return what a placement kept and moved: counts, places reached beside those intended, and distances moved."""
     ((result, figures),) = of_type(results, PlacementFigures)
     lines = [f"{result.collection}: {result.count:,} passages, evidence placed {result.system}, seed {result.seed}"]
     lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in figures.passages.items()]

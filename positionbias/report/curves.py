@@ -1,4 +1,4 @@
-"""Figures of curves: ATS by distance, and what was logged while training. ``positionbias.report.plots`` gives them out."""
+"""Figures of curves: ATS by distance, and training logs. ``positionbias.report.plots`` exports them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ __all__ = ["ats_curves", "training_curves"]
 
 
 def ats_curves(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """Average term similarity by distance Δ, a line a model, a panel a set of passages; bands are the deviation over pairs (Figure 2).
+    """Draw average term similarity by distance Δ, a line per model, a panel per set of passages (Figure 2).
 
-    A line breaks where Δ are missing, and ends in a bar where the further Δ were left out for having too few terms.
+    Bands are the deviation over pairs. A line breaks at missing Δ, and ends in a bar where Δ were left out for too few terms.
 
     Raises:
         InputError: no ATS curve among the results.
@@ -64,7 +64,7 @@ def ats_curves(results: Sequence[Result], *, width: float = WIDE) -> Figure:
 
 
 def _as_trained(result: Result) -> Result:
-    """Without the rotation draw of the passages it was probed on, where it was trained on original ones: it is the same model."""
+    """Drop the rotation draw of the probed passages from a model trained on original ones: it is the same model."""
     return replace(result, facts=replace(result.facts, rotation=None)) if result.facts.training == "original" else result
 
 
@@ -73,12 +73,12 @@ def _series_key(result: Result) -> tuple[str, str, int | None, int | None]:
 
 
 def _series_labels(found: Sequence[Result]) -> list[str]:
-    """Labels that leave the collection out: each has its panel."""
+    """Return labels without the collection: each has its panel."""
     return labels([replace(_as_trained(result), collection="") for result in found])
 
 
 def _ats_line(axes: Axes, curve: Any, index: int) -> bool:
-    """Draw one curve and its band; whether it was cut off for lack of terms."""
+    """Draw one curve and its band; return whether it was cut off for lack of terms."""
     assert isinstance(curve, AtsCurve)
     xs: list[float] = []
     ys: list[float] = []
@@ -104,7 +104,7 @@ def _ats_line(axes: Axes, curve: Any, index: int) -> bool:
 
 
 def training_curves(results: Sequence[Result], *, series: Sequence[str] | None = None, width: float = WIDE) -> Figure:
-    """What each training logged at its validations: a panel a series, a line a training, a dot where its weights were kept.
+    """Draw each training's validation log: a panel per series, a line per training, a dot where its weights were kept.
 
     ``series`` picks by name; by default loss, nDCG and MATS, or everything where none of these was logged.
 
@@ -139,10 +139,10 @@ def _main_series(curves: Sequence[TrainingCurve]) -> list[str]:
 
 
 def _training_line(axes: Axes, curve: TrainingCurve, name: str, index: int) -> bool:
-    """Draw one series of one training; whether the step whose weights were kept is on it."""
+    """Draw one series of one training; return whether the step whose weights were kept is on it."""
     values = [math.nan if value is None else value for value in curve.series.get(name, ())]
     steps = list(curve.steps[: len(values)])
-    marker = "o" if len(values) <= 12 else ""  # few points: each is shown
+    marker = "o" if len(values) <= 12 else ""  # few points: show each
     axes.plot(steps, values, color=colour_of(index), linestyle=DASHES[index % len(DASHES)], marker=marker, markersize=3)
     best = curve.notes.best_step
     if best is None or best not in steps or math.isnan(values[steps.index(best)]):

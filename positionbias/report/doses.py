@@ -1,4 +1,4 @@
-"""Front-loading as a dose: what rotation changes, and MATS, against where the answers of the training queries were.
+"""Levels of front-loading: the change under rotation, and MATS, by where the answers of the training queries were.
 
 A study gives its trainings a ``facts.variant`` each ("answers in 0:0.2") and a histogram of the same variant: of the training answers.
 """
@@ -52,12 +52,12 @@ __all__ = [
 ]
 
 LIMIT = 0.03  # a change within ± 3 % counts as none (ours)
-APART = 0.02  # doses whose shares in the first fifth are closer than this are told apart by their mean position
-BESIDE = 5.0  # inches from which two panels stand beside each other
+APART = 0.02  # levels whose shares in the first fifth are closer than this are distinguished by mean position
+BESIDE = 5.0  # minimum width in inches for two panels side by side
 
 
 class Dose(NamedTuple):
-    """Where the answers of a variant's training queries were: their number, share in the first fifth, mean relative position."""
+    """Places of the answers of a variant's training queries: their number, share in the first fifth, mean relative position."""
 
     variant: str
     answers: int
@@ -76,7 +76,7 @@ Lines = Mapping[str, Mapping[float, Sequence[Point]]]  # name → place on the a
 
 
 def doses_of(results: Sequence[Result]) -> list[Dose]:
-    """The doses of a study, the least front-loaded first; fewer than two are none."""
+    """Return the levels of a study, the least front-loaded first; fewer than two count as none."""
     found = []
     for result in of_kind(results, "histogram"):
         if result.facts.variant and isinstance(result.payload, PositionHistogram):
@@ -87,7 +87,7 @@ def doses_of(results: Sequence[Result]) -> list[Dose]:
 
 
 class _Axis(NamedTuple):
-    """What the doses are told apart by, each one's place, and how a place is written."""
+    """The property that distinguishes the levels, each one's place, and how a place is written."""
 
     label: str
     places: dict[str, float]
@@ -114,7 +114,7 @@ def _name(row: TrainingRow) -> str:
 
 
 def similarity_of(results: Sequence[Result], row: TrainingRow) -> dict[tuple[int | None, int | None], float]:
-    """MATS of a training on the original passages, by repeat."""
+    """Return MATS of a training on the original passages, by repeat."""
     wanted = replace(row.facts, pretrained="", test="original")
     return {
         repeat_of(result): result.value
@@ -124,7 +124,7 @@ def similarity_of(results: Sequence[Result], row: TrainingRow) -> dict[tuple[int
 
 
 def re_ranks(results: Sequence[Result], row: TrainingRow) -> bool:
-    """Whether the training ended in a model that changes the first stage's order: one of depth 1 does not, and has no change to show."""
+    """Return whether the trained model changes the first stage's order: one of depth 1 does not, and has no change to show."""
     wanted = replace(row.facts, pretrained="")
     curves = [
         r for r in of_kind(results, "training") if replace(r.facts, test="", seed=None, rotation=None, pretrained="") == wanted
@@ -133,9 +133,9 @@ def re_ranks(results: Sequence[Result], row: TrainingRow) -> bool:
 
 
 def change_lines(axes: Axes, lines: Lines, gap: float, names: Sequence[str]) -> None:
-    """A line a name through the means of its repeats; repeats stand beside each other, with their intervals.
+    """Draw a line per name through the means of its repeats; repeats appear side by side, with their intervals.
 
-    ``names`` are all names of the figure, so that one has the same colour in each panel; ``gap`` is the smallest step of the axis.
+    ``names`` are all names of the figure, which fix colours across panels; ``gap`` is the smallest step of the axis.
     """
     for name, at in lines.items():
         index = names.index(name)
@@ -152,7 +152,7 @@ def change_lines(axes: Axes, lines: Lines, gap: float, names: Sequence[str]) -> 
 
 
 def no_change(axes: Axes, limit: float) -> None:
-    """The line at no change, and the band around it that counts as none."""
+    """Draw the line at no change, and the band around it that counts as none."""
     axes.axhspan(-limit, limit, color=BAND.light, alpha=0.45, linewidth=0, zorder=0)
     axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
     for edge in (-limit, limit):
@@ -160,14 +160,14 @@ def no_change(axes: Axes, limit: float) -> None:
 
 
 def line_handles(names: Sequence[str]) -> list:
-    """The lines of ``change_lines`` for a legend."""
+    """Return the lines of ``change_lines`` for a legend."""
     return [line_handle(colour_of(i), DASHES[i % len(DASHES)], marker=MARKERS[i % len(MARKERS)]) for i in range(len(names))]
 
 
 def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: float = WIDE, limit: float = LIMIT) -> Figure:
-    """The plain relative change from original to rotated test passages against the dose, and beside it MATS; a line a training.
+    """Draw plain relative change from original to rotated test passages by level, and beside it MATS; a line per training.
 
-    The dose is the share of the training answers in the first fifth; where that does not tell the doses apart, their mean position.
+    The level is the share of training answers in the first fifth or, where that does not distinguish the levels, mean position.
 
     Raises:
         InputError: fewer than two doses, or none of them with a comparison of test sets in this measure.
@@ -201,7 +201,7 @@ def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: f
 
 
 def shows_doses(results: Sequence[Result], measure: str) -> bool:
-    """Whether ``dose_figure`` has a line to draw."""
+    """Return whether ``dose_figure`` has a line to draw."""
     doses = doses_of(results)
     return bool(doses) and bool(_dose_lines(results, doses, _axis(doses)[1], measure)[0])
 
@@ -209,7 +209,7 @@ def shows_doses(results: Sequence[Result], measure: str) -> bool:
 def _dose_lines(
     results: Sequence[Result], doses: Sequence[Dose], places: Mapping[str, float], measure: str
 ) -> tuple[list[str], Mapping[str, Mapping[float, list[Point]]], Mapping[str, Mapping[float, list[Point]]]]:
-    """The names of the lines, and by name the changes and MATS by dose."""
+    """Return the names of the lines, and by name the changes and MATS by level."""
     changes: dict[str, dict[float, list[Point]]] = {}
     similarity: dict[str, dict[float, list[Point]]] = {}
     compared = False
@@ -226,7 +226,7 @@ def _dose_lines(
 
 
 def dose_caption(results: Sequence[Result], measure: str = "nDCG@10") -> str:
-    """What the figure shows, dose by dose, in numbers."""
+    """Describe the figure in numbers, level by level."""
     doses = doses_of(results)
     changes = []
     for row in _rows(results, doses):
@@ -241,7 +241,7 @@ def dose_caption(results: Sequence[Result], measure: str = "nDCG@10") -> str:
 
 
 def dose_table(results: Sequence[Result], measure: str = "nDCG@10") -> Table:
-    """A row a dose and training: where its training answers were, its effectiveness on both test sets, the change, MATS."""
+    """Return a row per level and training: its training answers, effectiveness on both test sets, the change, MATS."""
     doses = {dose.variant: dose for dose in doses_of(results)}
     rows = []
     for row in _rows(results, list(doses.values())):

@@ -1,4 +1,4 @@
-"""What the figures are drawn with: handles, wrapped labels, a legend that never lies over the data."""
+"""Drawing tools of figures: handles, wrapped labels, a legend that never covers the data."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MARKERS = ("o", "D", "s", "^")
 
 
 def required(found: list[Any], what: str) -> list[Any]:
-    """What was found, if anything was.
+    """Return what was found.
 
     Raises:
         InputError: nothing was.
@@ -51,7 +51,7 @@ def required(found: list[Any], what: str) -> list[Any]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure whose parts make room for each other."""
+    """Return an empty figure with automatic spacing."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -60,17 +60,17 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def colour_of(index: int) -> str:
-    """The light colour of a series; they come round again after six."""
+    """Return the light colour of a series; colours repeat after six."""
     return SERIES[index % len(SERIES)].light
 
 
 def series_looks(index: int) -> dict[str, str]:
-    """Colour, dashes and marker of a series, that can be told apart without the colour."""
+    """Return colour, dashes and marker of a series, distinguishable without the colour."""
     return {"color": colour_of(index), "linestyle": DASHES[index % len(DASHES)], "marker": MARKERS[index % len(MARKERS)]}
 
 
 def series_handle(index: int) -> Any:
-    """A series in a legend."""
+    """Return a legend entry for a series."""
     looks = series_looks(index)
     return line_handle(looks["color"], looks["linestyle"], marker=looks["marker"])
 
@@ -78,7 +78,7 @@ def series_handle(index: int) -> Any:
 def interval_line(
     axes: Any, places: Sequence[float], points: Sequence[Estimate], index: int, *, size: float = 4.5, **bars: Any
 ) -> None:
-    """A series of means at ``places``, each with its interval upright; ``size`` of the markers, ``bars`` of the intervals."""
+    """Draw a series of means at ``places``, each with its interval; ``size`` of the markers, ``bars`` of the intervals."""
     axes.plot(places, [point.mean for point in points], markersize=size, **series_looks(index))
     for at, point in zip(places, points, strict=True):
         if bounds := point.interval:
@@ -87,28 +87,28 @@ def interval_line(
 
 
 def line_handle(colour: str, style: Any, **more: Any) -> Any:
-    """A line in a legend."""
+    """Return a legend entry for a line."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=colour, linestyle=style, **more)
 
 
 def band_handle() -> Any:
-    """The grey band in a legend."""
+    """Return a legend entry for the grey band."""
     from matplotlib.patches import Patch
 
     return Patch(facecolor=BAND.light, alpha=0.45, linewidth=0)
 
 
 def tick_places(width: float) -> Any:
-    """As many marks on an axis as have room for labels of some six letters."""
+    """Return a locator of as many ticks as have room for labels of about six characters."""
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(nbins=max(3, int(width * 1.2)), steps=[1, 2, 5, 10])
 
 
 def percent_marks(axis: Axis, width: float = WIDE, *, sign: bool = False) -> None:
-    """Mark an axis of fractions in per cent; a mark that is no whole per cent says so."""
+    """Label an axis of fractions in per cent, with decimals where a tick is no whole per cent."""
 
     def label(value: float, _: float) -> str:
         return percent(value, 0 if abs(100 * value - round(100 * value)) < 1e-9 else 1, sign=sign)
@@ -118,7 +118,7 @@ def percent_marks(axis: Axis, width: float = WIDE, *, sign: bool = False) -> Non
 
 
 def same_scale(figures: Sequence[Figure], axes_names: str) -> None:
-    """Give figures that stand beside each other one scale, panel by panel: panels of one title where titles repeat.
+    """Give figures shown side by side one scale, panel by panel; by panel title where titles repeat.
 
     ``axes_names`` holds "x", "y" or both. Panels that share an axis within a figure follow each other anyway.
     """
@@ -136,24 +136,24 @@ def same_scale(figures: Sequence[Figure], axes_names: str) -> None:
 
 
 def under_all(figure: Figure, text: str, width: float) -> None:
-    """One label below all panels: it has the figure's whole width, where a panel's may be too small for it."""
+    """Draw one label below all panels: it has the figure's whole width, where a panel may be too narrow."""
     figure.supxlabel(wrap(text, letters(width + 0.5)), fontsize=10)
 
 
 def letters(width: float) -> int:
-    """About how many letters fit into so many inches."""
+    """Return about how many characters fit into so many inches."""
     return int((width - 0.8) / 0.088)
 
 
 def wrap(text: str, room: int) -> str:
-    """Text broken into lines of at most ``room`` letters."""
+    """Break text into lines of at most ``room`` characters."""
     return "\n".join(textwrap.wrap(text, max(8, room))) or text
 
 
 def legend_above(figure: Figure, handles: list[Any], texts: Sequence[str], width: float) -> None:
-    """A legend above the panels: never over the data; as many columns as the longest entry allows.
+    """Draw a legend above the panels, never over the data, in as many columns as the longest entry allows.
 
-    Figures are made with room for three lines of it; for more lines the figure grows, so that the panels keep their height.
+    Figures have room for three lines of it; for more, the figure grows, so that the panels keep their height.
     """
     wrapped = [wrap(text, letters(width)) for text in texts]
     longest = max(max(map(len, text.split("\n"))) for text in wrapped)
@@ -161,6 +161,6 @@ def legend_above(figure: Figure, handles: list[Any], texts: Sequence[str], width
     rows = -(-len(texts) // columns)
     lines = sum(max(text.count("\n") + 1 for text in wrapped[row::rows]) for row in range(rows))
     figure.set_figheight(figure.get_figheight() + 0.17 * max(0, lines - 3))
-    # a label that begins with "_" is one that matplotlib leaves out; a zero-width mark in front keeps it
+    # matplotlib omits labels that begin with "_"; a zero-width character in front keeps them
     shown = [f"\u200b{text}" if text.startswith("_") else text for text in wrapped]
     figure.legend(handles, shown, loc="outside upper left", ncols=columns, handlelength=2.4, columnspacing=1.6)

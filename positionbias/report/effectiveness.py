@@ -41,9 +41,9 @@ BOLD_NOTE = "Bold (or *): the smallest absolute Δ of its block."
 
 
 def effectiveness_table(results: Sequence[Result], *, subset: str | None = None) -> Table:
-    """Every comparison of the two test sets, a row each: a measure and training, original and rotated passages side by side.
+    """Return comparisons of the two test sets: a row per measure and training, original and rotated passages side by side.
 
-    Δ as printed is (rotated − original) / rotated; the plain relative change stands beside it with its interval.
+    Δ as printed is (rotated − original) / rotated; the plain relative change appears beside it with its interval.
     ``subset`` narrows to one set of queries; without it every subset has its block.
     """
     found = comparisons(results, "test sets", subset=subset)
@@ -90,7 +90,7 @@ def effectiveness_table(results: Sequence[Result], *, subset: str | None = None)
 
 
 def _block_order(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, int]]:
-    """Blocks in order of first appearance: by subset, then by measure."""
+    """Return blocks in order of first appearance: by subset, then by measure."""
     pairs = list(keys)
     subsets, measures = distinct(s for s, _ in pairs), distinct(m for _, m in pairs)
     return {(s, m): (subsets.index(s), measures.index(m)) for s, m in pairs}
@@ -111,10 +111,10 @@ def significance_table(
     name: str = "significance",
     title: str = "Trainings compared",
 ) -> Table:
-    """Paired comparisons along one axis: means, difference and relative change with intervals, effect size, p, adjusted p, Wilcoxon.
+    """Return paired comparisons along one axis: means, difference, change, intervals, effect size, p, adjusted p, Wilcoxon.
 
-    Seeds are named where there are several; so are subsets, where there is another than all queries. What is
-    compared stands in the title where it is the same in every row.
+    Seeds are named where there are several; so are subsets, where any is not all queries. What is
+    compared is in the title where it is the same in every row.
     """
     found = _by_test_set([*comparisons(results, axis), *comparisons(results, over_axis(axis))])
     adjusted = _corrections(payload for _, payload in found)
@@ -153,7 +153,7 @@ def significance_table(
 
 
 def _by_test_set(found: list[tuple[Result, Comparison]]) -> list[tuple[Result, Comparison]]:
-    """In order of test passages, subset, seed and measure, each as it first appears: so that rows of a block stand together."""
+    """Sort by test passages, subset, seed and measure, each by first appearance, so that rows of a block stay together."""
     keys = [(r.collection, p.subset, repeat_of(r), r.measure) for r, p in found]
     orders = [distinct(column) for column in zip(*keys, strict=True)]
     ranks = [tuple(order.index(item) for order, item in zip(orders, key, strict=True)) for key in keys]
@@ -188,7 +188,7 @@ def _repeat(result: Result) -> str:
 
 
 def _over_what(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
-    """What intervals and p are over, where a row is of a trained model."""
+    """Say what intervals and p are over, where a row is of a trained model."""
     notes = []
     if any("trainings" not in p.notes and r.facts.seed is not None for r, p in found):
         notes.append(f"Intervals and p of one seed are {OVER_QUERIES}.")
@@ -198,7 +198,7 @@ def _over_what(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
 
 
 def _undefined(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
-    """Why a figure is missing, once for each measure and reason."""
+    """Say why a figure is missing, once for each measure and reason."""
     reasons = Counter(
         f"{result.measure}: {key} {text}"
         for result, payload in found
@@ -209,13 +209,13 @@ def _undefined(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
 
 
 def _corrections(payloads: Iterable[Comparison]) -> list[str]:
-    """Which corrected p-values to show: Holm's where there are any, else those there are."""
+    """Return the corrected p-values to show: Holm's where there are any, else those there are."""
     methods = distinct(method for payload in payloads for method in payload.p_adjusted if method in CORRECTIONS)
     return [HOLM] if HOLM in methods else methods
 
 
 def baseline_table(results: Sequence[Result]) -> Table:
-    """Every model against BM25 and a position-only scorer: a model that beats neither shows nothing."""
+    """Return every model against BM25 and a position-only scorer: a model that beats neither is uninformative."""
     table = significance_table(results, "baseline", name="baselines", title="Models against the baselines")
     # against a weak baseline a relative change is a large number that says little
     kept = [index for index, column in enumerate(table.columns) if not column.name.startswith("Change")]
@@ -224,14 +224,14 @@ def baseline_table(results: Sequence[Result]) -> Table:
 
 
 def systems_table(results: Sequence[Result]) -> Table:
-    """Every system's mean on every test set, a column a measure, each with its interval."""
+    """Return every system's mean on every test set, a column per measure, each with its interval."""
     found = of_kind(results, "per_query")
     measures = distinct(result.measure for result in found)
     cells: dict[tuple[str, str, str, int], dict[str, Result]] = {}
     seen: Counter[tuple[str, str, str, str]] = Counter()
     for result in found:
         header = (result.collection, result.system, _repeat(result))
-        # a second result with the same header gets a row of its own: nothing is dropped
+        # a second result with the same header gets its own row: nothing is dropped
         occurrence = seen[(*header, result.measure)]
         seen[(*header, result.measure)] += 1
         cells.setdefault((*header, occurrence), {})[result.measure] = result
@@ -250,7 +250,7 @@ def systems_table(results: Sequence[Result]) -> Table:
 
 
 def _uncounted(found: Sequence[Result]) -> list[str]:
-    """What is to be known of a system; queries that a mean counts as 0 or leaves out, as each evaluation noted them."""
+    """Return remarks on a system, and queries that a mean counts as 0 or leaves out, as each evaluation noted them."""
     remarks = distinct(f"{r.system}: {remark}." for r in found for remark in getattr(r.payload, "notes", {}).get(REMARKS, ()))
     where: dict[str, list[str]] = {}
     for result in found:

@@ -1,4 +1,4 @@
-"""A figure as a part of a page: its SVG without what a page has already, with ids that clash with no other figure's."""
+"""A figure as part of a page: its SVG without what the page supplies, with ids that clash with no other figure's."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ CSS_PIXELS_PER_POINT = 4 / 3
 
 
 def inline_svg(figure: Figure, prefix: str, description: str) -> str:
-    """The ``<svg>`` element for a page: an image with ``description`` as its name, no wider than it was drawn.
+    """Return the ``<svg>`` element for a page: an image named by ``description``, no wider than it was drawn.
 
-    The page brings the rules for dark screens and the font; ids that nothing points to are left out, the others begin with
+    The page supplies dark-screen rules and the font; unreferenced ids are removed, the others begin with
     ``prefix``.
     """
     root = ElementTree.fromstring(svg_text(figure))
@@ -47,7 +47,7 @@ def _clean(element: ElementTree.Element, prefix: str, used: set[str]) -> None:
     element.tag = element.tag.rpartition("}")[2]
     attributes = {}
     for name, value in element.attrib.items():
-        name = name.rpartition("}")[2]  # xlink:href → href, which every browser of today reads
+        name = name.rpartition("}")[2]  # xlink:href → href, which every current browser reads
         if name == "id" and value not in used:
             continue
         if name == "id":

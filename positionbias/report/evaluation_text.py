@@ -1,4 +1,4 @@
-"""Measures of runs, their comparison with the first run, and what leaked queries do to them, as text; and what an ensemble holds."""
+"""Measures of runs, their comparison with the first run, effects of leaked queries, and ensembles, as text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ensemble_text(results: Sequence[Result]) -> str:
 
 
 def evaluation_text(results: Sequence[Result]) -> str:
-    """Return whether leakage changes the order of the runs, their measures, their differences, and measures on leaked and on clean queries."""
+    """Return whether leakage changes the order of runs, then measures, differences, measures by leaked and clean queries."""
     orders = ["\n  ".join(order_sentences(result.measure, order)) for result, order in of_type(results, LeakedOrder)]
     return "\n\n".join(filter(None, (*orders, _measures(results), _comparisons(results), _leaked(results))))
 
@@ -56,7 +56,7 @@ def _comparison(measure: str, item: Comparison) -> tuple[str, ...]:
 
 
 def _leaked(results: Sequence[Result]) -> str:
-    """Systems on all, leaked and clean queries, and what the tables can and cannot say."""
+    """Return systems on all, leaked and clean queries, and the limits of the tables."""
     found = of_type(results, LeakedAndClean)
     if not found:
         return ""

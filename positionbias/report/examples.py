@@ -1,4 +1,4 @@
-"""Queries to look at: the relevant passage as it is and rotated, side by side, with the answers marked."""
+"""Example queries: the relevant passage original and rotated, side by side, with the answers marked."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from positionbias.results.select import labels, of_kind
 
 __all__ = ["ExampleGroup", "Piece", "ShownExample", "example_groups", "marked"]
 
-Piece = tuple[str, bool]  # a part of a text, and whether it is marked
+Piece = tuple[str, bool]  # a piece of text, and whether it is marked
 
 
 @dataclass(frozen=True, slots=True)
 class ShownExample:
-    """One query as it stands on the page; the texts are cut into pieces, so that marking needs no markup in them."""
+    """One query as shown on the page; the texts are cut into pieces, so that marking needs no markup in them."""
 
     query: str
     change: str
@@ -37,7 +37,7 @@ class ExampleGroup:
 
 
 def marked(text: str, spans: Iterable[Sequence[int]]) -> list[Piece]:
-    """The text in pieces, marked where a span covers it; their concatenation is the text.
+    """Return the text in pieces, marked where a span covers it; their concatenation is the text.
 
     Spans may overlap, touch, come in any order, or reach beyond the text; empty ones mark nothing.
     """
@@ -55,7 +55,7 @@ def marked(text: str, spans: Iterable[Sequence[int]]) -> list[Piece]:
 
 
 def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sorted spans, those that overlap or touch made one."""
+    """Merge sorted spans that overlap or touch."""
     joined: list[tuple[int, int]] = []
     for start, end in spans:
         if joined and start <= joined[-1][1]:
@@ -66,7 +66,7 @@ def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def example_groups(results: Sequence[Result]) -> list[ExampleGroup]:
-    """The examples among the results, a group a system, in the order given."""
+    """Return the examples among the results, a group per system, in the order given."""
     groups = []
     found = of_kind(results, "examples")
     for result, label in zip(found, labels(found), strict=True):

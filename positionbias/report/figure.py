@@ -1,4 +1,4 @@
-"""The look of every figure, and how one is saved: the same bytes for the same results, legible on white and on dark.
+"""Look and saving of every figure: the same bytes for the same results, legible on white and on dark.
 
 A figure is drawn in the light colours on a transparent ground. Its SVG carries a few rules that turn each of these
 colours into its dark partner where the reader's screen is dark; a viewer that knows no such rules shows the light
@@ -36,12 +36,12 @@ __all__ = [
     "svg_text",
 ]
 
-WIDE, NARROW = 6.3, 3.5  # inches: a page's column, and a phone's or a paper's
+WIDE, NARROW = 6.3, 3.5  # inches: a page's column; a phone's or a paper's
 FORMATS = ("svg", "png", "pdf")
 
 
 class Colour(NamedTuple):
-    """One colour and its partner on a dark ground."""
+    """A colour and its counterpart on a dark ground."""
 
     light: str
     dark: str
@@ -51,7 +51,7 @@ INK = Colour("#1f2328", "#e4e7eb")
 MUTED = Colour("#5a626b", "#a6aeb8")
 FRAME = Colour("#868e96", "#7d8590")
 BAND = Colour("#c9ced4", "#4a5058")
-# The first two are the blue and vermilion of Okabe and Ito, told apart with any colour vision; the others join them.
+# The first two are the blue and vermilion of Okabe and Ito, distinguishable with any colour vision; the others join them.
 SERIES = (
     Colour("#0072b2", "#5cb8f0"),
     Colour("#c94f00", "#ff9a57"),
@@ -105,7 +105,7 @@ _STYLE: dict[str, object] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Our style, whatever the reader's own matplotlib settings say."""
+    """Apply our style, whatever the reader's own matplotlib settings."""
     import matplotlib
 
     with matplotlib.rc_context():
@@ -115,9 +115,9 @@ def styled() -> Iterator[None]:
 
 
 def dark_rules() -> str:
-    """CSS that turns each light colour into its dark partner.
+    """Return CSS that turns each light colour into its dark counterpart.
 
-    The selectors name no ancestor: what a ``<use>`` draws is a tree of its own, in which ancestors are not found.
+    The selectors name no ancestor: what ``<use>`` draws is a separate tree, in which ancestors are not found.
     """
     colours = dict.fromkeys((INK, MUTED, FRAME, BAND, *SERIES))
     rules = (
@@ -129,7 +129,7 @@ def dark_rules() -> str:
 
 
 def _drawn(figure: Figure, form: str) -> bytes:
-    # No date and no writer's name: the same results give the same bytes. A PNG gets a white ground, having no rules of its own.
+    # No date and no writer's name: the same results give the same bytes. A PNG gets a white ground, as it has no rules.
     empty = {
         "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -137,21 +137,21 @@ def _drawn(figure: Figure, form: str) -> bytes:
     }[form]
     out = io.BytesIO()
     with styled(), warnings.catch_warnings():
-        if form == "svg":  # the reader's own font draws the text; what ours lacks does not matter
+        if form == "svg":  # the reader's own font draws the text; glyphs missing from ours do not matter
             warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(out, format=form, metadata=empty, transparent=form != "png")
     return out.getvalue()
 
 
 def svg_text(figure: Figure) -> str:
-    """The figure as an SVG document that follows the reader's light or dark screen."""
+    """Return the figure as an SVG document that follows the reader's light or dark screen."""
     text = _drawn(figure, "svg").decode("utf-8")
     rules = f'<style type="text/css">{dark_rules()}</style>'
     return re.sub(r"(<svg\b[^>]*>)", lambda opening: f"{opening[1]}\n {rules}", text, count=1)
 
 
 def save_figure(figure: Figure, path: Path | str, *, overwrite: bool = False) -> None:
-    """Write a figure, by its ending ``.svg``, ``.png`` or ``.pdf``; whole or not at all.
+    """Write a figure as ``.svg``, ``.png`` or ``.pdf``, by its ending; whole or not at all.
 
     Raises:
         SettingError: another ending.

@@ -1,4 +1,4 @@
-"""A report: one HTML file that needs no network, from folders of results."""
+"""Reports: one HTML file that needs no network, from folders of results."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def write_report(
 ) -> Path:
     """Write one self-contained HTML page about these folders of results (saved by ``results.result.save_results``).
 
-    The same folders give the same bytes. ``published_for`` gives, for a study, the figures that a paper prints about its
+    The same folders give the same bytes. ``published_for`` returns, for a study, the figures that a paper prints about its
     collections.
 
     Raises:
@@ -79,7 +79,7 @@ def write_report(
 
 
 def render(studies: Sequence[Study], *, title: str | None = None, published_for: PublishedFor = None) -> str:
-    """The page's text."""
+    """Return the page's text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -110,12 +110,12 @@ def render(studies: Sequence[Study], *, title: str | None = None, published_for:
 
 
 def _script_hash(script: str) -> str:
-    """What the page's policy names its one script by: no other one runs, whatever a text on the page holds."""
+    """Return the hash of the page's one script for its policy: no other runs, whatever a text on the page holds."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 
 def report_tables(studies: Sequence[Study], published_for: PublishedFor = None) -> dict[str, Table]:
-    """Every table of the report by file name; with several studies, names end in the study's number."""
+    """Return every table of the report by file name; with several studies, names end in the study's number."""
     sheets = [item for section in build_sections(studies, published_for, draw=False) for item in section.sheets]
     if len(studies) == 1:
         return {sheet.table.name: sheet.table for _, sheet in sheets}
@@ -135,7 +135,7 @@ def _subtitle(studies: Sequence[Study]) -> str:
 
 
 def _row_groups(table: Table) -> list[list[tuple[Sequence[Cell], list[int]]]]:
-    """Rows parted where the first stub column changes; a table with one stub column is one group."""
+    """Split rows where the first stub column changes; a table with one stub column is one group."""
     groups: list[list[tuple[Sequence[Cell], list[int]]]] = []
     for row, spans in zip(table.rows, row_spans(table), strict=True):
         if not groups or (table.stub > 1 and spans[0]):
@@ -150,7 +150,7 @@ def _data_link(table: Table, form: str) -> str:
 
 
 def _facts(study: Study) -> list[tuple[str, str, bool]]:
-    """What made these results, as (name, value, whether it is code)."""
+    """Return the provenance of these results, as (name, value, whether it is code)."""
     manifest = study.manifest
     facts = [("Command", manifest.command, True)]
     facts += [(key, value, False) for key, value in _flat(manifest.settings)]
@@ -180,7 +180,7 @@ def _flat(settings: JsonObject, name: str = "") -> list[tuple[str, str]]:
 
 
 def _origins(results: Sequence[Result]) -> list[tuple[str, str, bool]]:
-    """How the collections came to be, where their own manifests travelled with the results."""
+    """Return the origins of the collections, where their own manifests came with the results."""
     facts: list[tuple[str, str, bool]] = []
     for result, figures in of_type(results, PassageFigures):
         facts.append((f"Collection {result.collection}", figures.manifest.command, True))

@@ -1,4 +1,4 @@
-"""Pairs of training and test queries as text: found, drawn, reviewed, a threshold for them, queries removed."""
+"""Pairs of training and test queries as text: found, drawn, reviewed, calibrated, removed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["calibration_text", "candidates_text", "removed_text", "review_text",
 
 
 def candidates_text(results: Sequence[Result]) -> str:
-    """Return how many test queries have a candidate by meaning, and by words alone, with both tables, and what of a known truth was found."""
+    """Return the test queries with a candidate by meaning, and by words alone, with both tables, and the known truth found."""
     head, tables = [], []
     for result, counts in of_type(results, CandidateCounts):
         if result.measure in (CANDIDATES, WORDS_ALONE):
@@ -53,7 +53,7 @@ def candidates_text(results: Sequence[Result]) -> str:
 
 
 def _candidates_table(collection: str, counts: CandidateCounts, how: str) -> str:
-    """Table 1 of one detector."""
+    """Return Table 1 of one detector."""
     columns = list(next(iter(counts.rows.values())))
     table = Table(
         "leakage_candidates",
@@ -71,7 +71,7 @@ def _candidates_table(collection: str, counts: CandidateCounts, how: str) -> str
 
 
 def _truth_lines(figures: TruthFigures) -> list[str]:
-    """What of the truth was found; the first row is of all types."""
+    """Return how much of the truth was found; the first row is of all types."""
     everything = next(iter(figures.rows.values()))
     right = f"{everything.found:,} of {everything.pairs_found:,}"
     precision = "" if everything.precision is None else f" (precision {everything.precision:.3f})"
@@ -80,7 +80,7 @@ def _truth_lines(figures: TruthFigures) -> list[str]:
 
 
 def _published_text(results: Sequence[Result]) -> str:
-    """The published results as lines; empty where there are none."""
+    """Return the published results as lines; empty where there are none."""
     parts = []
     for result, figures in of_type(results, Figures):
         if result.measure.endswith((LIKE_FOR_LIKE, PUBLISHED)):
@@ -91,7 +91,7 @@ def _published_text(results: Sequence[Result]) -> str:
 
 
 def _flat(value: Any) -> list[tuple[str, str]]:
-    """Counts under names, of two levels or one."""
+    """Return counts under names, of one or two levels."""
     if not isinstance(value, Mapping):
         return [("", f"{value:,}")]
     return [(f"{name} {inner}".strip(), count) for name, of in value.items() for inner, count in _flat(of)]
@@ -106,7 +106,7 @@ def sample_text(results: Sequence[Result]) -> str:
 
 
 def review_text(results: Sequence[Result]) -> str:
-    """Return what people said of pairs, how far two of them agree, and what the paper prints of its targets."""
+    """Return people's judgements of pairs, how far two of them agree, and the targets that the paper prints."""
     ((_, reviewed),) = of_type(results, ReviewFigures)
     labels = of_type(results, LabelCounts)[0][1]
     held = {"true": reviewed.true, "false": reviewed.false}
@@ -131,7 +131,7 @@ def review_text(results: Sequence[Result]) -> str:
 
 
 def calibration_text(results: Sequence[Result]) -> str:
-    """Return what each score's threshold is and how sure, the table, and the prevalence."""
+    """Return each score's threshold and its certainty, the table, and the prevalence."""
     thresholds = of_type(results, ThresholdFigures)
     intervals = {result.system: result.interval for result, _ in thresholds}
     (prevalence, everything), *_ = shares = of_type(results, LeakShare)
@@ -147,12 +147,12 @@ def calibration_text(results: Sequence[Result]) -> str:
 
 
 def _down(threshold: float) -> str:
-    """A threshold to four digits, rounded down, so that it still keeps the pair that it is the score of."""
+    """Round a threshold down to four digits, so that it still keeps the pair whose score it is."""
     return f"{math.floor(threshold * 1e4) / 1e4:.4f}"
 
 
 def _answer(result: Result, of: ThresholdFigures) -> str:
-    """A score's threshold in a sentence, with what to expect of it on other test queries."""
+    """Return a score's threshold in a sentence, with what to expect of it on other test queries."""
     wanted, paper, held = of.precision_wanted, of.rule == "paper", of.held_out
     if result.value is None:
         reached = f"the best lower bound is {of.best_lower_bound:.3f}" if not paper else "at none is the precision as high"
@@ -176,7 +176,7 @@ def _bounds(interval: Interval | None, form: str = ".4f") -> str:
 
 
 def removed_text(results: Sequence[Result]) -> str:
-    """Return how many queries were removed, with what went with them, and the pairs that do not count, by cause."""
+    """Return how many queries and dependent rows were removed, and the pairs that do not count, by cause."""
     ((result, removed),) = of_type(results, QueriesRemoved)
     share = f"{result.value:.2%}"
     lines = [f"{result.collection}: removed {removed.left_out:,} of {removed.queries:,} {removed.split} queries ({share})"]

@@ -1,4 +1,4 @@
-"""The order of systems on leaked and on clean queries, in sentences: the answer, what it rests on, single swaps, the power, and what to do."""
+"""The order of systems on leaked and clean queries, in sentences: the answer, its basis, single swaps, power, and advice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from positionbias.results.result import Result
 
 __all__ = ["order_findings", "order_sentences", "write_swaps"]
 
-SHOWN = 10  # swaps that are named in words
+SHOWN = 10  # swaps named in words
 _HOLDS = {OrderAnswer.CHANGED: True, OrderAnswer.UNCHANGED: False, OrderAnswer.UNKNOWN: None}
 _NEXT = {
     OrderAnswer.CHANGED: "Compare systems on clean queries.",
@@ -25,13 +25,13 @@ _NEXT = {
 
 
 def order_findings(results: Sequence[Result]) -> list[Finding]:
-    """What the orders among these results say, a finding a measure."""
+    """Return the findings on order among these results, one per measure."""
     found = [(result, result.payload) for result in results if isinstance(result.payload, LeakedOrder)]
     return [Finding(" ".join(order_sentences(result.measure, order)), _HOLDS[order.answer]) for result, order in found]
 
 
 def order_sentences(measure: str, order: LeakedOrder) -> list[str]:
-    """The answer first; ``measure`` is the result's."""
+    """Return the findings in sentences, the answer first; ``measure`` is the result's."""
     head = f"{measure.removeprefix(f'{ORDER} by ')}: {order.answer}"
     if order.tau is None or order.swaps is None:
         return [f"{head}: {order.undefined}."]

@@ -1,4 +1,4 @@
-"""The studies that a report is about: a folder of results each, with its manifest."""
+"""Loading of the studies of a report: a folder of results each, with its manifest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Study:
 
 
 def load_studies(folders: Sequence[Path | str]) -> list[Study]:
-    """Read each folder; of a study's folder, the ``results`` in it. Titles are the manifests' names, told apart where they repeat.
+    """Read each folder, or the ``results`` in a study's. Titles are the manifests' names, made distinct where they repeat.
 
     Raises:
         InputError: no folder, or one without results.
@@ -45,7 +45,7 @@ def load_studies(folders: Sequence[Path | str]) -> list[Study]:
 
 
 def _told_apart(studies: list[Study]) -> list[Study]:
-    """Titles that repeat get their folder's name, and where that repeats too, their number."""
+    """Add the folder's name to titles that repeat, and the number where that repeats too."""
     for more in ("folder", "number"):
         titles = Counter(study.title for study in studies)
         studies = [
@@ -56,7 +56,7 @@ def _told_apart(studies: list[Study]) -> list[Study]:
 
 
 def dose_of(study: Study) -> float | None:
-    """The front-loading of the study's collection, where its manifest or the collection's own tells."""
+    """Return the front-loading of the study's collection, from its manifest or the collection's own."""
     origins = [figures.manifest.settings for _, figures in of_type(study.results, PassageFigures)]
     return next((dose for dose in map(_search, (study.manifest.settings, *origins)) if dose is not None), None)
 

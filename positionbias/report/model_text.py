@@ -1,4 +1,4 @@
-"""Trained models, and what they made, as text."""
+"""Trained models and their outputs as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALWAYS = ("queries", "pairs", "mean score", "least score", "greatest score")  #
 
 
 def training_text(results: Sequence[Result]) -> str:
-    """Return a line a training: its validation nDCG@10, and why it stopped."""
+    """Return a line per training: its validation nDCG@10, and why it stopped."""
     return "\n".join(_training(result, curve) for result, curve in of_type(results, TrainingCurve))
 
 
@@ -34,7 +34,7 @@ def _training(result: Result, curve: TrainingCurve) -> str:
 
 
 def reranking_text(results: Sequence[Result]) -> str:
-    """Return a line a run: how many candidates were re-ranked."""
+    """Return a line per run: how many candidates were re-ranked."""
     return "\n".join(
         f"{result.system}: {figures.candidates:,} candidates re-ranked"
         if figures.passages
@@ -44,7 +44,7 @@ def reranking_text(results: Sequence[Result]) -> str:
 
 
 def teaching_text(results: Sequence[Result]) -> str:
-    """Return a line a count, and what is known of a teacher's scores."""
+    """Return a line per count, and what is known of a teacher's scores."""
     ((_, figures),) = of_type(results, TeachingFigures)
     told = [
         (label, f"{value:,}" if isinstance(value, int) else f"{value:.4f}")
@@ -55,7 +55,7 @@ def teaching_text(results: Sequence[Result]) -> str:
 
 
 def vectors_text(results: Sequence[Result]) -> str:
-    """Return a line a file of word vectors: what it holds, and which words it lacks."""
+    """Return a line per file of word vectors: its content, and the words it lacks."""
     return "\n".join(
         f"{figures.words:,} words, {figures.dimension} wide, {figures.variance_kept:.1%} of the variance kept; "
         f"left out: {figures.words_too_rare:,} too rare, {figures.words_without_pieces:,} that the encoder cannot read"
@@ -64,7 +64,7 @@ def vectors_text(results: Sequence[Result]) -> str:
 
 
 def encoder_text(results: Sequence[Result]) -> str:
-    """Return a line an encoder: its weights and its word pieces."""
+    """Return a line per encoder: its weights and its word pieces."""
     return "\n".join(
         f"{result.system}: {figures.weights:,} random weights; {figures.pieces:,} pieces learned from {figures.words:,} words"
         for result, figures in of_type(results, NewEncoderFigures)

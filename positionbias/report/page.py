@@ -1,4 +1,4 @@
-"""What a report holds, section by section: figures, tables and sentences made from each study's results."""
+"""Sections of a report: figures, tables and sentences made from each study's results."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from positionbias.results.suspicion import LIMITS
 
 __all__ = ["PublishedFor", "build_sections"]
 
-BESIDE = 5.0  # inches: a figure that stands beside another study's
-PublishedFor = Callable[[Study], Published | None] | None  # what a paper prints about a study's collections
+BESIDE = 5.0  # inches: a figure beside another study's
+PublishedFor = Callable[[Study], Published | None] | None  # published figures of a study's collections
 
 
 class _Maker:
-    """Makes one study's part of each section; anchors carry the study's number, so no two are alike."""
+    """Maker of one study's part of each section; anchors carry the study's number and so are unique."""
 
     def __init__(self, study: Study, published_for: PublishedFor) -> None:
         self.study = study
@@ -154,7 +154,7 @@ class _Maker:
 
 
 def _basis(results: Sequence[Result]) -> str:
-    """How the intervals were made, in one sentence."""
+    """Say in one sentence how the intervals were made."""
     bounds = [result.interval for result in results if result.interval is not None and isinstance(result.payload, PerQuery)]
     bounds += [p.difference_interval for axis in (*AXES, "") for _, p in comparisons(results, axis) if p.difference_interval]
     levels, methods = distinct(b.level for b in bounds), distinct(b.method for b in bounds if b.method)
@@ -165,14 +165,14 @@ def _basis(results: Sequence[Result]) -> str:
 
 
 def _counts(results: Sequence[Result]) -> str:
-    """What was measured, in one sentence: collections, systems, measures, seeds."""
+    """Say in one sentence what was measured: collections, systems, measures, seeds."""
     ranked = [
         result for result in results if result.kind in ("per_query", "comparison", "ats", "response") or is_of_audit(result)
     ]
     parts = []
     for word, items in (
         ("collections", distinct(result.collection for result in results)),
-        ("systems", distinct(result.system for result in ranked if result.facts.share is None)),  # doses stand in tables
+        ("systems", distinct(result.system for result in ranked if result.facts.share is None)),  # levels stand in tables
         ("measures", distinct(result.measure for result in ranked if result.kind != "verdict")),
         ("seeds", distinct(str(seed) for result in results if (seed := repeat_of(result)[0]) is not None)),
         ("rotation draws", distinct(str(draw) for result in results if (draw := repeat_of(result)[1]) is not None)),
@@ -193,7 +193,7 @@ FIRST: _Sections = (
     ("found", "What was found", "", _Maker.found),
     ("run", "What was run", "", _Maker.run),
 )
-GENERAL: _Sections = (  # behind those of the parts
+GENERAL: _Sections = (  # after those of the parts
     (
         "answers",
         "Where answers sit",
@@ -248,9 +248,9 @@ GENERAL: _Sections = (  # behind those of the parts
 
 
 def build_sections(studies: Sequence[Study], published_for: PublishedFor = None, *, draw: bool = True) -> list[Section]:
-    """Every section that has something to show; several studies stand side by side in each. Figures only with ``draw``.
+    """Return every section with content; each shows several studies side by side. Figures only with ``draw``.
 
-    ``published_for`` gives, for a study, the figures that a paper prints about its collections: they stand beside ours.
+    ``published_for`` returns, for a study, the figures that a paper prints about its collections, shown beside ours.
     """
     makers = [_Maker(study, published_for) for study in studies]
     own = ((anchor, title, introduction, _own(build)) for anchor, title, introduction, build in own_sections())
@@ -272,7 +272,7 @@ def build_sections(studies: Sequence[Study], published_for: PublishedFor = None,
 
 
 def _dose_section(studies: Sequence[Study]) -> Section | None:
-    """Change against dose, where three studies or more differ in how far their collection was front-loaded."""
+    """Return change against front-loading, where three studies or more differ in the level of their collection."""
     by_dose: dict[float, list[Result]] = {}
     for study in studies:
         dose = dose_of(study)

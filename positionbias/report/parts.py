@@ -1,9 +1,9 @@
-"""The registry of what a page holds of each subject: audits, clicks, and every paper's study.
+"""Registry of the subjects of a page: audits, clicks, and every paper's study.
 
-A subject is a ``Part``: its sections, the results that stand there and in no general section, what its paper printed, and the
+A subject is a ``Part``: its sections, the results shown there and in no general section, its published figures, and the
 tables that the terminal shows. ``posbias report`` and ``posbias study`` ask the functions here, and name no subject.
 
-A new paper is a line in ``papers.PAPERS`` and a folder ``positionbias/papers/NAME``, of five modules where the study is no larger:
+A new paper is a line in ``papers.PAPERS`` and a folder ``positionbias/papers/NAME``, with five modules for an ordinary study:
 
     __init__.py    the payload types of its results, classes of ``Figures``; results are read by them from then on
     settings.py    a dataclass whose fields declare settings, and ``COMMAND``, which makes ``posbias study NAME`` of it

@@ -1,4 +1,4 @@
-"""The tables of placed collections: where evidence sentences and answers stand beside where they were to stand, and how far sentences moved."""
+"""Tables of placed collections: places of evidence sentences and answers beside those intended, and distances moved."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIGURES = {
 
 
 def places_table(results: Sequence[Result]) -> Table:
-    """The histograms of sentence places and answer starts: wanted, reached and, of sentences, before."""
+    """Return the histograms of sentence places and answer starts: wanted, reached and, of sentences, before."""
     found = of_kind(results, "places")
     rows: list[list[Cell]] = []
     edges: Sequence[float] = ()
@@ -62,7 +62,7 @@ def _shares(counts: Sequence[int]) -> list[float]:
 
 
 def moves_table(results: Sequence[Result]) -> Table:
-    """How far evidence sentences were moved, and what matching the distances of several arms costs."""
+    """Return how far evidence sentences were moved, and the cost of matching the distances of several arms."""
     found = of_kind(results, "moves")
     rows: list[list[Cell]] = []
     for result, name in zip(found, labels(found, first=1), strict=True):

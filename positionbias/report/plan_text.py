@@ -1,4 +1,4 @@
-"""What a dry run says: the steps of a study, which are done, and about how long the others would take."""
+"""Dry runs as text: the steps of a study, which are done, and about how long the others would take."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["plan_text"]
 
 
 def plan_text(results: Sequence[Result]) -> str:
-    """Return the plan. Times are estimates on this machine as it is now; a training may stop early, none takes longer."""
+    """Return the plan. Times are estimates on this machine as it is now; trainings may stop early, never take longer."""
     steps = {name: step for _, plan in of_type(results, Plan) for name, step in plan.rows.items()}
     rows = [[text_cell(name), text_cell(_state(step)), _time(step), text_cell(step.note)] for name, step in steps.items()]
     left = [step for step in steps.values() if not step.done]

@@ -1,6 +1,6 @@
-"""The figures of a study, each a pure function: Results in, matplotlib Figure out. ``figure.save_figure`` writes one.
+"""Figures of a study, each a pure function: Results in, matplotlib Figure out. ``figure.save_figure`` writes one.
 
-Every function takes ``width`` in inches and sets its type at one size, so that a narrow figure is a narrow figure and
+Every function takes ``width`` in inches and keeps its type at one size, so that a narrow figure is
 no shrunken wide one.
 """
 
@@ -45,9 +45,9 @@ LIMIT = 0.03  # a change within ± 3 % counts as none (ours)
 def answer_positions(
     results: Sequence[Result], *, width: float = WIDE, columns: int | None = None, titles: Sequence[str] | None = None
 ) -> Figure:
-    """A panel a collection: the share of answers that start in each part of their passages, and what unbiased looks like (Figure 1).
+    """Draw the share of answers that start in each part of their passages, and the unbiased share (Figure 1).
 
-    ``columns`` panels stand side by side: two where there is room and nothing is said. ``titles`` stand in for the names of the collections.
+    Each collection has a panel, ``columns`` side by side, by default two where there is room. ``titles`` replace their names.
 
     Raises:
         InputError: no histogram among the results.
@@ -58,7 +58,7 @@ def answer_positions(
     with styled():
         figure = new_figure(width, 0.75 + 2.15 * down)
         grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-        # in a grid as it was asked for, a column has one colour, and only the first has marks to its left
+        # in a grid of fixed columns, each column has one colour, and only the first has ticks to its left
         room = letters(width / across + 0.5) if columns else letters(width / across)
         for index, (result, label) in enumerate(zip(found, titles or labels(found, first=1), strict=True)):
             _histogram_panel(grid.flat[index], result.payload, label, index % across if columns else index, room)
@@ -82,7 +82,7 @@ def answer_positions(
 
 
 def _bounds(payload: Any) -> tuple[Sequence[float], Sequence[float]]:
-    """The bounds of each bin's share; empty where none were worked out."""
+    """Return the bounds of each bin's share; empty where none were computed."""
     bounds = payload.figures.bin_intervals
     return (bounds.low, bounds.high) if bounds else ((), ())
 
@@ -107,10 +107,10 @@ def _histogram_panel(axes: Axes, payload: Any, label: str, index: int, room: int
 
 
 def relative_change(results: Sequence[Result], *, width: float = WIDE, limit: float = LIMIT) -> Figure:
-    """Plain relative change from original to rotated test passages, with its interval: a panel a measure, a row a model.
+    """Draw plain relative change from original to rotated test passages with intervals: a panel per measure, a row per model.
 
-    Lines stand at 0 and ± ``limit``; a marker's shape tells the set of queries. Baselines are left out: a scorer that knows
-    position alone loses so much that the models' changes could not be seen beside it.
+    Lines mark 0 and ± ``limit``; a marker's shape tells the set of queries. Baselines are left out: a position-only scorer
+    loses so much that the models' changes could not be seen beside it.
 
     Raises:
         InputError: no comparison of test sets among the results.
@@ -168,9 +168,9 @@ def dose_response(
     width: float = WIDE,
     limit: float = LIMIT,
 ) -> Figure:
-    """Plain relative change on rotated test passages against the front-loading of the collection, a line a model.
+    """Draw plain relative change on rotated test passages against the collection's front-loading, a line per model.
 
-    ``by_dose`` holds each dose's Results. Several seeds at a dose are points beside each other; the line joins their means.
+    ``by_dose`` holds each level's Results. Several seeds at a level are points side by side; the line joins their means.
 
     Raises:
         InputError: no comparison of test sets with this measure and subset.

@@ -1,4 +1,4 @@
-"""Tables about pools, and the data of their figures. Each is of one task."""
+"""Tables about pools, and the data of their figures, each of one task."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PAPER_TABLES = (1, 2)
 
 
 def task_table(results: Sequence[Result]) -> Table:
-    """Runs and groups by kind, and the judgements that their pools hold."""
+    """Return runs and groups by kind, and the judgements that their pools hold."""
     task = task_of(results)
     body, notes = [], []
     if task and task.sizes:
@@ -75,9 +75,9 @@ def task_table(results: Sequence[Result]) -> Table:
 
 
 def order_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """Kendall's τ_b between the order by gold and by each pool's judgements, with intervals over pools: the form of Tables 1 and 2.
+    """Return Kendall's τ_b of the order by gold and by each pool, with intervals over pools: the form of Tables 1 and 2.
 
-    The paper's cells stand below ours, where the task is the paper's.
+    The paper's cells stand below ours for the paper's tasks.
     """
     found = of_type(results, OrderFigures)
     measures, pools, tests = measures_in(found), pools_in(found), tests_in(found)
@@ -125,7 +125,7 @@ def _level(results: Iterable[Result]) -> str:
 
 
 def agreement_table(results: Sequence[Result]) -> Table:
-    """What else pools say of the order: τ_AP, which weighs the top, and the pairs of systems that a test tells apart."""
+    """Return other agreement of pools with gold: τ_AP, which weighs the top, and the pairs that a test distinguishes."""
     body = [
         [
             text_cell(own.measure),
@@ -150,7 +150,7 @@ def agreement_table(results: Sequence[Result]) -> Table:
 
 
 def bias_table(results: Sequence[Result]) -> Table:
-    """The mean change of score by kind, in score and in share of it; judged@k and RBP's residual."""
+    """Return the mean change of score by kind, absolute and relative; judged@k and RBP's residual."""
     task = task_of(results)
     depth = task.depth if task and task.depth else "k"
     body = [
@@ -183,7 +183,7 @@ def bias_table(results: Sequence[Result]) -> Table:
 
 
 def effects_table(results: Sequence[Result]) -> Table:
-    """Whether kind matters: each effect beyond permuted kinds, the answer, and how often such an answer errs on these data."""
+    """Return whether kind matters: each effect beyond permuted kinds, the answer, and the error rate of such answers here."""
     found = by_measure(kind_effects_of(results))
     body = []
     for result, own in found:
@@ -218,7 +218,7 @@ def _effect_notes(own: KindFigures) -> list[str]:
 
 
 def relabelled_table(results: Sequence[Result]) -> Table:
-    """τ_b and change with the kinds as given, and with a share of them changed at random, again and again."""
+    """Return τ_b and change with the kinds as given, and with a share of them repeatedly changed at random."""
     found = by_measure(of_type(results, RelabelledFigures))
     body = []
     for _, own in found:
@@ -242,7 +242,7 @@ def relabelled_table(results: Sequence[Result]) -> Table:
 
 
 def left_out_by_kind_table(results: Sequence[Result]) -> Table:
-    """By measure and kind, what runs lose when their own group is out of the pool."""
+    """Return, by measure and kind, what runs lose when their own group is out of the pool."""
     body = [
         [
             text_cell(own.measure),
@@ -263,7 +263,7 @@ def left_out_by_kind_table(results: Sequence[Result]) -> Table:
 
 
 def left_out_table(results: Sequence[Result]) -> Table:
-    """Every group by what it alone found, with its runs' mean change of score."""
+    """Return every group by its unique finds, with its runs' mean change of score."""
     found = sorted((own for _, own in of_type(results, LeftOutFigures)), key=lambda own: (-own.relevant, own.group))
     measures = distinct(name for own in found for run in own.runs for name in run.measures)
     body = [
@@ -288,7 +288,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def left_out_runs_table(results: Sequence[Result]) -> Table:
-    """Every run's score and rank with its group in the pool and without."""
+    """Return every run's score and rank with its group in the pool and without."""
     records = [(own.group, run) for _, own in of_type(results, LeftOutFigures) for run in own.runs]
     measures = distinct(name for _, run in records for name in run.measures)
     body = [
@@ -315,7 +315,7 @@ def _moved(run: Moved) -> list[Cell]:
 
 
 def coverage_data(results: Sequence[Result]) -> Table:
-    """Relevant documents by pool depth: in all, and in no other kind's pool."""
+    """Return relevant passages by pool depth: in all, and in no other kind's pool."""
     found = [own for _, own in of_type(results, CoverageFigures)]
     depths = found[0].depths if found else []
     counts = [column for own in found for column in (own.found_by_depth, own.unique_by_depth)]
@@ -327,7 +327,7 @@ def coverage_data(results: Sequence[Result]) -> Table:
 
 
 def scatter_data(results: Sequence[Result]) -> Table:
-    """Every test system of one pool: its gold and its estimated score, judged@k and RBP's residual under that pool."""
+    """Return every test system of one pool: gold and estimated score, judged@k and RBP's residual under that pool."""
     found = [own for _, own in by_measure(of_type(results, OnePoolFigures))]
     body = [
         [
@@ -352,7 +352,7 @@ def scatter_data(results: Sequence[Result]) -> Table:
 
 
 def curve_data(results: Sequence[Result], axis: str) -> Table:
-    """Each point of the curves along "depth" or "groups": τ_b, change, and how much the pools hold."""
+    """Return each point of the curves along "depth" or "groups": τ_b, change, and how much the pools hold."""
     body = [
         [
             text_cell(own.measure),
@@ -377,7 +377,7 @@ def curve_data(results: Sequence[Result], axis: str) -> Table:
 
 
 def verdict_table(results: Sequence[Result]) -> Table:
-    """One new run: the answer, its score with the prediction and its bounds, and how many pooled runs it is better and worse than."""
+    """Return one new run: the answer, its score with prediction and bounds, and how many pooled runs it beats and loses to."""
     head = next((own for _, own in of_type(results, UnjudgedFigures)), None)
     compared = {own.measure: own.comparisons for _, own in of_type(results, ComparisonsFigures)}
     body = []
@@ -414,9 +414,9 @@ def verdict_table(results: Sequence[Result]) -> Table:
 
 
 def comparisons_table(results: Sequence[Result], *, only_open: bool = False) -> Table:
-    """The new run against each pooled run: the difference as judged, predicted, and its bounds; what can be said.
+    """Return the new run against each pooled run: the difference as judged, predicted, and its bounds; and the conclusion.
 
-    ``only_open`` leaves out the runs whose order is decided, and those without a prediction.
+    ``only_open`` leaves out runs whose order is decided, and those without a prediction.
     """
     unjudged = {run: share for _, own in of_type(results, UnjudgedFigures) for run, share in own.by_run.items()}
     scores = {(own.measure, run.run): run.score for _, own in of_type(results, ScoreFigures) for run in own.pooled}

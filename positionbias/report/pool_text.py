@@ -1,4 +1,4 @@
-"""What the pool commands print: the findings, then their tables without what only a file has room for."""
+"""Output of the pool commands: the findings, then the tables without the columns that only a file has room for."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from positionbias.results.select import distinct, of_type
 
 __all__ = ["task_sentences", "pools_text", "verdict_text"]
 
-MOST = 10  # groups that are listed
-POINTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)  # of a curve, beside its last
+MOST = 10  # groups to list
+POINTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)  # points of a curve, beside its last
 
 
 def pools_text(results: Sequence[Result]) -> str:
-    """Return the collection, a line a finding, and the tables that have rows."""
+    """Return the collection, a line per finding, and the tables with rows."""
     findings = "\n".join(finding.text for _, finding in of_type(results, Finding))
     tables = [_coverage(results), *(table(results) for table in (task_table, effects_table, order_table, bias_table))]
     tables += [left_out_by_kind_table(results), _first(left_out_table(results)), relabelled_table(results)]
@@ -41,12 +41,12 @@ def pools_text(results: Sequence[Result]) -> str:
 
 
 def task_sentences(results: Sequence[Result]) -> list[str]:
-    """Return what each task consists of, where that was told."""
+    """Return what each task consists of, where that is known."""
     return [text for task, own in by_task(results).items() if (text := _task_sentence(own, task))]
 
 
 def _task_sentence(results: Sequence[Result], name: str) -> str:
-    """Runs, groups, kinds, queries and judgements of a task in a sentence; empty where they were not told."""
+    """Describe a task in a sentence: runs, groups, kinds, queries and judgements; empty where unknown."""
     task = task_of(results)
     if task is None:
         return ""
@@ -58,7 +58,7 @@ def _task_sentence(results: Sequence[Result], name: str) -> str:
 
 
 def _coverage(results: Sequence[Result]) -> Table:
-    """The depths at which counts are kept query by query."""
+    """Return the depths at which counts are kept query by query."""
     table, kept = coverage_data(results), [own.depths_by_query for _, own in of_type(results, CoverageFigures)]
     return replace(table, rows=[row for row in table.rows if row[0].value in kept[0]])
 
@@ -69,7 +69,7 @@ def _first(table: Table) -> Table:
 
 
 def _curves(results: Sequence[Result]) -> Iterator[str]:
-    """The change of score at some points of each curve, one line a curve."""
+    """Return the change of score at some points of each curve, one line per curve."""
     found = [own for _, own in of_type(results, CurveFigures)]
     for axis in distinct(own.axis for own in found):
         of_axis = [own for own in found if own.axis == axis]
@@ -83,7 +83,7 @@ def _curves(results: Sequence[Result]) -> Iterator[str]:
 
 
 def verdict_text(results: Sequence[Result]) -> str:
-    """Return what is found by each measure, the answer first; its scores; then the pooled runs that may be better or worse."""
+    """Return the findings by measure, the answer first; the scores; then the pooled runs that may be better or worse."""
     findings = [finding.text for _, finding in of_type(results, Finding)]
     tables = [verdict_table(results)]
     if (comparisons := comparisons_table(results, only_open=True)).rows:

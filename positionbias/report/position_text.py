@@ -1,4 +1,4 @@
-"""Where answers sit, as text."""
+"""Places of answers as text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["positions_text"]
 
 
 def positions_text(results: Sequence[Result]) -> str:
-    """Return the tables of positions and of what happened to answers, and what they do not hold."""
+    """Return the tables of positions and of what happened to answers, with remarks."""
     parts = [as_text(positions_table(results)), as_text(outcomes_table(results)), *map(_remarks, results)]
     return "\n\n".join(part for part in parts if part)
 
 
 def _remarks(result: Result) -> str:
-    """What the tables do not hold: how much of the total variation may be chance, and what differs by cause."""
+    """Return remarks on the tables: how much of the total variation may be chance, and differences by cause."""
     assert isinstance(result.payload, PositionHistogram)
     figures = result.payload.figures
     sample, variation, check = figures.sample, figures.total_variation, figures.offset_check

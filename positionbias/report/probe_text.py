@@ -1,4 +1,4 @@
-"""ATS curves and MATS as text: the table, then what was read of each model's passages and what was left out."""
+"""ATS curves and MATS as text: the table, then the passages read and left out for each model."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["ats_csv", "ats_text", "mats_text"]
 
 
 def mats_text(results: Sequence[Result]) -> str:
-    """Return MATS of each model, and what it rests on."""
+    """Return MATS of each model, and its basis."""
     return f"{as_text(mats_table(results))}\n\n{_remarks(results)}"
 
 
 def ats_text(results: Sequence[Result]) -> str:
-    """Return the curves, a row a distance, what they rest on, and why a MATS is undefined."""
+    """Return the curves, a row per distance, their basis, and why a MATS is undefined."""
     undefined = "".join(
         f"\n{result.system}: MATS is undefined: {curve.figures.undefined}"
         for result, curve in of_type(results, AtsCurve)
@@ -30,7 +30,7 @@ def ats_text(results: Sequence[Result]) -> str:
 
 
 def ats_csv(results: Sequence[Result]) -> str:
-    """Return the curves as CSV, a row a distance."""
+    """Return the curves as CSV, a row per distance."""
     return as_csv(_curve_table(results)).rstrip("\n")
 
 
@@ -48,7 +48,7 @@ def _curve_table(results: Sequence[Result]) -> Table:
 
 
 def _remarks(results: Sequence[Result]) -> str:
-    """What was read and left out, model by model."""
+    """Return what was read and left out, model by model."""
     lines = []
     for result, curve in of_type(results, AtsCurve):
         figures = curve.figures

@@ -1,4 +1,4 @@
-"""What a paper prints, handed to a report to stand beside ours, and in which ways ours is another experiment."""
+"""Published figures for a report, and how ours is a different experiment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Published", "SideBySide", "differences"]
 class Published:
     """A paper's cells for the collections of one report.
 
-    ``names`` our collection → the paper's name of it, for those alone that are the paper's, whole or in part. ``pretrained`` what
+    ``names`` maps our collections, where they are the paper's in whole or in part, to its names. ``pretrained`` is what
     the paper's models of a kind began with.
     """
 
@@ -33,9 +33,9 @@ class Published:
     def find(
         self, table: int, collection: str, measure: str, *, facts: Facts | None = None, split: str = ""
     ) -> PublishedCell | None:
-        """The cell of a table that is of the same thing; None where there is none.
+        """Return the published cell of the same thing, or None.
 
-        ``collection`` and ``facts.source`` are our names. Seeds, draws and what weights began as are ours alone, and left out.
+        ``collection`` and ``facts.source`` are our names. Seeds, draws and initial weights are ours alone, and ignored.
         """
         if collection not in self.names:
             return None
@@ -47,7 +47,7 @@ class Published:
 
 
 class SideBySide:
-    """A table of our rows, a paper's row below ours where it prints one; ``stub`` are the heads of what names a row."""
+    """A table of our rows, each above the paper's row where it prints one; ``stub`` heads the columns that name a row."""
 
     def __init__(self, *stub: str) -> None:
         self.stub = stub
@@ -55,7 +55,7 @@ class SideBySide:
         self.printed = False
 
     def add(self, names: Sequence[str], ours: Sequence[Cell], theirs: Sequence[Cell] = ()) -> None:
-        """Add a row of ours, and the paper's where any cell of it has a figure."""
+        """Add a row of ours, and the paper's where any of its cells has a figure."""
         self.body.append([*map(text_cell, names), text_cell("ours"), *ours])
         if any(cell.value is not None for cell in theirs):
             self.printed = True
@@ -63,7 +63,7 @@ class SideBySide:
             self.body.append([*named, text_cell("published"), *theirs])
 
     def table(self, name: str, title: str, columns: Sequence[Column], notes: Sequence[str], printed: str = "") -> Table:
-        """Return the table; where a row is the paper's with ``printed`` as a note and a column that says whose a row is."""
+        """Return the table; where it has rows of the paper, with ``printed`` as a note and a column that names the source."""
         heads = [Column(text, numeric=False) for text in (*self.stub, "")]
         drop_columns(heads, self.body, [] if self.printed else [len(self.stub)])
         every = [*notes, *([printed] if self.printed else [])]
@@ -71,7 +71,7 @@ class SideBySide:
 
 
 def differences(results: Sequence[Result], published: Published, collections: Sequence[str]) -> tuple[str, ...]:
-    """In sentences: which data, what the models began with and how long they trained, beside what the paper says of its own."""
+    """Return the differences in sentences: data, initial models and training length, beside the paper's own."""
     found = [_data(results, published, name) for name in distinct(collections) if name in published.names]
     found += _trained(results, published)
     if not found:
@@ -94,7 +94,7 @@ def _data(results: Sequence[Result], published: Published, collection: str) -> s
 
 
 def _trained(results: Sequence[Result], published: Published) -> list[str]:
-    """A sentence a kind of model."""
+    """Return a sentence per kind of model."""
     curves = [result for result in of_kind(results, "training") if result.facts.model]
     sentences = []
     for model in distinct(result.facts.model for result in curves):

@@ -1,4 +1,4 @@
-"""The paper's result tables: trainings by test passages (Tables 3 and 4), and training elsewhere first (Table 5)."""
+"""The paper's result tables: trainings by test passages (Tables 3 and 4), and prior training elsewhere (Table 5)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Beside:
         return self.published.find(self.table, self.collection, measure, facts=facts, split=self.split)
 
     def columns(self, row: TrainingRow, measures: Sequence[str]) -> list[PublishedCell | None]:
-        """A row's cells: for each measure original, rotated, Δ (Tables 3 and 4), or the original test's alone (Table 5)."""
+        """Return a row's cells: for each measure original, rotated, Δ (Tables 3 and 4), or original alone (Table 5)."""
         if self.table == 5:
             return [self.find(row, measure, "original") for measure in measures]
         parts = (("original", ""), ("rotated", ""), ("", f" {DELTA}"))
@@ -54,7 +54,7 @@ class _Beside:
 
 
 def _number_of(collection: str, published: Published | None) -> int:
-    """Which of the paper's Tables 3 and 4 is about this collection; 0 for none."""
+    """Return the number of the paper's table about this collection (3 or 4), or 0."""
     name = published.names.get(collection) if published else None
     return (
         next((cell.table for cell in published.cells if cell.collection == name and cell.table in (3, 4)), 0)
@@ -64,7 +64,7 @@ def _number_of(collection: str, published: Published | None) -> int:
 
 
 def _named(name: str, tables: Mapping[tuple[str, str], Table]) -> list[Table]:
-    """Those that hold anything; names end in collection and split where there are several."""
+    """Return the non-empty tables; names end in collection and split where there are several."""
     found = {test: table for test, table in tables.items() if table.rows}
     if len(found) == 1:
         return list(found.values())
@@ -76,7 +76,7 @@ def _title(words: str, collection: str, split: str) -> str:
 
 
 class _Sheet:
-    """Puts rows of ours and the paper's below each other."""
+    """Builder of a table with our rows above the paper's."""
 
     def __init__(self, rows: list[TrainingRow], measures: list[str], beside: _Beside) -> None:
         self.rows, self.measures, self.beside = rows, measures, beside
@@ -94,13 +94,13 @@ class _Sheet:
         return [model, training, *([letter] if self.lettered else []), *([text_cell(whose)] if self.any else [])]
 
     def letters(self, row: TrainingRow, cell: PublishedCell) -> str:
-        """A published cell's letters, as our rows are lettered; those of rows that we do not have are left out."""
+        """Return a published cell's letters, lettered as our rows are; letters of rows that we lack are left out."""
         block = [other for other in self.rows if other.facts.model == row.facts.model]
         ours = {c.row: other.letter for other in block for c in self.theirs[other.facts] if c is not None}
         return "".join(sorted(ours[letter] for letter in cell.letters if letter in ours))
 
     def places(self) -> str:
-        """Where the paper's figures stand: tables and rows."""
+        """Say where the paper's figures stand: tables and rows."""
         found = [cell.place for cells in self.theirs.values() for cell in cells if cell]
         return "; ".join(distinct(", ".join(place.split(", ")[:1]) for place in found))
 
@@ -115,10 +115,10 @@ class _Sheet:
 
 
 def retrieval_tables(results: Sequence[Result], published: Published | None = None) -> list[Table]:
-    """Each model's trainings on original and rotated test passages, the paper's three columns a measure and the plain change.
+    """Return each model's trainings on both kinds of test passages, the paper's three columns a measure and the plain change.
 
-    One table a collection and split that test sets were compared on. Results on rotated passages carry another collection's name;
-    where a split has comparisons of several collections they cannot be told apart, and the comparisons alone are used.
+    One table per collection and split with compared test sets. Results on rotated passages carry another collection's name;
+    where a split has comparisons of several collections they are indistinguishable, and the comparisons alone are used.
     """
     tests = distinct((r.collection, r.split) for r, _ in comparisons(results, "test sets") if r.facts.model)
     tables = {}
@@ -163,7 +163,7 @@ def _retrieval_table(results: Sequence[Result], rows: list[TrainingRow], beside:
 
 
 def _smallest(rows: Sequence[TrainingRow], measures: Sequence[str]) -> dict[tuple[str, str], float]:
-    """By model and measure the smallest absolute Δ of its trainings, where it has several."""
+    """Return, by model and measure, the smallest absolute Δ of its trainings, where it has several."""
     found = {}
     for block in blocks(rows):
         for measure in measures:
@@ -174,7 +174,7 @@ def _smallest(rows: Sequence[TrainingRow], measures: Sequence[str]) -> dict[tupl
 
 
 def _printed(row: TrainingRow, sheet: _Sheet) -> list[Cell]:
-    """The paper's figures; its plain change follows from its printed means."""
+    """Return the paper's figures; the plain change follows from its printed means."""
     block = [other for other in sheet.rows if other.facts.model == row.facts.model]
     cells: list[Cell] = []
     theirs = sheet.theirs[row.facts]
@@ -192,7 +192,7 @@ def _printed(row: TrainingRow, sheet: _Sheet) -> list[Cell]:
 
 
 def transfer_tables(results: Sequence[Result], published: Published | None = None) -> list[Table]:
-    """Trained on a collection alone, and on another before it: results on its original test passages, with letters (Table 5)."""
+    """Return models trained here alone or elsewhere first: results on original test passages, with letters (Table 5)."""
     ranked = [r for r in of_kind(results, "per_query") if r.facts.test == "original" and r.facts.model not in ("", *BASELINES)]
     tables = {}
     for collection, split in distinct((r.collection, r.split) for r in ranked if r.facts.source):

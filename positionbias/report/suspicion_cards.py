@@ -1,4 +1,4 @@
-"""Suspicions on a page: a card for each model, with the answer in large words and the sentences that say what it rests on."""
+"""Suspicions on a page: a card per model, with the answer in large words and the sentences of its basis."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SURE = {Suspected.YES: "beyond", Suspected.NO: "none", Suspected.UNKNOWN: "unkn
 
 
 def suspicions(results: Sequence[Result]) -> Iterator[tuple[Result, Suspicion]]:
-    """Each suspicion with its Result."""
+    """Return each suspicion with its Result."""
     for result in results:
         if isinstance(result.payload, Suspicion):
             yield result, result.payload
 
 
 def suspicion_cards(results: Sequence[Result]) -> list[Card]:
-    """Return a card for each model that was suspected, in the order of the call."""
+    """Return a card per suspected model, in the order of the call."""
     answers: dict[str, list[Answer]] = {}
     for result, found in suspicions(results):
         answers.setdefault(result.system, []).append(_answer(found))

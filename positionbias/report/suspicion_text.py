@@ -1,4 +1,4 @@
-"""What a suspicion is, on a terminal: the answers first, then a table of the systems, then what no answer can say."""
+"""Suspicions on a terminal: the answers, a table of the systems, then the limits of all answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["suspicion_text"]
 
 
 def suspicion_text(results: Sequence[Result]) -> str:
-    """Return a paragraph a suspicion, a table for each pair of query sets, and the limits of all."""
+    """Return a paragraph per suspicion, a table for each pair of query sets, and the limits of all."""
     found = [suspicion for _, suspicion in of_type(results, Suspicion)]
     lines = [line for one in found for line in (*one.sentences, "")]
     pairs = {f"{one.seen} − {one.other}": one for one in found}

@@ -1,4 +1,4 @@
-"""A Table: one small record, and its three forms: text for a terminal, LaTeX (booktabs), CSV."""
+"""Tables as one small record with three forms: text for a terminal, LaTeX (booktabs), CSV."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ __all__ = [
     "text_width",
 ]
 
-LINE, MOST = 90, 160  # letters across a line in LaTeX, and of one shrunk to what can still be read
+LINE, MOST = 90, 160  # characters in a line of LaTeX, and in one shrunk to the limit of legibility
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is shown, and beside it what CSV writes: the unrounded value and, where there are any, interval and letters.
+    """The text shown, and for CSV the unrounded value and, where there are any, interval and letters.
 
-    ``brief`` is what is shown where there is no room for an interval; "" where nothing is left out.
+    ``brief`` is shown where there is no room for an interval; "" where that drops nothing.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's heading; ``group`` stands above neighbours that share it. Numbers are set flush right."""
+    """A column's heading; ``group`` is above neighbours that share it. Numbers are set flush right."""
 
     name: str
     group: str = ""
@@ -56,7 +56,7 @@ class Column:
 
     @property
     def full_name(self) -> str:
-        """The heading with its group, for forms that have one line of headings."""
+        """Return the heading with its group, for forms that have one line of headings."""
         return f"{self.group} {self.name}".strip()
 
 
@@ -82,13 +82,13 @@ class Table:
 
 
 def header_groups(table: Table) -> list[tuple[str, int]]:
-    """The upper line of headings as (group, columns it spans); empty where no column has a group."""
+    """Return the upper line of headings as (group, columns it spans); empty where no column has a group."""
     groups = [(group, len(list(items))) for group, items in groupby(column.group for column in table.columns)]
     return groups if any(group for group, _ in groups) else []
 
 
 def row_spans(table: Table) -> list[list[int]]:
-    """For each row and stub column, how many rows the cell spans; 0 where a cell above covers it.
+    """Return how many rows each cell spans, by row and stub column; 0 where a cell above covers it.
 
     The last stub column is never merged: it names the single row.
     """
@@ -106,7 +106,7 @@ def row_spans(table: Table) -> list[list[int]]:
 
 
 def _width(text: str) -> int:
-    """Columns that a text takes in a terminal."""
+    """Return the terminal width of a text in columns."""
     wide = (2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1 for char in text)
     return sum(wide)
 
@@ -121,9 +121,9 @@ def _one_line(text: str) -> str:
 
 
 def as_text(table: Table) -> str:
-    """Aligned columns for a terminal; merged row names stand once, ``*`` marks what is set in bold elsewhere."""
+    """Return aligned columns for a terminal; merged row names appear once, ``*`` marks bold."""
     spans = row_spans(table)
-    # a blank in place of the star, so that figures stay below each other
+    # a space in place of the star keeps figures aligned
     marks = [" " if any(row[index].strong for row in table.rows) else "" for index in range(len(table.columns))]
     body: list[list[str]] = []
     for row, span in zip(table.rows, spans, strict=True):
@@ -152,7 +152,7 @@ def as_text(table: Table) -> str:
 
 
 def text_width(table: Table) -> int:
-    """The columns that the table takes in a terminal, without its title and notes."""
+    """Return the table's width in a terminal, without its title and notes."""
     lines = as_text(replace(table, title="", notes=())).split("\n")
     return max(map(_width, lines))
 
@@ -170,7 +170,7 @@ def _stretch(widths: list[int], groups: Sequence[tuple[str, int]]) -> None:
 
 
 def as_csv(table: Table) -> str:
-    """One line of headings; unrounded values. Further columns hold intervals (``NAME low``, ``NAME high``) and ``NAME letters``."""
+    """Return CSV: one line of headings, unrounded values, columns of intervals (``NAME low``, ``NAME high``) and letters."""
     cells = [[row[index] for row in table.rows] for index in range(len(table.columns))]
     ranged = [any(cell.low is not None for cell in column) for column in cells]
     lettered = [any(cell.letters for cell in column) for column in cells]
@@ -220,14 +220,14 @@ _LATEX = {
 
 
 def latex_escape(text: str) -> str:
-    """Text as LaTeX sets it, in text mode."""
+    """Escape text for LaTeX's text mode."""
     return "".join(_LATEX.get(char, char) for char in text)
 
 
 def as_latex(table: Table) -> str:
-    """A ``table`` environment for booktabs: caption, label ``tab:NAME``, notes below.
+    """Return a ``table`` environment for booktabs: caption, label ``tab:NAME``, notes below.
 
-    A table too wide for a line is shrunk to it; one that could not be read then leaves its intervals to the CSV.
+    A table too wide for a line is shrunk to it; where it would be illegible, the intervals are left to the CSV.
     """
     brief = _letters_across(table) > MOST and any(cell.brief for row in table.rows for cell in row)
     if brief:
@@ -272,7 +272,7 @@ def _latex_cells(row: Sequence[Cell], span: Sequence[int]) -> list[str]:
     cells = []
     for index, cell in enumerate(row):
         text = "" if index < len(span) and not span[index] else latex_escape(cell.text)
-        # a row that begins with "[" would be read as the optional argument of the line break before it
+        # a leading "[" would be read as the optional argument of the line break before it
         text = f"{{}}{text}" if index == 0 and text.startswith(("[", "*")) else text
         cells.append(f"\\textbf{{{text}}}" if cell.strong and text else text)
     return cells

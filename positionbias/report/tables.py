@@ -1,4 +1,4 @@
-"""The tables of a study, each a pure function: Results in, Table out. None drops a result of its kind."""
+"""Tables of a study, each a pure function: Results in, Table out. None drops a result of its kind."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FIGURE_NAMES = ("Mean position", "Share in the first tenth", "Share in the first
 
 
 def positions_table(results: Sequence[Result]) -> Table:
-    """What sums up each histogram, beside what an unbiased collection would show."""
+    """Return the summary of each histogram, beside that of an unbiased collection."""
     found = of_kind(results, "histogram")
     names = labels(found, first=1)
     rows: list[list[Cell]] = []
@@ -81,7 +81,7 @@ def positions_table(results: Sequence[Result]) -> Table:
 
 
 def outcomes_table(results: Sequence[Result]) -> Table:
-    """What became of the answers that a histogram counts: matched, unmatched, empty, cut …"""
+    """Return the outcomes of a histogram's answers: matched, unmatched, empty, cut …"""
     found = of_kind(results, "histogram")
     payloads = [result.payload for result in found if isinstance(result.payload, PositionHistogram)]
     causes = distinct(cause for payload in payloads for cause in payload.outcomes)
@@ -94,7 +94,7 @@ def outcomes_table(results: Sequence[Result]) -> Table:
 
 
 def statistics_table(results: Sequence[Result], *, name: str, title: str) -> Table:
-    """Named figures side by side, a column a result; figures that are themselves named stand as ``NAME: PART``."""
+    """Return named figures, a column per result; nested figures are named ``NAME: PART``."""
     found = of_kind(results, "statistics")
     flat = [_flatten(result.payload.to_rows()) for result in found if isinstance(result.payload, Figures)]
     keys = distinct(key for record in flat for key in record)
@@ -119,9 +119,9 @@ def _figure_cell(name: str, value: Any) -> Cell:
 
 
 def collection_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """The paper's Table 1 for these collections: passages and each split's queries, with judgements, answers and lengths.
+    """Return the paper's Table 1 for these collections: passages, and each split's queries, judgements, answers and lengths.
 
-    The paper's numbers stand beside those of its collections.
+    The paper's numbers appear beside those of its collections.
     """
     rows = []
     beside: list[PublishedCell] = []
@@ -159,9 +159,9 @@ def collection_table(results: Sequence[Result], published: Published | None = No
 
 
 def mats_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """MATS of each model, printed (Eq. 9) and plain, its deviation over Δ, and what it rests on (the paper's Table 2).
+    """Return MATS of each model, printed (Eq. 9) and plain, its deviation over Δ, and its basis (the paper's Table 2).
 
-    What the paper prints stands beside a model of that training, probed on original passages.
+    The paper's figures appear beside a model of that training, probed on original passages.
     """
     found = of_kind(results, "ats")
     rows = []
@@ -207,7 +207,7 @@ def mats_table(results: Sequence[Result], published: Published | None = None) ->
 
 
 def training_table(results: Sequence[Result]) -> Table:
-    """Where each training ended and whether it was finished, what its weights do on validation, and the last value of every series logged."""
+    """Return each training's end, whether it finished, its validation results, and the last value of every logged series."""
     found = of_kind(results, "training")
     payloads = [result.payload for result in found if isinstance(result.payload, TrainingCurve)]
     series = distinct(name for payload in payloads for name in payload.series)

@@ -1,4 +1,4 @@
-"""Results as text for a terminal: each kind of measurement has one function that writes it."""
+"""Results as text for a terminal, by one function for each kind of measurement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from positionbias.results.result import Result
 
 __all__ = ["TEXTS", "text_of"]
 
-# the first result's payload, or a form that was asked for -> the module in this part, and the function there, that writes all of them
+# first payload, or requested form -> the module in this part, and its function that writes all of them
 TEXTS = {
     "BM25Figures": ("artefact_text", "candidates_text"),
     "DenseFigures": ("artefact_text", "candidates_text"),
@@ -47,7 +47,7 @@ TEXTS = {
 
 
 def text_of(results: Sequence[Result], form: str = "") -> str:
-    """Return the results in words and tables, in the form that is named, or that of the first payload."""
+    """Return the results in words and tables, in the named form, or that of the first payload."""
     module, name = TEXTS[form or type(results[0].payload).__name__]
     text: str = getattr(import_module(f"positionbias.report.{module}"), name)(results)
     return text

@@ -1,4 +1,4 @@
-"""What drawn training sets hold, as text."""
+"""Drawn training sets as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from positionbias.results.select import of_type
 
 __all__ = ["clicks_text", "contaminated_text", "leaked_text"]
 
-_SHOWN = 10  # missing passages named on the screen; the manifest has all
+_SHOWN = 10  # missing passages shown; the manifest has all
 
 
 def clicks_text(results: Sequence[Result]) -> str:
@@ -23,7 +23,7 @@ def clicks_text(results: Sequence[Result]) -> str:
 
 
 def leaked_text(results: Sequence[Result]) -> str:
-    """Return a line a set, and what all have been drawn from."""
+    """Return a line per set, and the source of all draws."""
     found = of_type(results, DrawnSet)
     lines = [("set", "instances", "leaked", "share", "queries that fill up")]
     lines += [
@@ -44,7 +44,7 @@ def _by_split(counts: Mapping[str, int]) -> str:
 
 
 def contaminated_text(results: Sequence[Result]) -> str:
-    """Return a line an origin, and what was left out, by cause; missing passages of targets by id."""
+    """Return a line per origin, and what was left out, by cause; missing passages of targets by id."""
     ((result, held),) = of_type(results, ContaminatedSet)
     of = held.ordinary
     lines = [("origin", "queries", "groups", "share", "negatives judged", "negatives random")]

@@ -1,4 +1,4 @@
-"""A study's folder: what stands in it, by its checksums; how a dry run follows what is not there yet; how results are written."""
+"""A study's folder: checksums of its content, artefacts that a dry run has not made, and writing of results."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ __all__ = ["Artefacts", "as_ended", "checkpoint_facts", "ending_at"]
 
 
 class Artefacts:
-    """A study's folder and the steps made in it. With ``dry_run`` nothing is made or written: ``planned`` says what would be."""
+    """A study's folder and the steps made in it. With ``dry_run`` nothing is made or written: ``planned`` lists the steps."""
 
     def __init__(
         self, folder: Path, tell: Callable[[str], None] = lambda line: None, *, workers: int = 1, dry_run: bool = False
     ) -> None:
         self.folder, self.workers, self.prefix = folder, workers, ""
         self.steps = Steps(folder, tell, dry_run=dry_run)
-        self._sources: dict[Path, Path] = {}  # a rotated collection → the one it is made from, for its numbers in a dry run
-        self._plans: dict[Path, TrainPlan] = {}  # a model → how it is trained
-        self._drawn: dict[Path, int] = {}  # a run of some queries → of how many
+        self._sources: dict[Path, Path] = {}  # a rotated collection → its source, for its numbers in a dry run
+        self._plans: dict[Path, TrainPlan] = {}  # a model → its training
+        self._drawn: dict[Path, int] = {}  # a run of some queries → their number
 
     def within(self, name: str) -> Self:
-        """The same workshop in the subfolder ``name``: for a study of several collections."""
+        """Return the same workshop in the subfolder ``name``, for a study of several collections."""
         part = object.__new__(type(self))
         part.__dict__.update(self.__dict__, folder=self.folder / name, prefix=f"{self.prefix}{name}/")
         return part
 
     @property
     def map_shards(self) -> MapShards:
-        """Works on shards in the study's number of processes."""
+        """Work on shards in the study's number of processes."""
         return partial(map_shards, workers=self.workers)
 
     @property
     def planned(self) -> Sequence[Planned]:
-        """The steps that a dry run has met, in their order."""
+        """Return the steps that a dry run has met, in their order."""
         return self.steps.planned
 
     def checksum(self, artefact: Path) -> str | None:
-        """What stands for an artefact in receipts: its content and what made it; None of what a dry run has not made."""
+        """Return an artefact's checksum for receipts, of its content and origin; None for what a dry run has not made."""
         if artefact in self.steps.unmade:
             return None
         if artefact.is_file():
@@ -62,14 +62,14 @@ class Artefacts:
         manifest = read_manifest(artefact)
         if manifest.kind == "collection":
             return manifest.checksum
-        # another training may end in the same weights by another way: its log counts as well
+        # another training may reach the same weights differently: its log counts as well
         log = artefact / "training.json"
         made = [manifest.comparable(), sha256_file(log) if log.exists() else None]
         return hashlib.sha256(json.dumps(made, sort_keys=True, default=str).encode()).hexdigest()
 
     def scorer(self, model: Path) -> str | None:
-        """What a model's scores depend on, weights, kind and shape, and not how these came to be: a training that ends where it ended
-        before leaves nothing to do. None of what a dry run has not made."""
+        """Return a checksum of what a model's scores depend on: weights, kind and shape, so that a training with the same end
+        leaves nothing to do. None for what a dry run has not made."""
         if not self._made(model):
             return None
         facts = checkpoint_facts(model)
@@ -80,11 +80,11 @@ class Artefacts:
         return not self.steps.unmade.intersection(artefacts)
 
     def stands_for(self, made: Path, source: Path) -> None:
-        """Say that ``made`` has about as many passages and queries as ``source``: for a dry run, which has not made it."""
+        """Say that ``made``, not made in a dry run, has about as many passages and queries as ``source``."""
         self._sources[made] = source
 
     def counted(self, collection: Path) -> Collection:
-        """A collection with about the numbers of this one, which a dry run may not have made."""
+        """Return a collection with about the numbers of this one, which a dry run may not have made."""
         while collection in self.steps.unmade:
             collection = self._sources[collection]
         return Collection(collection)
@@ -127,12 +127,12 @@ class Artefacts:
 
 
 def as_ended(facts: Facts, *models: Path) -> Facts:
-    """The facts of what rests on these trainings, which say where one of them is not finished; of what a dry run has not made they say nothing."""
+    """Return facts that say whether one of these trainings is not finished; of what a dry run has not made they say nothing."""
     return replace(facts, unfinished=facts.unfinished or any(ending_at(model).unfinished for model in models))
 
 
 def ending_at(model: Path) -> Ending:
-    """How the training of a checkpoint ended; the model itself is not loaded."""
+    """Return how the training of a checkpoint ended, without loading the model."""
     log = model / LOG
     if not log.is_file():
         return Ending()

@@ -1,4 +1,4 @@
-"""What is to be said of trainings before anything is concluded from them: not finished, too few validations, not above the first stage."""
+"""Warnings about trainings: not finished, too few validations, not above the first stage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ending_findings", "not_finished"]
 
 
 def ending_findings(results: Sequence[Result]) -> list[Finding]:
-    """A sentence for each of the three that some of the trainings with a curve among the results need."""
+    """Return a sentence for each warning that some of the trainings with a curve among the results need."""
     curves = [(result.system, result.payload.ending) for result in results if isinstance(result.payload, TrainingCurve)]
     few = _named(curves, lambda ending: ending.finish is Finish.TOO_FEW)
     below = _named(curves, lambda ending: ending.beats_first_stage is False and ending.depth != 1)
@@ -26,7 +26,7 @@ def ending_findings(results: Sequence[Result]) -> list[Finding]:
 
 
 def not_finished(systems: Sequence[str]) -> list[Finding]:
-    """That these systems rest on trainings whose validation still rose when they ended."""
+    """Say that these systems rest on trainings whose validation still rose when they ended."""
     if not systems:
         return []
     named = ", ".join(name.replace(f", {UNFINISHED}", "") for name in systems)
@@ -38,7 +38,7 @@ def not_finished(systems: Sequence[str]) -> list[Finding]:
 
 
 def _named(curves: Sequence[tuple[str, Ending]], wanted: Callable[[Ending], bool]) -> list[str]:
-    """The systems of some trainings, with how many of their trainings where not all."""
+    """Return the systems of some trainings, with how many of their trainings where not all."""
     found = [name for name, ending in curves if wanted(ending)]
     every = [name for name, _ in curves]
     return [

@@ -1,4 +1,4 @@
-"""About how long a study's steps take: by what such steps have taken, else by a few timed batches of the model."""
+"""Estimates of step durations: from past steps, else from a few timed batches of the model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from positionbias.training.plan import TrainPlan
 
 __all__ = ["Estimator", "ModelWork", "Work", "training"]
 
-SAMPLE = 256  # texts of each side that a model is timed on
-PATIENCE, CALLS = 2.5, 12  # seconds and calls of timing one thing: a model has three, which take under ten
+SAMPLE = 256  # texts of each side for timing a model
+PATIENCE, CALLS = 2.5, 12  # seconds and calls of one timing: a model has three, which take under ten
 
 
 class ModelWork(NamedTuple):
-    """What the model of ``plan`` does with texts of ``collection``: training steps, passages encoded, pairs scored."""
+    """Work of the model of ``plan`` on texts of ``collection``: training steps, passages encoded, pairs scored."""
 
     plan: TrainPlan
     collection: Collection
@@ -33,9 +33,9 @@ class ModelWork(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """How much a step does: ``amount`` of ``unit``, which names all that changes the time of one.
+    """Size of a step: ``amount`` of ``unit``, which names all that changes the time of one.
 
-    ``by`` is what a model does of it, or, where none does, the seconds of one on one of two cores of an AMD EPYC.
+    ``by`` is a model's share of it or, without a model, the seconds of one on one of two cores of an AMD EPYC.
     """
 
     unit: str
@@ -44,14 +44,14 @@ class Work:
 
 
 class Estimator:
-    """How long work takes: by ``taken``, seconds of one by unit, else by timing its model, each kind, shape and batch once."""
+    """Estimator by ``taken``, seconds of one by unit, else by timing the model, each kind, shape and batch once."""
 
     def __init__(self, taken: Mapping[str, float]) -> None:
         self.taken = taken
         self._rates: dict[Hashable, tuple[float, float, float] | None] = {}
 
     def seconds(self, work: Work) -> float | None:
-        """Return the seconds of all of it; None where its model goes on from what is not there yet."""
+        """Return the seconds of all of it; None where its model starts from one that does not exist yet."""
         each = self.taken.get(work.unit, work.by)
         if not isinstance(each, ModelWork):
             return each * work.amount
@@ -62,9 +62,9 @@ class Estimator:
 
 
 def training(collection: Collection, plan: TrainPlan, state: Path | None, groups: int | None = None) -> tuple[Work, str]:
-    """Return the steps at most, less those that an interrupted training has behind it, and that in words.
+    """Return the steps at most, less those that an interrupted training has done, and that in words.
 
-    ``groups`` is how many there are in the training set; of candidates it is about the number of queries.
+    ``groups`` is the size of the training set; for candidates it is about the number of queries.
     """
     config = plan.training
     done = int(state.name.rpartition("-")[2]) if state else 0
@@ -74,7 +74,7 @@ def training(collection: Collection, plan: TrainPlan, state: Path | None, groups
     if plan.validation_candidates:
         validated = f"validated every {config.validate_every}"
         queries = collection.count_queries(plan.validation_split)
-        looks = left / config.validate_every + 1  # the first before the first step
+        looks = left / config.validate_every + 1  # the first precedes the first step
         for times, watched in ((looks, min(queries, config.validation_queries or queries)), (1, queries)):
             pairs += times * watched * config.most_depth
             passages += times * min(watched * config.most_depth, len(collection))
@@ -84,7 +84,7 @@ def training(collection: Collection, plan: TrainPlan, state: Path | None, groups
 
 
 def _timed(plan: TrainPlan, collection: Collection) -> tuple[float, float, float] | None:
-    """Time a step of the plan's model on the collection's first texts, an encoded passage (0: pairs are read together), and a scored pair."""
+    """Time a step of the plan's model on first texts, an encoded passage (0: pairs are read together), and a scored pair."""
     import torch
 
     from positionbias.models.protocols import PassageEncoder
@@ -102,7 +102,7 @@ def _timed(plan: TrainPlan, collection: Collection) -> tuple[float, float, float
     queries, passages = list(filter(len, model.read_queries(asked))), list(filter(len, model.read_passages(texts)))
     if not queries or not passages:
         return None
-    config = replace(plan.training, loss="hinge")  # any takes as long, and a teacher's scores may not be there yet
+    config = replace(plan.training, loss="hinge")  # any takes as long, and a teacher's scores may not exist yet
     devices, threads = find_devices(config.precision), torch.get_num_threads()
     trainer = Trainer(model, config, devices, Path(), steps=config.max_steps)
 
@@ -134,8 +134,8 @@ def _timed(plan: TrainPlan, collection: Collection) -> tuple[float, float, float
 
 
 def _seconds_each(call: Callable[[int], object], most: int) -> float:
-    """Seconds of one: the least of calls that take twice as many each time, up to ``most``; what else the machine does only adds to it."""
-    call(1)  # what is made once
+    """Return the seconds of one: the least over calls of doubling size, up to ``most``; other load only adds time."""
+    call(1)  # made once
     spent, least = 0.0, math.inf
     for doubled in range(CALLS):
         number = min(most, 1 << doubled)

@@ -1,4 +1,4 @@
-"""What the studies of papers measure alike: systems by query and training, means with intervals, families of tests."""
+"""Measurements shared by the studies of papers: systems by query and training, means with intervals, families of tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Measuring", "Tested", "Trial", "own_judgements", "trial_inputs"]
 
 class Trial(NamedTuple):
     """A system of one seed. ``facts`` are the same for all seeds; ``name`` is the model's in the study; ``runs`` by split;
-    ``trained`` the checkpoint, None of an ensemble."""
+    ``trained`` is the checkpoint, None for an ensemble."""
 
     name: str
     facts: Facts
@@ -34,7 +34,7 @@ class Trial(NamedTuple):
 
 
 def trial_inputs(trials: Iterable[Trial]) -> dict[str, Path]:
-    """Return the runs and checkpoints of trials by name, as a step has its inputs."""
+    """Return the runs and checkpoints of trials by name, as the inputs of a step."""
     known = list(trials)
     runs = {path.stem: path for trial in known for path in trial.runs.values()}
     return {**runs, **{trial.trained.name: trial.trained for trial in known if trial.trained is not None}}
@@ -47,7 +47,7 @@ def own_judgements(collection: Collection, split: str, judgements: str | None = 
 
 
 class Tested(NamedTuple):
-    """A comparison of a system with another on a test."""
+    """A comparison of two systems on a test."""
 
     measure: str
     test: str
@@ -56,7 +56,7 @@ class Tested(NamedTuple):
 
 
 class Measuring:
-    """The systems of a study on its tests, and results of them; a system is named by its ``Facts``, the same for all seeds.
+    """The systems of a study on its tests, and their results; a system is named by its ``Facts``, the same for all seeds.
 
     ``qrels`` has the judgements of each test; queries that share a relevant passage are one cluster in its intervals.
     """
@@ -67,7 +67,7 @@ class Measuring:
         self.values: dict[tuple[Facts, str, str], dict[Repeat, Values]] = {}  # system, test, measure
 
     def name(self, facts: Facts) -> str:
-        """Return what results call a system."""
+        """Return a system's name in results."""
         raise NotImplementedError
 
     def result(

@@ -1,4 +1,4 @@
-"""The models of a study: of what kind and shape each is, how it is trained, and what it starts from."""
+"""Models of a study: their kinds, shapes, trainings and starting weights."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["ModelSettings", "with_assignments"]
 
 FORM = "MODEL.SETTING=VALUE"
-OWN = ("seed",)  # settings that a study has its own options for
-# a warm-up in one form takes the place of one in the other
+OWN = ("seed",)  # settings with options of the study's own
+# a warm-up in one form replaces one in the other
 _INSTEAD: Mapping[str, Mapping[str, Any]] = {"warmup_steps": {"warmup_share": 0.0}, "warmup_share": {"warmup_steps": 0}}
 
 
@@ -40,7 +40,7 @@ class ModelSettings:
         shape = config_class(self.kind)
         if self.model is None and self.start is None:
             object.__setattr__(self, "model", shape())
-        self.plan(Path(), Path())  # what does not go together shows before the study begins
+        self.plan(Path(), Path())  # conflicts show before the study begins
 
     def plan(
         self,
@@ -52,7 +52,7 @@ class ModelSettings:
         start: Path | None = None,
         validation_split: str = "validation",
     ) -> TrainPlan:
-        """The plan of one training of this model. ``start`` goes on from a checkpoint instead of what the model begins with."""
+        """Return the plan of one training of this model. ``start`` is a checkpoint to go on from in place of its own start."""
         from positionbias.training.plan import TrainPlan
 
         return TrainPlan(
@@ -77,7 +77,7 @@ class ModelSettings:
         relevant_from: int = 1,
         words_of: tuple[str, ...] | None = None,
     ) -> TrainPlan:
-        """The plan of one training on a stored set. ``validation`` is a run and the split of its queries; without it the last weights
+        """Return the plan of one training on a stored set. ``validation`` is a run and its split; without it the last weights
         are kept. ``words_of`` as in ``TrainPlan``, for a model that begins with words."""
         from positionbias.training.plan import TrainPlan
 
@@ -121,7 +121,7 @@ class ModelSettings:
 
     @property
     def pretrained(self) -> str:
-        """The weights that a training begins with, in words; empty where they are drawn at random."""
+        """Return the initial weights of a training in words; empty where they are random."""
         if self.start is not None:
             return self.start.name
         if self.word_vectors is None:
@@ -155,9 +155,9 @@ def with_assignments(
     flag: str = "--set",
     decided: Mapping[str, str] = types.MappingProxyType({}),
 ) -> tuple[ModelSettings, ...]:
-    """The models with settings changed: ``bert_cat.batch_size=16``, or without a model for all that have the setting.
+    """Return the models with settings changed: ``bert_cat.batch_size=16``, or without a model for all that have the setting.
 
-    A setting is one of the training or of the model's shape, by the name it has in a checkpoint's manifest; later ones win.
+    A setting belongs to the training or the model's shape, named as in a checkpoint's manifest; later ones win.
     ``decided`` are those that a study sets itself, each with how.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Comparisons of a study that were repeated with other training seeds or rotation draws, each as one over trainings and queries."""
+"""Comparisons repeated with other training seeds or rotation draws, each as one over trainings and queries."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["ALL", "BASELINE_FACTS", "WHOLE", "over_trainings", "query_values"]
 ALL = "all queries"
 WHOLE = "queries whose answer was left whole"
 BASELINE_FACTS = "baseline facts"  # in a comparison's notes; the result's facts are the candidate's
-Find = Callable[[str, Facts], Values]  # of a measure, the values of a system by query
+Find = Callable[[str, Facts], Values]  # values of a measure by system and query
 
 
 def query_values(results: Sequence[Result]) -> Find:
-    """The values per query that stand among results; none of a system that has none."""
+    """Return the values per query among results; none for a system without them."""
     found = {(r.measure, r.facts): r.payload for r in results if isinstance(r.payload, PerQuery)}
 
     def find(measure: str, facts: Facts) -> Values:
@@ -39,9 +39,9 @@ def over_trainings(
     find: Find | None = None,
     whole: Mapping[int, Collection[str]] | None = None,
 ) -> list[Result]:
-    """A Result for comparisons among ``results`` that differ in training seed and rotation draw alone, where there are several; its axis is ``over_axis``.
+    """Return a Result for comparisons that differ in seed and rotation draw alone, where there are several; axis ``over_axis``.
 
-    By draw, ``whole`` has the queries whose answers the rotation left whole. p-values are corrected within axis and measure, as one family.
+    By draw, ``whole`` has the queries whose answers the rotation left whole. p-values are corrected by axis and measure.
     """
     find = find or query_values(results)
     groups: dict[tuple, list[tuple[Result, Comparison]]] = {}
@@ -93,6 +93,6 @@ def _together(
         subset=first.subset,
         notes={"axis": over_axis(first.noted.axis), **notes},
     )
-    if first.relative is None:  # a share that the comparison itself does not have
+    if first.relative is None:  # a share that the comparison itself lacks
         comparison = replace(comparison, relative=None, relative_as_printed=None, relative_interval=None)
     return replace(result, facts=replace(result.facts, seed=None, rotation=None)), comparison

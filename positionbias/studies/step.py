@@ -1,6 +1,6 @@
-"""Restartable steps: each leaves an artefact and a receipt of what it was made from; a finished one is skipped.
+"""Restartable steps: each leaves an artefact and a receipt of its inputs; a finished one is skipped.
 
-A receipt vouches for the artefact that it was written for: it holds a checksum of it, so that one changed by hand is made again.
+A receipt vouches for one artefact: it holds its checksum, so that an artefact changed by hand is made again.
 In a dry run nothing is made or written: every step says whether it is done, and about how long it would take.
 """
 
@@ -35,7 +35,7 @@ RECEIPTS = "steps"
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A step as a dry run sees it: done before, or to be made in about ``seconds`` (None: nothing tells)."""
+    """A step in a dry run: done before, or to be made in about ``seconds`` (None: unknown)."""
 
     name: str
     done: bool
@@ -47,8 +47,8 @@ class Planned:
 class Step:
     """One step: ``make()`` writes ``artefact``, replacing an outdated one.
 
-    ``settings`` must be JSON-ready; ``inputs`` are checksums by role, None of what a dry run has not made. ``name`` may hold
-    slashes. ``note`` is what a dry run adds.
+    ``settings`` must be JSON-ready; ``inputs`` are checksums by role, None for what a dry run has not made. ``name`` may hold
+    slashes. ``note`` is added by a dry run.
     """
 
     name: str
@@ -66,13 +66,13 @@ class Step:
 
     @property
     def fingerprint(self) -> str:
-        """A checksum of the facts."""
+        """Return a checksum of the facts."""
         return hashlib.sha256(json.dumps(self.facts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A step to be made, perhaps in another process: what to call, and the receipt to write after it."""
+    """A step to be made, perhaps in another process: a call, and the receipt to write after it."""
 
     make: Callable[[], object]
     artefact: Path
@@ -80,7 +80,7 @@ class _Job:
     record: Mapping[str, Any]
 
     def run(self) -> float:
-        """Make it, and say how many seconds that took."""
+        """Make the artefact and return the seconds taken."""
         began = time.monotonic()
         self.make()
         seconds = time.monotonic() - began
@@ -89,7 +89,7 @@ class _Job:
 
 
 def content_of(artefact: Path) -> str:
-    """A digest of all files of an artefact. ``cache`` folders, which are rebuilt at will, do not count."""
+    """Return a digest of all files of an artefact, without ``cache`` folders, which are rebuilt at will."""
     digest = hashlib.sha256()
     for path in [artefact] if artefact.is_file() else _files(artefact):
         seal = seal_file(path)
@@ -102,9 +102,9 @@ def _files(folder: Path) -> list[Path]:
 
 
 class Steps:
-    """The steps of one study in one folder; receipts stand in ``steps/NAME.json``.
+    """The steps of one study in one folder, with receipts in ``steps/NAME.json``.
 
-    A step is skipped when its artefact is there as its receipt knows it, and the receipt names the same settings and inputs; else
+    A step is skipped when its artefact matches its receipt, and the receipt names the same settings and inputs; else
     it is made (again). ``planned`` lists what a dry run has met, ``unmade`` the artefacts that it would have made.
     """
 
@@ -114,7 +114,7 @@ class Steps:
         self.unmade: set[Path] = set()
 
     def plan(self, collection: str) -> Result:
-        """Return what a dry run has met; the value is the seconds that are known of, the count the steps to be made."""
+        """Return what a dry run has met; the value is the known seconds, the count the steps to be made."""
         left = [step.seconds or 0.0 for step in self.planned if not step.done]
         plan = Plan(rows={step.name: PlannedStep(step.done, step.seconds, step.note) for step in self.planned})
         return Result(PLAN, collection, "", "", None, sum(left), None, len(left), plan)
@@ -135,8 +135,8 @@ class Steps:
         return artefact
 
     def make_each(self, steps: Sequence[Step], each: MapShards = map) -> None:
-        """Make the artefacts of those steps that are not up to date, none of which needs another one. ``each`` may use several processes where every ``make`` can be
-        sent to one."""
+        """Make the artefacts of outdated steps, none of which needs another. ``each`` may use several processes where
+        every ``make`` can be sent to one."""
         wanted = []
         for one in steps:
             if None not in one.inputs.values() and self._holds(self._receipt(one), one.artefact, one.fingerprint):
@@ -169,7 +169,7 @@ class Steps:
 
     @cached_property
     def _estimator(self) -> Estimator:
-        """It goes by what the study's own steps have taken."""
+        """Return an estimator from the times of the study's own steps."""
         seconds, amounts = defaultdict[str, float](float), defaultdict[str, float](float)
         for path in sorted((self.folder / RECEIPTS).rglob("*.json")):
             if (record := _read(path)) and record.work:
@@ -186,7 +186,7 @@ class _Done:
 
 @dataclass(frozen=True, slots=True)
 class _Receipt:
-    """What is read of a step's receipt; it holds the step's settings and inputs too."""
+    """What is read of a step's receipt, which holds the step's settings and inputs too."""
 
     fingerprint: str
     content: str
@@ -195,7 +195,7 @@ class _Receipt:
 
 
 def _read(receipt: Path) -> _Receipt | None:
-    """A receipt; a missing or damaged one proves nothing: the step is made again."""
+    """Read a receipt; a missing or damaged one proves nothing: the step is made again."""
     if not receipt.exists():
         return None
     try:

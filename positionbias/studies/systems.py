@@ -1,4 +1,4 @@
-"""The systems of a study, models and baselines: what results call them, their runs, and their values on every query."""
+"""Systems of a study, models and baselines: their names in results, runs, and values on every query."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FIRST_STAGE, POSITION = "bm25", "position-only"
 
 
 class Subject(NamedTuple):
-    """A trained model: its name in results, the same for all seeds and draws; what the results say of it; its checkpoint."""
+    """A trained model: its name in results, the same for all seeds and draws; its facts in results; its checkpoint."""
 
     system: str
     facts: Facts
@@ -51,7 +51,7 @@ class Subject(NamedTuple):
 
 
 class SystemRuns(NamedTuple):
-    """A system on one set of test passages: a run for each test split."""
+    """A system on one set of test passages: a run per test split."""
 
     system: str
     facts: Facts
@@ -59,23 +59,23 @@ class SystemRuns(NamedTuple):
 
 
 def subject_of(facts: Facts, path: Path) -> Subject:
-    """A trained model under the name that these facts give it, and how its training ended."""
+    """Return a trained model under the name that these facts give it, with how its training ended."""
     facts = as_ended(facts, path)
     return Subject(system_name(facts), facts, path)
 
 
 def system_name(facts: Facts) -> str:
-    """What results call a training of a model, the same for all seeds and draws."""
+    """Return the name of a model's training in results, the same for all seeds and draws."""
     return ended_name(f"{facts.model}-{facts.training}" + (f", {facts.variant}" if facts.variant else ""), facts.unfinished)
 
 
 def split_label(tests: Sequence[str]) -> str:
-    """Several test splits, as results name them."""
+    """Return the name of several test splits in results."""
     return "+".join(tests)
 
 
 def joined(name: str, runs: Sequence[Path]) -> Run:
-    """The rankings of several splits as one run; the splits share no query."""
+    """Return the rankings of several splits as one run; the splits share no query."""
     return Run(name, chain.from_iterable(((r.query_id, r.passage_ids, r.scores) for r in read_run(p).rankings()) for p in runs))
 
 
@@ -89,7 +89,7 @@ def evaluated(
     clusters: Mapping[str, str],
     seed: int,
 ) -> list[Result]:
-    """A Result a measure, with the system's facts."""
+    """Return a Result per measure, with the system's facts."""
     run = joined(item.system, item.runs)
     found = evaluate_run(run, qrels, measures, collection=collection, split=split, seed=seed, clusters=clusters)
     return [replace(result, facts=item.facts) for result in found]
@@ -99,7 +99,7 @@ Values = Mapping[str, Mapping[str, float]]  # measure → query → value
 
 
 def values_of(results: Sequence[Result]) -> Values:
-    """The per-query values of one system by measure."""
+    """Return the per-query values of one system by measure."""
     found = {}
     for result in results:
         assert isinstance(result.payload, PerQuery)
@@ -108,12 +108,12 @@ def values_of(results: Sequence[Result]) -> Values:
 
 
 def curve_of(subject: Subject, collection: str) -> Result:
-    """What was logged in a training, under the system's name."""
+    """Return the log of a training under the system's name."""
     return replace(training_result(load_checkpoint(subject.path), collection), system=subject.system, facts=subject.facts)
 
 
 def finding(collection: str, split: str, sentence: Finding, seed: int) -> Result:
-    """A sentence as a Result."""
+    """Return a sentence as a Result."""
     return Result("finding", collection, split, "", seed, None, None, 0, sentence)
 
 

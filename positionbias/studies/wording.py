@@ -1,4 +1,4 @@
-"""How the sentences of a study write a difference, its interval and a p-value."""
+"""Wording of differences, intervals and p-values in the sentences of a study."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ __all__ = [
 
 
 def capital(text: str) -> str:
-    """With a capital letter in front, the rest as it is."""
+    """Capitalise the first letter and keep the rest."""
     return text[:1].upper() + text[1:]
 
 
 def between(bounds: Interval, form: str = "+.3f") -> str:
-    """An interval in words."""
+    """Return an interval in words."""
     return f"95 % interval {as_form(bounds.low, form)} to {as_form(bounds.high, form)}"
 
 
 def shown(value: float, bounds: Interval | None, form: str = "+.3f") -> str:
-    """A value with its interval."""
+    """Return a value with its interval."""
     sure = between(bounds, form) if bounds else "no interval"
     return f"{as_form(value, form)} ({sure})"
 
 
 def estimate_shown(of: Estimate) -> str:
-    """An estimate with its interval."""
+    """Return an estimate with its interval."""
     return shown(of.mean, of.interval)
 
 
 def difference_shown(comparison: Comparison) -> str:
-    """A comparison's difference, its interval and what that is over; of two trainings both differences."""
+    """Return a comparison's difference, its interval and what that is over; of two trainings both differences."""
     bounds, by_seed = comparison.difference_interval, comparison.noted.by_seed
     if bounds is None and len(by_seed) > 1:
         both = " and ".join(as_form(value, "+.3f") for value in by_seed)
@@ -52,10 +52,10 @@ def difference_shown(comparison: Comparison) -> str:
 
 
 def p_shown(p: float) -> str:
-    """A p-value behind its letter."""
+    """Return a p-value behind its letter."""
     return f"= {p:.3f}" if p >= 0.001 else "< 0.001"
 
 
 def trained_system(facts: Facts) -> str:
-    """A teacher or student at the head of a sentence: ``Teacher bert_cat (lce)``."""
+    """Return a teacher or student as the head of a sentence: ``Teacher bert_cat (lce)``."""
     return ended_name(f"{capital(facts.role)} {facts.model} ({facts.loss})", facts.unfinished)

@@ -1,19 +1,19 @@
-"""What all studies make: rotated collections, candidates, trained models, re-ranked runs, probes, results.
+"""Steps shared by all studies: rotated collections, candidates, trained models, re-ranked runs, probes, results.
 
 Each is a restartable step (``studies.step``) that leaves an artefact with its manifest in the study's folder:
 
     rotated-SEED/              a collection rotated by one draw
     runs/bm25-SPLIT.run        candidates
     models/NAME/               checkpoints
-    taught/NAME-on-SPLIT/      a model's scores of training candidates, for others to learn from
+    taught/NAME-on-SPLIT/      a model's scores of training candidates, for students
     vectors/NAME/              a model's vectors of a collection's passages
-    runs/NAME-on-TEST.run      candidates re-ranked by a model, or by position alone; what a model finds by its vectors
+    runs/NAME-on-TEST.run      candidates re-ranked by a model, or by position alone; a model's own retrieval by vectors
     probes/NAME-on-TEST/       MATS of a model
     results/                   what was measured
     steps/                     receipts
 
-Steps take and give paths: what a step needs is opened while it is made, so a study holds one model at a time, and a dry run can
-follow a study through artefacts that are not there yet.
+Steps take and return paths: their inputs are opened while they are made, so a study holds one model at a time, and a
+dry run can follow a study through artefacts that do not exist yet.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ from positionbias.training.train import train_model
 
 __all__ = ["Training", "Workshop", "drawing", "position_only_run"]
 
-drawing = partial(Work, "training instances drawn", by=1e-3)  # with their share of reading what they are drawn from
+drawing = partial(Work, "training instances drawn", by=1e-3)  # including a share of reading their source
 
 
 class Training(NamedTuple):
-    """A training to be made: its name, the collection and the plan; ``groups`` is how many its training set has, for a dry run."""
+    """A training to be made: its name, the collection and the plan; ``groups`` is its training set's size, for a dry run."""
 
     name: str
     collection: Path
@@ -78,12 +78,12 @@ class Training(NamedTuple):
 
 
 class Workshop(Artefacts):
-    """The steps that studies share, made in a study's folder."""
+    """Shared steps of studies, made in a study's folder."""
 
     # -- steps ------------------------------------------------------------------------------------------------
 
     def rotated(self, collection: Path, rotation: Rotation) -> Path:
-        """The collection with every passage rotated once, as ``debias``; named for the draw."""
+        """Return the collection with every passage rotated once, as ``debias``; named for the draw."""
         place = self.folder / f"rotated-{rotation.seed}"
         self.stands_for(place, collection)
 
@@ -105,7 +105,7 @@ class Workshop(Artefacts):
         return self.steps.make(f"{self.prefix}rotate-{rotation.seed}", place, asdict(rotation), inputs, make, work=work)
 
     def candidates(self, collection: Path, split: str, depth: int, bm25: Bm25Settings) -> Path:
-        """A BM25 run of the split's queries."""
+        """Return a BM25 run of the split's queries."""
         place = self.folder / "runs" / f"bm25-{split}.run"
 
         def make() -> None:
@@ -121,13 +121,13 @@ class Workshop(Artefacts):
         return self.steps.make(f"{self.prefix}bm25-{split}", place, settings, inputs, make, work=work)
 
     def trained(self, name: str, collection: Path, plan: TrainPlan, *, groups: int | None = None) -> Path:
-        """The checkpoint of a training; one that was interrupted goes on. ``groups`` is how many its training set has, for a dry run."""
+        """Return the checkpoint of a training, resumed if interrupted; ``groups`` is its training set's size, for a dry run."""
         (place,) = self.trained_each([Training(name, collection, plan, groups)])
         return place
 
     def trained_each(self, trainings: Sequence[Training]) -> Iterator[Path]:
-        """The checkpoints of several trainings, one after another as they are asked for. Where each of them takes one thread, as many as the study has workers go
-        on at once."""
+        """Yield the checkpoints of several trainings in order. Where each of them takes one thread, as many run at once as
+        the study has workers."""
         together = len(trainings) > 1 and all(one.plan.training.threads == 1 for one in trainings)
         for some in [trainings] if together and self.workers > 1 else [[one] for one in trainings]:
             steps = [self._training(one) for one in some]
@@ -147,7 +147,7 @@ class Workshop(Artefacts):
         return Step(f"{self.prefix}train-{name}", place, settings, inputs, make, work, note)
 
     def some_queries(self, split: str, candidates: Path, number: int, *, seed: int) -> Path:
-        """The candidates of ``number`` of their queries, the first in an order keyed by seed and id."""
+        """Return the candidates of ``number`` of their queries, the first in an order keyed by seed and id."""
 
         def made() -> Run:
             run = read_run(candidates)
@@ -158,7 +158,7 @@ class Workshop(Artefacts):
         return self._drawn_run(label, "some queries", settings, {"candidates": candidates}, made)
 
     def test_sample(self, collection: Path, split: str, candidates: Path, number: int, *, seed: int) -> Path:
-        """The candidates of ``number`` of the split's judged queries (``studies.sample``)."""
+        """Return the candidates of ``number`` of the split's judged queries (``studies.sample``)."""
 
         def made() -> Run:
             run = read_run(candidates)
@@ -195,8 +195,8 @@ class Workshop(Artefacts):
         *,
         relevant_from: int = 1,
     ) -> Path:
-        """The model's scores of the first ``depth`` candidates (None: all) and of the passages judged relevant; a run that was stopped
-        goes on."""
+        """Return the model's scores of the first ``depth`` candidates (None: all) and of the passages judged relevant; an
+        interrupted run is resumed."""
         label = f"{model.name}-on-{split}"
         place = self.folder / "taught" / label
         settings = {"split": split, "depth": depth, "relevant_from": relevant_from}
@@ -216,8 +216,8 @@ class Workshop(Artefacts):
     def reranked(
         self, model: Path, collection: Path, split: str, candidates: Path, *, on: str = "", depth: int | None = None
     ) -> Path:
-        """The candidates in the model's order, down to ``depth``, by default the tuned one. ``on`` names the test passages in the run's
-        file name, where there are several."""
+        """Return the candidates in the model's order, down to ``depth``, by default the tuned one. ``on`` names the test
+        passages in the run's file name, where there are several."""
         label = f"{model.name}-on-{on}-{split}" if on else f"{model.name}-on-{split}"
         place = self.folder / "runs" / f"{label}.run"
 
@@ -235,7 +235,7 @@ class Workshop(Artefacts):
         return self.steps.make(f"{self.prefix}rerank-{label}", place, {"split": split, "depth": reach}, inputs, make, work=work)
 
     def _reranking(self, model: Path, collection: Path, split: str, candidates: Path, depth: int | None) -> Work | None:
-        """The pairs to score, down to ``depth`` or the deepest that the model may be given; no passage is encoded twice."""
+        """Return the pairs to score, down to ``depth`` or the deepest allowed for the model; no passage is encoded twice."""
         plan, counted = self._plans.get(model), self.counted(collection)
         queries = min(counted.count_queries(split), self._drawn.get(candidates, math.inf))
         if plan is None or not queries:
@@ -245,7 +245,7 @@ class Workshop(Artefacts):
         return Work(f"pairs re-ranked by {plan.named}", pairs, by)
 
     def encoded(self, model: Path, collection: Path) -> Path:
-        """A model's vectors of every passage; a run that was stopped goes on."""
+        """Return a model's vectors of every passage; an interrupted run is resumed."""
         place = self.folder / "vectors" / model.name
 
         def make() -> None:
@@ -261,7 +261,7 @@ class Workshop(Artefacts):
     def retrieved_dense(
         self, model: Path, vectors: Path, collection: Path, split: str, depth: int, *, index: Index = "exact"
     ) -> Path:
-        """What a model finds for a split's queries among its vectors of the whole collection."""
+        """Return a model's retrieval for a split's queries among its vectors of the whole collection."""
         label = f"{model.name}-retrieving-{split}"
         place = self.folder / "runs" / f"{label}.run"
 
@@ -276,7 +276,7 @@ class Workshop(Artefacts):
         return self.steps.make(f"{self.prefix}retrieve-{label}", place, settings, inputs, make, work=work)
 
     def by_position(self, collection: Path, split: str, candidates: Path, *, on: str) -> Path:
-        """The candidates in the order of a scorer that knows position only (``text.overlap.position_only``)."""
+        """Return the candidates in the order of a position-only scorer (``text.overlap.position_only``)."""
 
         def made() -> Run:
             return position_only_run(Collection(collection), split, read_run(candidates))
@@ -287,8 +287,8 @@ class Workshop(Artefacts):
         return self.derived_run(label, "position only", {"split": split}, named, made, work=work)
 
     def ensembled(self, label: str, runs: Mapping[str, Path], candidates: Path, *, split: str, depth: int) -> Path:
-        """Re-rankers of the same candidates together, by the mean of their z-scores over a query's first ``depth``, the rest behind them in
-        the candidates' order; ``runs`` by model."""
+        """Return an ensemble of re-rankers of the same candidates: the mean of their z-scores over a query's first ``depth``,
+        the rest behind them in the candidates' order; ``runs`` by model."""
 
         def made() -> Run:
             first = read_run(candidates)
@@ -323,7 +323,7 @@ class Workshop(Artefacts):
         return self.steps.make(f"{self.prefix}{label}", place, settings, sums, make, work=work)
 
     def probed(self, model: Path, collection: Path, *, on: str, passages: int | None, seed: int, facts: Facts) -> Path:
-        """MATS and the ATS curve of a model with term vectors, on the passages called ``on``: a folder of one Result."""
+        """Return MATS and the ATS curve of a model with term vectors, on the passages called ``on``: a folder of one Result."""
         place = self.folder / "probes" / f"{model.name}-on-{on}"
 
         def make() -> None:
@@ -335,7 +335,7 @@ class Workshop(Artefacts):
         plan, counted, work = self._plans.get(model), self.counted(collection), None
         if plan is not None:
             number = min(passages or len(counted), len(counted))
-            by = ModelWork(plan, counted, passages=2 * number)  # with their terms is done about as much again
+            by = ModelWork(plan, counted, passages=2 * number)  # with their terms takes about as long again
             work = Work(f"passages probed of {plan.kind}", number, by)
         return self.steps.make(f"{self.prefix}probe-{model.name}-on-{on}", place, settings, inputs, make, work=work)
 
@@ -369,7 +369,7 @@ class Workshop(Artefacts):
 
 
 def _at_work(model: Path) -> Checkpoint:
-    """The checkpoint, on the GPU where there is one."""
+    """Return the checkpoint, on the GPU where there is one."""
     checkpoint = load_checkpoint(model)
     checkpoint.model.to(pick_device("auto"))
     return checkpoint
@@ -380,7 +380,7 @@ def _train(collection: Path, plan: TrainPlan, place: Path) -> None:
 
 
 def position_only_run(collection: Collection, split: str, candidates: Run) -> Run:
-    """The candidates ordered by how far in front the query is met, and by nothing else."""
+    """Return the candidates ordered only by how early the query occurs."""
     texts = {query.query_id: query.text for query in collection.queries(split)}
     rankings = (
         (r.query_id, r.passage_ids, [position_only(texts[r.query_id], text) for text in collection.texts(r.passage_ids)])

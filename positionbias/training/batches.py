@@ -1,4 +1,4 @@
-"""Batches: groups become a model's inputs, each passage read as stored or rotated anew."""
+"""Batches: training groups as a model's inputs, each passage read as stored or rotated anew."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Indexed = tuple[int, TrainingGroup]
 
 @dataclass(frozen=True, slots=True)
 class TrainingTexts:
-    """What batches are made of. ``rotation`` turns every read of a passage anew."""
+    """Data of batches. ``rotation`` rotates every read of a passage anew."""
 
     collection: Collection
     queries: Mapping[str, str]
@@ -35,12 +35,12 @@ class TrainingTexts:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One process's part of a batch, read: ``queries`` (n), ``passages`` (n · m), the n positives first, then the first negatives …
+    """One process's part of a batch: ``queries`` (n), ``passages`` (n · m), the n positives first, then the first negatives …
 
-    m is the size of the largest group; where another has fewer passages, a short one of the batch stands in, and ``there`` (n, m) is
-    false (None: all groups are of one size). ``teacher`` (n, m) are a teacher's scores, None where a group has none.
-    ``number`` counts batches within the epoch; ``dropped`` groups have an empty side and were left out. Where nothing is left
-    for a process that others wait for, it computes a group of theirs, and ``idle`` is true: nothing comes of it.
+    m is the size of the largest group; a short passage of the batch pads smaller ones, where ``there`` (n, m) is false
+    (None: all groups are of one size). ``teacher`` (n, m) are a teacher's scores, None where a group has none.
+    ``number`` counts batches within the epoch; ``dropped`` groups have an empty side and were skipped. A process without groups
+    that others wait for computes a group of theirs, unused, and ``idle`` is true.
     """
 
     epoch: int
@@ -69,7 +69,7 @@ def batches(
     seed: int = 1,
     part: tuple[int, int] = (0, 1),
 ) -> Iterator[Batch]:
-    """The batches of one epoch from batch ``start`` on; ``part`` (i, n): of each the groups i, i + n, i + 2n …
+    """Yield the batches of one epoch from batch ``start`` on; ``part`` (i, n) takes the groups i, i + n, i + 2n … of each.
 
     ``bucket`` batches at a time are sorted by the length of the longest passage (in characters [decision]: a text need not be
     read for that), cut, and shuffled, keyed by (seed, epoch, first batch). With a rotation, each read of a passage draws its
@@ -88,7 +88,7 @@ def batches(
 def _cut(
     window: Sequence[Indexed], collection: Collection, size: int, seed: int, epoch: int, number: int
 ) -> list[Sequence[Indexed]]:
-    """A window's batches of alike length, in a random order."""
+    """Return a window's batches of similar length, in random order."""
     lengths = iter([len(text) for text in collection.texts([item for _, group in window for item in group.passage_ids])])
     longest = [max(islice(lengths, len(group.passage_ids))) for _, group in window]
     order = sorted(range(len(window)), key=longest.__getitem__)
@@ -107,7 +107,7 @@ def _part(
     # where the whole batch has nothing, any token will do
     queries: Sequence[Tokens] = others.queries[:1] or [[1]]
     passages: Sequence[Tokens] = others.passages[:: max(1, len(others.groups))] or [[1], [1]]
-    teacher = torch.zeros(1, len(passages))  # nothing comes of it
+    teacher = torch.zeros(1, len(passages))  # its result is unused
     inputs = model.inputs(queries, passages)
     return Batch(epoch, number, others.groups[:1], queries, passages, inputs, batch.dropped, teacher=teacher, idle=True)
 
@@ -133,7 +133,7 @@ def _read(model: Ranker, texts: TrainingTexts, block: Sequence[Indexed], epoch: 
 
 
 def _columns(passages: Sequence[Sequence[Tokens]]) -> tuple[list[Tokens], Tensor | None]:
-    """Passages of groups column by column, and which of them are there, (groups, passages); None where all are."""
+    """Return passages of groups by column, and which of them are there, (groups, passages); None where all are."""
     sizes = [len(group) for group in passages]
     largest = max(sizes)
     if min(sizes) == largest:
@@ -145,7 +145,7 @@ def _columns(passages: Sequence[Sequence[Tokens]]) -> tuple[list[Tokens], Tensor
 
 
 def _teacher(groups: Sequence[TrainingGroup], there: Tensor | None) -> Tensor | None:
-    """A teacher's scores (groups, passages), 0 where no passage is there; None where a group has none."""
+    """Return a teacher's scores (groups, passages), 0 where no passage is there; None where a group has none."""
     scores = [group.teacher_scores for group in groups]
     if any(of is None for of in scores):
         return None

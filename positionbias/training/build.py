@@ -1,4 +1,4 @@
-"""The model that a training begins with: new, over an encoder, or gone on from a checkpoint."""
+"""Initial models of trainings: new, over an encoder, or from a checkpoint."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mappin
         SettingError: the checkpoint to start from is of another kind or shape.
     """
     start = _start(plan)
-    # nn.Module initialises from the global generator: seeded here, and left as it was
+    # nn.Module initialises from the global generator: seeded here, and restored after
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key64(plan.training.seed, "initial weights") % 2**63)
         if begins_with(plan.kind) != "encoder":
@@ -39,9 +39,9 @@ def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mappin
 
 
 def model_like(plan: TrainPlan, texts: Sequence[str]) -> Ranker | None:
-    """Return a model of the plan's shape that knows the words of a few texts, to time it; its weights are of no matter.
+    """Return a model of the plan's shape that knows the words of a few texts, to time it; its weights do not matter.
 
-    None where it goes on from a checkpoint that is not there yet.
+    None where it goes on from a checkpoint that does not exist yet.
     """
     if plan.start is not None and plan.start.exists():
         return load_checkpoint(plan.start).ranker

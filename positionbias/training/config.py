@@ -1,4 +1,4 @@
-"""How a training goes: one frozen record, checked when made."""
+"""Settings of a training: one frozen record, checked when made."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCHEDULES = ("constant", "linear")
 
 
 class LossKind(NamedTuple):
-    """What a loss takes: scores that are log-probabilities of "relevant"; a teacher's scores beside them, or their order alone."""
+    """Inputs of a loss: log-probabilities of "relevant"; a teacher's scores beside them, or their order alone."""
 
     log_probabilities: bool = False
     teacher: bool = False
@@ -34,7 +34,7 @@ LOSSES = {
     "ranknet": LossKind(teacher=True, order_alone=True),
 }
 
-# what changes how fast or how safely a training goes, and not where it ends
+# settings that change how fast or safely a training runs, not where it ends
 _MEANS = ("threads", "read_ahead", "save_every", "save_minutes")
 
 
@@ -44,23 +44,25 @@ class TrainConfig:
 
     A *batch* is ``batch_size`` groups, over all processes together; a *step* is ``accumulate`` batches and one update of the
     weights. A *group* is a query with ``group_size`` passages, a positive and negatives drawn for it (a pair of passages: 2).
-    ``learning_rate`` None is the kind's own. It grows linearly over ``warmup_steps``, or over the share ``warmup_share`` of all steps, and
-    then stays [decision: the position-bias paper names no schedule, its reference has none], or with ``schedule`` "linear" falls to
-    nothing at the last step (contaminated-distillation paper, §4). ``clip`` bounds the norm of a step's gradient; 0 leaves it.
+    ``learning_rate`` None is the kind's own. It grows linearly over ``warmup_steps``, or the share ``warmup_share`` of all
+    steps, and then stays [decision: the position-bias paper names no schedule, its reference has none], or with ``schedule``
+    "linear" falls to 0 at the last step (contaminated-distillation paper, §4). ``clip`` bounds the norm of a step's gradient;
+    0 leaves it.
 
     ``loss`` is one of ``LOSSES``; None is the model's own: pointwise where its scores are log-probabilities, else hinge, with
-    its ``margin``; ``temperature`` is that of kl. At most ``max_steps`` steps are made, or, where ``epochs`` is given, those of so many passes over the groups.
+    its ``margin``; ``temperature`` is that of kl. At most ``max_steps`` steps are made, or with ``epochs`` those of so many
+    passes over the groups.
 
     ``dropout`` false turns off an encoder's own (TK has none): on a CPU drawing it can take as long as the rest of a step.
 
-    ``bucket`` batches at a time are sorted by length before they are cut, so that little is padded; 1 leaves the epoch's order.
-    ``patience`` counts validations without a better nDCG@10. ``least_depth`` and ``most_depth`` bound the re-ranking
-    depths tried at a validation: alike, that depth alone. ``validation_queries`` is how many drawn queries a validation during training
-    looks at; None: all. The depth of the finished model is always tuned on all. ``probe_passages`` is the fixed sample on which MATS is logged; 0 turns it off.
+    ``bucket`` batches at a time are sorted by length before they are cut, to save padding; 1 keeps the epoch's order.
+    ``patience`` counts validations without a better nDCG@10. ``least_depth`` and ``most_depth`` bound the depths tried at a
+    validation; equal ones fix the depth. ``validation_queries`` are drawn for validations during training (None: all); the
+    finished model's depth is always tuned on all. ``probe_passages`` is the fixed sample for MATS; 0 turns it off.
 
-    What follows decides nothing but speed and what an interruption costs: ``read_ahead`` batches are read in the background,
-    the state is saved at each validation, every ``save_every`` steps (0: no) and after ``save_minutes`` (0: no); ``threads``
-    0 leaves their number to torch. (Another number of threads may round otherwise.)
+    The rest affects only speed and the cost of an interruption: ``read_ahead`` batches are read in the background, the state is
+    saved at each validation, every ``save_every`` steps (0: no) and after ``save_minutes`` (0: no); ``threads`` 0 is torch's
+    number. (Another number of threads may round differently.)
     """
 
     batch_size: int = setting(32, "Training groups (a query and its passages) a batch.", least=1)
@@ -131,7 +133,7 @@ class TrainConfig:
             )
 
     def of_kind(self, kind: str, *, log_probabilities: bool = False) -> TrainConfig:
-        """These settings with the learning rate and the loss of a kind of model, where none was given.
+        """Return these settings with the learning rate and the loss of a kind of model, where none was given.
 
         ``log_probabilities``: whether the model's scores are.
         """
@@ -140,7 +142,7 @@ class TrainConfig:
         return replace(self, learning_rate=rate, loss=self.loss or own)
 
     def steps(self, groups: int) -> int:
-        """The steps made at most over so many groups: of the last of some ``epochs`` fewer batches may be left."""
+        """Return the most steps over so many groups: in the last of some ``epochs`` fewer batches may be left."""
         if self.epochs is None:
             return self.max_steps
         return -(-self.epochs * -(-groups // self.batch_size) // self.accumulate)

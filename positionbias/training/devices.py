@@ -1,4 +1,4 @@
-"""Where a training computes: one device or several, one process each, as ``accelerate launch`` or ``torchrun`` started them."""
+"""Devices of a training: one, or several with one process each, as ``accelerate launch`` or ``torchrun`` started them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HALVES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 class Devices:
-    """This process's device, and the others. Every call but ``autocast`` has to be made by all processes alike."""
+    """This process's device, and the others. All processes must make every call but ``autocast`` alike."""
 
     def __init__(self, accelerator: Accelerator, precision: str) -> None:
         self.accelerator, self.half = accelerator, _HALVES.get(precision)
@@ -41,23 +41,23 @@ class Devices:
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.half is torch.float16)
 
     def autocast(self) -> Any:
-        """Arithmetic in the precision asked for."""
+        """Return a context of arithmetic in the wanted precision."""
         return torch.autocast(self.device.type, dtype=self.half, enabled=self.half is not None)
 
     def prepare(self, model: Ranker) -> nn.Module:
-        """What to call for scores: the model itself, or, in several processes, a wrapper that averages its gradients.
+        """Return the callable for scores: the model itself or, in several processes, a wrapper that averages its gradients.
 
         An embedding of sparse gradients stays out of that: ``share_sparse`` adds those up.
         """
         assert isinstance(model, nn.Module)
         sparse = set(map(id, model.parameter_roles()["embedding"]))
         apart = [name for name, parameter in model.named_parameters() if id(parameter) in sparse]
-        apart += [name for name, _ in model.named_buffers()]  # constants: no need to send them round at each step
+        apart += [name for name, _ in model.named_buffers()]  # constants: no need to send them at each step
         nn.parallel.DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(model, apart)
         return self.accelerator.prepare_model(model)
 
     def share_sparse(self, gradient: Tensor) -> Tensor:
-        """The mean over processes of a sparse gradient, as dense ones are shared; rows and values are gathered.
+        """Average a sparse gradient over processes, as dense ones are shared; rows and values are gathered.
 
         (NCCL adds up dense tensors only.)
         """
@@ -71,11 +71,11 @@ class Devices:
         return torch.sparse_coo_tensor(rows, values / self.processes, gradient.shape, check_invariants=False).coalesce()
 
     def total(self, numbers: Tensor) -> Tensor:
-        """The sum of a tensor over processes."""
+        """Return the sum of a tensor over processes."""
         return numbers if self.processes == 1 else self.accelerator.reduce(numbers, "sum")
 
     def from_main(self, value: T | None) -> T:
-        """What the main process holds."""
+        """Return the main process's value."""
         if self.processes > 1:
             from accelerate.utils import broadcast_object_list
 
@@ -85,7 +85,7 @@ class Devices:
 
     @contextmanager
     def own_generator(self) -> Iterator[None]:
-        """What is drawn from torch's generators inside leaves them as they were."""
+        """Restore torch's generators after the block."""
         with torch.random.fork_rng(devices=[self.device.index or 0] if self.device.type == "cuda" else []):
             yield
 
@@ -95,12 +95,12 @@ class Devices:
         return {"device": name, "processes": self.processes, "threads": torch.get_num_threads()}
 
     def wait(self) -> None:
-        """Go on when all processes are here."""
+        """Wait for all processes."""
         self.accelerator.wait_for_everyone()
 
 
 def find_devices(precision: str = "float32") -> Devices:
-    """The devices that this process and its like were started for.
+    """Return the devices that this process and its peers were started for.
 
     Raises:
         SettingError: a precision that the device does not have, or processes whose devices cannot work together.

@@ -1,4 +1,4 @@
-"""New models made of a collection's words: their vocabulary and vectors, their IDF, or their n-graphs."""
+"""New models from a collection's words: their vocabulary and vectors, their IDF, or their n-graphs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def model_of_words(collection: Collection, plan: TrainPlan, start: Ranker | None
 
 
 def model_of_texts(plan: TrainPlan, texts: Sequence[str]) -> Ranker:
-    """A new model of the plan's shape over the words of a few texts, its weights of no matter."""
+    """Return a new model of the plan's shape over the words of a few texts; its weights do not matter."""
     passages_with: Counter[str] = Counter()
     counts = count_words(texts, passages_with)
     return _new(plan, counts, passages_with, len(texts), None)[0]
@@ -71,9 +71,9 @@ def _new(
 
 
 def _rows(start: WordModel, new: Sequence[str], vectors: Mapping[str, np.ndarray], seed: int) -> np.ndarray:
-    """Vectors ``(len(new), dimension)`` of words that the start lacks: those given, else at random.
+    """Return vectors ``(len(new), dimension)`` of words that the start lacks: those given, else random ones.
 
-    At random is normal, with the mean and deviation of the start's own vectors.
+    Random ones are normal, with the mean and deviation of the start's own vectors.
     """
     own = start.embedding.weight.detach()
     known = own[1:].double()

@@ -112,7 +112,7 @@ def train(
 def _batches(
     model: Ranker, texts: TrainingTexts, config: TrainConfig, devices: Devices, start_at: tuple[int, int], quiet: Lock
 ) -> Generator[Batch]:
-    """Batches epoch after epoch from this (epoch, batch) on: without end, or of as many epochs as are asked for."""
+    """Yield batches epoch by epoch from this (epoch, batch) on: endlessly, or for the given number of epochs."""
     epoch, start = start_at
     while config.epochs is None or epoch < config.epochs:
         own = batches(
@@ -139,7 +139,7 @@ def _recorded(record: Mapping[str, Any], folder: Path) -> Trained:
 
 
 def _validated(trainer: Trainer, validation: Validation) -> Row:
-    """What a validation measures; the main process does, and all of them know."""
+    """Validate in the main process and share the result with all."""
     model, record, devices, config = trainer.model, trainer.record, trainer.devices, trainer.config
     measured: Row | None = None
     if devices.main:
@@ -149,7 +149,7 @@ def _validated(trainer: Trainer, validation: Validation) -> Row:
         except InputError as error:
             if not record.step:
                 raise
-            # what can be wrong with candidates and judgements showed at the first validation: these are the scores
+            # faults of candidates and judgements showed at the first validation: these are the scores
             raise trainer.diverged("scores that are no finite numbers", f"validating step {record.step:,}") from error
     return devices.from_main(measured)
 
@@ -157,7 +157,7 @@ def _validated(trainer: Trainer, validation: Validation) -> Row:
 def _look(
     trainer: Trainer, validation: Validation | None, rate: float | None, steps: int, on_validation: Callable[[Row], None]
 ) -> None:
-    """Validate where there is something to validate on, log, keep the best, and decide whether to stop after ``steps`` or before."""
+    """Validate if possible, log, keep the best, and decide whether to stop after ``steps`` or before."""
     model, record, config = trainer.model, trainer.record, trainer.config
     measured: Row = dict.fromkeys(MEASURED) if validation is None else _validated(trainer, validation)
     gate = getattr(model, "gate", None)

@@ -1,7 +1,7 @@
-"""Losses over training groups: functions of a student's scores and, where a loss is one of distillation, of its teacher's.
+"""Losses over training groups: functions of a student's scores and, for distillation, of its teacher's.
 
 Scores are ``(groups, passages)``, the positive in column 0; losses ``(groups,)``, a step's loss their mean. Groups of uneven size
-are padded: ``there`` ``(groups, passages)`` is false where no passage stands, and such places change neither a loss nor a
+are padded: ``there`` ``(groups, passages)`` is false where no passage is, and such places change neither a loss nor a
 gradient. None means that all are there.
 """
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Scored(NamedTuple):
-    """What a loss sees of a batch: ``(groups, passages)`` each; ``teacher`` None where the groups have no teacher's scores."""
+    """Inputs of a loss for a batch: ``(groups, passages)`` each; ``teacher`` None where the groups have no teacher's scores."""
 
     student: Tensor
     there: Tensor | None = None
@@ -41,7 +41,7 @@ class Scored(NamedTuple):
 
 
 def mean_there(values: Tensor, there: Tensor | None) -> Tensor:
-    """Means over the columns of ``values`` ``(groups, n)`` where ``there`` is true; 0 of a row where it nowhere is."""
+    """Return means over the columns of ``values`` ``(groups, n)`` where ``there`` is true; 0 for a row where it nowhere is."""
     if there is None:
         return values.mean(dim=1)
     return torch.where(there, values, 0.0).sum(dim=1) / there.sum(dim=1).clamp(min=1)
@@ -57,7 +57,7 @@ def pairwise_hinge(scores: Tensor, margin: float = 1.0, there: Tensor | None = N
 
 
 def pointwise(scores: Tensor, there: Tensor | None = None) -> Tensor:
-    """Cross-entropy of each passage for itself: mean over passages of −log p of the positive, −log(1 − p) of a negative.
+    """Cross-entropy of each passage alone: mean over passages of −log p of the positive, −log(1 − p) of a negative.
 
     Scores are log p, p the probability of "relevant" (monoBERT, Nogueira et al. 2019; monoT5, Nogueira et al. 2020).
 
@@ -115,7 +115,7 @@ def ranknet(student: Tensor, teacher: Tensor, there: Tensor | None = None) -> Te
 
 def log_one_minus_exp(scores: Tensor) -> Tensor:
     """log(1 − exp(s)) for s ≤ 0, exact to rounding on both sides of −log 2; of s = 0 the least that the number type has, −87."""
-    near = scores > -math.log(2)  # two forms, each exact where the other cancels; neither sees what it cannot take
+    near = scores > -math.log(2)  # two forms, each exact where the other cancels; neither gets values it cannot take
     small = torch.where(near, scores, -1.0).clamp(max=-torch.finfo(scores.dtype).tiny)
     large = torch.where(near, -1.0, scores)
     return torch.where(near, torch.log(-torch.expm1(small)), torch.log1p(-torch.exp(large)))
@@ -126,7 +126,7 @@ def _negatives(there: Tensor | None) -> Tensor | None:
 
 
 def _log_softmax(scores: Tensor, there: Tensor | None) -> Tensor:
-    """log softmax over the columns that are there; of the others a number without meaning, finite, as −inf · 0 is none."""
+    """Return log softmax over the columns that are there; of the others a meaningless finite number, as −inf · 0 is NaN."""
     if there is not None:
         scores = scores.masked_fill(~there, torch.finfo(scores.dtype).min / 2)
     return torch.log_softmax(scores, dim=1)
@@ -149,6 +149,6 @@ FUNCTIONS: Mapping[str, Callable[[Scored, TrainConfig], Tensor]] = {
 
 
 def group_losses(scored: Scored, config: TrainConfig) -> Tensor:
-    """Losses ``(groups,)`` of a batch's scores by the loss that the settings name."""
+    """Return losses ``(groups,)`` of a batch's scores by the settings' loss."""
     assert config.loss is not None
     return FUNCTIONS[config.loss](scored, config)

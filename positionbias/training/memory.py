@@ -1,4 +1,4 @@
-"""What to do when the GPU's memory is too small for a batch: find out how much of it would fit."""
+"""Advice for a batch that exceeds the GPU's memory: the size that would fit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["fitting_size", "out_of_memory", "room_for_moments"]
 
 
 def fitting_size(attempt: Callable[[int], None], size: int) -> int:
-    """The largest of size/2, size/4 … 1 at which ``attempt`` does not run out of memory; 0 where none does."""
+    """Return the largest of size/2, size/4 … 1 at which ``attempt`` does not run out of memory; 0 where none does."""
     while size := size // 2:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
@@ -25,7 +25,7 @@ def fitting_size(attempt: Callable[[int], None], size: int) -> int:
 
 
 def room_for_moments(optimizers: Sequence[torch.optim.Optimizer]) -> list[torch.Tensor]:
-    """Two tensors for each parameter that has no moments yet: an attempt must leave room for those that a first step makes."""
+    """Return two tensors for each parameter without moments: an attempt must leave room for those of a first step."""
     parameters = [
         parameter
         for optimizer in optimizers
@@ -37,7 +37,7 @@ def room_for_moments(optimizers: Sequence[torch.optim.Optimizer]) -> list[torch.
 
 
 def out_of_memory(size: int, fits: int, *, accumulate: int, where: str, folder: object) -> SettingError:
-    """The one line for a batch of ``size`` groups that did not fit, where ``fits`` do."""
+    """Return the one-line error for a batch of ``size`` groups that did not fit, where ``fits`` do."""
     found = f"--batch-size: wanted room for {size} groups in the GPU's memory; found too little of it, {where}; "
     if not fits:
         return SettingError(

@@ -1,4 +1,4 @@
-"""What is trained, on what, from what: one frozen record, checked when made."""
+"""Plan of a training: its model, data and start in one frozen record, checked when made."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ __all__ = ["INPUTS", "TrainPlan", "check_loss"]
 
 INPUTS = ("candidates", "trainset", "teacher_scores", "validation_candidates", "word_vectors", "start")  # files and folders
 TEACHER_DEPTH = 100  # contaminated-distillation paper, §4
-# settings that are named only where they are given
+# settings named only where given
 _OPTIONAL = ("validation_candidates", "trainset", "teacher_scores", "teacher_depth", "split", "words_of", "encoder", "start")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainPlan:
-    """Everything that decides a training, besides the collection's content.
+    """Everything that determines a training, besides the collection's content.
 
-    Groups are sampled from ``candidates`` and the judgements, or come from ``trainset`` as they are: one of the two is given, or neither
-    where there are ``teacher_scores``: then negatives come from the first ``teacher_depth`` passages in the teacher's order (None: 100).
-    Beside ``candidates`` or a ``trainset``, a teacher's scores are those of the passages that these name.
-    ``split`` is whose queries are trained on (None: "train"); a training set names its own, and ``split`` may only be one of them.
-    ``model`` is the shape (None: the kind's own, or that of ``start``). A model of words knows those of the passages and of the queries that it
-    is trained on, or of the splits ``words_of`` beside them: models that shall begin with the same weights count the same. It starts from
-    ``word_vectors`` or at random, one over an encoder from ``encoder``, and any from ``start``, a checkpoint of its kind to go on from.
-    ``rotate`` turns every read of a training passage anew (the reference's way); None reads passages as stored.
+    Groups are sampled from ``candidates`` and the judgements, or read from ``trainset``: one of the two is given, or neither
+    with ``teacher_scores``: then negatives come from the first ``teacher_depth`` passages in the teacher's order (None: 100).
+    Beside ``candidates`` or a ``trainset``, a teacher's scores are those of the passages named there.
+    ``split`` is the queries' split (None: "train"); a training set names its own, and ``split`` may only be one of them.
+    ``model`` is the shape (None: the kind's own, or that of ``start``). A model of words knows those of the passages and of its
+    training queries, or beside them of the splits ``words_of``: models with the same initial weights need the same words. It
+    starts from ``word_vectors`` or at random, one over an encoder from ``encoder``, any from ``start``, its kind's checkpoint.
+    ``rotate`` rotates every read of a training passage anew (as the reference does); None reads passages as stored.
     Without ``validation_candidates`` all steps are made, and the last weights are kept.
     """
 
@@ -132,12 +132,12 @@ class TrainPlan:
 
     @property
     def named(self) -> str:
-        """The model by what its speed depends on, beside its shape: of two encoders one may be far larger."""
+        """Return the model by what its speed depends on, beside its shape: of two encoders one may be far larger."""
         return f"{self.kind} over {Path(self.encoder).name}" if self.encoder else self.kind
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The splits whose queries are trained on: those of the training set, where there is one.
+        """Return the splits whose queries are trained on: those of the training set, where there is one.
 
         Raises:
             InputError: there is no such set.
@@ -184,7 +184,7 @@ class TrainPlan:
 
 
 def check_loss(loss: str, kind: str, shape: Any) -> None:
-    """Whether a loss takes what a model of this shape scores.
+    """Check that a loss takes the scores of a model of this shape.
 
     Raises:
         SettingError: it does not.
@@ -208,7 +208,7 @@ def _named(*, teacher: bool) -> str:
 
 
 def _encoder_facts(name: str) -> dict[str, str]:
-    """An encoder as settings record it: its name (of a folder the last part), and the checksum of all that it computes with."""
+    """Return an encoder as settings record it: its name (a folder's last part), and the checksum of all it uses."""
     from positionbias.models.encoder_source import encoder_folder
     from positionbias.models.identity import model_checksum
 

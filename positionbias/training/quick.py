@@ -1,4 +1,4 @@
-"""Settings for trainings that end within minutes on two cores; docs/studies.md says what they came to."""
+"""Settings for trainings that end within minutes on two cores; docs/studies.md has their results."""
 
 from __future__ import annotations
 

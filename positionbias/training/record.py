@@ -1,4 +1,4 @@
-"""What a training keeps of itself: counters, means since the last validation, and the log, on disk and in TensorBoard."""
+"""Records of a training: counters, means since the last validation, and the log, on disk and in TensorBoard."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIMES = ("seconds", "pairs_per_second")
 
 @dataclass
 class Sums:
-    """Since the last validation: sums over training pairs, and what they took. ``margin`` is positive − negative score."""
+    """Sums over training pairs since the last validation, and their cost. ``margin`` is positive − negative score."""
 
     loss: float = 0.0
     right: float = 0.0
@@ -31,19 +31,19 @@ class Sums:
     seconds: float = 0.0
 
     def means(self) -> Row:
-        """Loss, share of pairs in the right order, score margin: means over pairs; None where there were none."""
+        """Return loss, share of pairs in the right order and score margin: means over pairs; None where there were none."""
         names = {"loss": self.loss, "pair_accuracy": self.right, "score_margin": self.margin}
         return {name: value / self.pairs if self.pairs else None for name, value in names.items()}
 
 
 @dataclass
 class Trained:
-    """How a training went. The log holds one row a validation, step 0 (the untrained model) first.
+    """Course of a training. The log holds one row a validation, step 0 (the untrained model) first.
 
-    ``best_ndcg`` is that of the validation whose weights are kept, at the depths tried while training; ``ndcg`` that of the same weights at
-    the tuned ``depth``, and ``first_stage`` that of the candidates' own order, both made at the end.
+    ``best_ndcg`` is that of the validation whose weights are kept, at the depths tried while training; ``ndcg`` that of the
+    same weights at the tuned ``depth``, and ``first_stage`` that of the candidates' own order, both computed at the end.
 
-    ``epoch`` and ``batch`` are where the next step begins; ``since`` is what the next row will be made of. Without validation there is
+    ``epoch`` and ``batch`` are where the next step begins; ``since`` has the sums of the next row. Without validation there is
     no row of step 0, ``best_ndcg`` and ``depth`` stay None, and ``best_step`` is the last: its weights are kept.
     """
 
@@ -63,24 +63,24 @@ class Trained:
     log: list[Row] = field(default_factory=list)
 
     def ending(self) -> Ending:
-        """Whether it is finished, and what its weights do on validation."""
+        """Return whether it is finished, and the validation result of its weights."""
         after = [row["ndcg"] for row in self.log if row["step"]]
         return Ending(finish_of([value for value in after if value is not None]), self.ndcg, self.depth, self.first_stage)
 
 
 def untimed(log: Sequence[Row]) -> list[Row]:
-    """The log without what differs from run to run."""
+    """Return the log without what differs from run to run."""
     return [{name: value for name, value in row.items() if name not in TIMES} for row in log]
 
 
 def write_log(path: Path, log: Sequence[Row]) -> None:
-    """The log as JSON lines."""
+    """Write the log as JSON lines."""
     with atomic_file(path, overwrite=True) as partial:
         partial.write_text("".join(f"{json.dumps(row)}\n" for row in log))
 
 
 def summary_writer() -> Any:
-    """TensorBoard's writer.
+    """Return TensorBoard's writer.
 
     Raises:
         DependencyError: the package is not installed.
@@ -95,14 +95,14 @@ def summary_writer() -> Any:
 
 
 class Board:
-    """TensorBoard's events, where a folder for them is given; a resumed training goes on in it."""
+    """TensorBoard's events, where a folder for them is given; a resumed training continues there."""
 
     def __init__(self, folder: Path | None, first_step: int) -> None:
-        # what an interrupted training wrote beyond its last state is to come again
+        # events after an interrupted training's last state come again
         self._writer = None if folder is None else summary_writer()(str(folder), purge_step=first_step)
 
     def add(self, row: Row) -> None:
-        """One validation's row."""
+        """Add one validation's row."""
         if self._writer is not None:
             for name, value in row.items():
                 if name != "step" and value is not None:

@@ -1,10 +1,10 @@
-"""The state a training is resumed from: weights, optimisers, counters and the log, in safetensors and JSON.
+"""State from which a training resumes: weights, optimisers, counters and the log, in safetensors and JSON.
 
 It lives in a working folder beside the checkpoint to be (``.NAME.training``):
 
 state-STEP/  model.safetensors, optimizers.safetensors, state.json (settings, counters, log, the scale of half precision), manifest.json
 best-STEP/   model.safetensors, the weights with the best validation so far, manifest.json
-log.jsonl    a line a validation, for whoever looks on; what a resumed training goes on from stands in the state
+log.jsonl    a line a validation, for onlookers; a resumed training reads the state
 
 Each save is whole before what it replaces goes, so a training killed at any moment continues from its last save to the weights
 it would have had.
@@ -30,16 +30,16 @@ from positionbias.models.tensors import load_tensors, load_weights, save_tensors
 __all__ = ["find_state", "load_best", "restore_state", "save_best", "save_state", "unfinished", "working_folder"]
 
 _KIND = "training-state"
-_OF_A_WEIGHT = ("step", "exp_avg", "exp_avg_sq")  # what all our optimisers keep
+_OF_A_WEIGHT = ("step", "exp_avg", "exp_avg_sq")  # state of all our optimisers
 
 
 def working_folder(out: Path) -> Path:
-    """Where a training towards ``out`` keeps its state."""
+    """Return the folder where a training towards ``out`` keeps its state."""
     return out.with_name(f".{out.name}.training")
 
 
 def unfinished(out: Path) -> Path | None:
-    """The last saved state of a training towards ``out``; None where there is nothing to continue from."""
+    """Return the last saved state of a training towards ``out``, or None."""
     return max(working_folder(out).glob("state-*"), default=None)
 
 
@@ -60,7 +60,7 @@ def find_state(out: Path, settings: Mapping[str, Any], *, resume: bool) -> dict[
         raise OutputExistsError(
             f"{folder}: wanted no unfinished training here; found one; continue it with --resume, or remove the folder"
         )
-    if (latest / MANIFEST).is_file():  # one of before had none
+    if (latest / MANIFEST).is_file():  # an earlier one had none
         read_manifest(latest, kind=_KIND)
     path = latest / "state.json"
     record = read_json(path, what="a training's state")
@@ -104,7 +104,7 @@ def _restore_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path)
         for index, weight in enumerate(weight for group in optimizer.param_groups for weight in group["params"]):
             own: dict[str, Any] = {key: flat.pop(f"{number}.{index}.{key}", None) for key in _OF_A_WEIGHT}
             if all(value is None for value in own.values()):
-                continue  # a weight that had no gradient yet
+                continue  # a weight without a gradient yet
             for key, value in own.items():
                 if value is None or value.shape != (() if key == "step" else weight.shape):
                     raise _other_state(
@@ -166,14 +166,14 @@ def _best(folder: Path, step: int) -> Path:
 
 
 def save_best(folder: Path, model: Ranker, step: int) -> None:
-    """Keep these weights. Those kept before stay until ``save_state`` has written a state that names these."""
+    """Keep these weights. Earlier ones stay until ``save_state`` has written a state that names these."""
     with atomic_folder(_best(folder, step), overwrite=True, owned=True) as partial:
         save_tensors(partial / "model.safetensors", model.state_dict())
         write_manifest(partial / MANIFEST, Manifest(_KIND, _best(folder, step).name, "train"))
 
 
 def load_best(folder: Path, model: Ranker, step: int) -> None:
-    """Put the best weights back."""
+    """Load the best weights."""
     read_manifest(_best(folder, step), kind=_KIND)
     _fill(model, _best(folder, step))
 

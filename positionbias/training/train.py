@@ -1,4 +1,4 @@
-"""From a collection and candidates to a checkpoint, whatever the kind of model: the plan, the training, the manifest of it all."""
+"""From a collection and candidates to a checkpoint, for any kind of model: the plan, the training, the manifest."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def train_model(
     on_validation: Callable[[Row], None] = lambda row: None,
     tensorboard: Path | None = None,
 ) -> Checkpoint:
-    """Train a model as ``plan`` says, on the files that it names, and write its checkpoint to ``out``.
+    """Train a model by ``plan``, on the files that it names, and write its checkpoint to ``out``.
 
     Started by ``accelerate launch`` or ``torchrun`` in several processes, all of them make this call; ``out`` is a place that
     all of them see, and ``on_validation`` is called in the main one. ``before`` is called when all has been checked and the first step is next.
@@ -61,12 +61,12 @@ def train_model(
     """
     refuse_existing(out, overwrite=overwrite)
     if tensorboard is not None:
-        summary_writer()  # whether there is one
+        summary_writer()  # fails without the package
     settings = plan.settings(collection)
     devices = find_devices(plan.training.precision)
     if plan.training.threads:
         torch.set_num_threads(plan.training.threads)
-    # whatever is wrong shows now, not when the words have been counted or a batch draws an unknown passage
+    # faults show now, not when the words have been counted or a batch draws an unknown passage
     find_state(out, settings, resume=resume)
     validation_candidates = None if plan.validation_candidates is None else read_run(plan.validation_candidates)
     if validation_candidates is not None:
@@ -102,7 +102,7 @@ def train_model(
 
 def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Validation:
     training = plan.training
-    # MATS is logged on passages of the original collection whatever is trained on, so that trainings can be compared
+    # MATS is logged on passages of the original collection always, so that trainings can be compared
     looked_at = training.probe_passages if has_term_vectors(plan.kind) else 0
     probed = original_collection(collection) if looked_at else collection
     return Validation(
@@ -120,7 +120,7 @@ def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Val
 
 
 def _overlap(collection: Collection, plan: TrainPlan, groups: GroupSource) -> dict[str, int]:
-    """How many validation queries have a relevant passage, and how many one that is a training positive as well."""
+    """Return how many validation queries have a relevant passage, and how many one that is also a training positive."""
     if plan.validation_candidates is None:
         return {}
     relevant = relevant_passages(collection.qrels(plan.validation_split), plan.relevant_from)
@@ -130,7 +130,7 @@ def _overlap(collection: Collection, plan: TrainPlan, groups: GroupSource) -> di
 
 
 def training_result(model: Checkpoint, collection: str) -> Result:
-    """What was logged at each validation, as a Result; its value is validation nDCG@10 of the weights kept at the tuned depth, None without validation."""
+    """Return the log of validations as a Result; its value is nDCG@10 of the kept weights at the tuned depth, or None."""
     log = model.training.log
     names = {
         "loss": "loss",

@@ -25,19 +25,19 @@ from positionbias.training.record import Trained
 
 __all__ = ["Trainer"]
 
-_LOOK_EVERY = 16  # batches between two looks at the losses: on a GPU a look waits for all that is under way
+_LOOK_EVERY = 16  # batches between two reads of the losses: on a GPU a read waits for all work under way
 
 
 @dataclass
 class _Pending:
-    """A batch whose numbers have not been looked at: loss, right, margin, pairs, dropped, whether to save; on the device."""
+    """A batch with unread numbers on the device: loss, right, margin, pairs, dropped, whether to save."""
 
     batch: Batch
     numbers: Tensor
 
 
 class Trainer:
-    """A model, its optimisers, and how far they are, of ``steps`` at most."""
+    """A model, its optimisers, and their progress, of ``steps`` at most."""
 
     def __init__(self, model: Ranker, config: TrainConfig, devices: Devices, folder: Path, *, steps: int) -> None:
         assert isinstance(model, nn.Module)
@@ -52,7 +52,7 @@ class Trainer:
         self._settled = time.monotonic()
 
     def step(self, parts: Sequence[Batch]) -> float:
-        """One update of the weights: mean loss over the groups of ``parts``; gives back the learning rate."""
+        """Update the weights once by the mean loss over the groups of ``parts``; return the learning rate."""
         self._began = self._began or time.monotonic()
         rate = set_learning_rates(self.optimizers, self.record.step, self.steps, self.config)
         try:
@@ -74,7 +74,7 @@ class Trainer:
         for number, part in enumerate(parts, 1):
             numbers = torch.zeros(6, device=devices.device)
             if part.inputs:
-                alone = number < len(parts) and devices.processes > 1  # gradients meet once a step
+                alone = number < len(parts) and devices.processes > 1  # gradients are shared once a step
                 with devices.accelerator.no_sync(self.scorer) if alone else nullcontext():
                     numbers[:4] = self._backward(part, share)
             numbers[4], numbers[5] = part.dropped, float(late)
@@ -83,17 +83,17 @@ class Trainer:
             self._update()
 
     def _backward(self, part: Batch, share: Tensor) -> Tensor:
-        """Add a part's gradients; its sums of losses, of groups in the right order and of margins, and its groups.
+        """Add a part's gradients; return its sums of losses, of groups in the right order and of margins, and its groups.
 
         Of a group of more than two the share of its negatives in the right order counts, and the mean of its margins.
         """
         devices, pairs = self.devices, len(part)
-        # what a model draws (dropout) is a function of seed and place, so that a resumed training draws the same
+        # a model's draws (dropout) are a function of seed and place, so that a resumed training draws the same
         torch.manual_seed(key64(self.config.seed, "dropout", part.epoch, part.number, devices.place) % 2**63)
         self.model.train(self.config.dropout)
         scored = self._scores(part)
         scores, there = scored.student, scored.there
-        loss = group_losses(scored, self.config).mean() * pairs  # nothing of an idle part
+        loss = group_losses(scored, self.config).mean() * pairs  # nothing from an idle part
         devices.scaler.scale(loss * share).backward()
         with torch.no_grad():
             margins = scores[:, :1] - scores[:, 1:]  # (groups, negatives)
@@ -103,7 +103,7 @@ class Trainer:
             return torch.stack([loss.detach(), right, margin, torch.full_like(loss, pairs)])
 
     def _scores(self, part: Batch) -> Scored:
-        """Scores ``(groups, passages)``, the positives first, in full precision, and the teacher's.
+        """Return scores ``(groups, passages)``, the positives first, in full precision, and the teacher's.
 
         Raises:
             InputError: the loss is one of distillation, and a group has no teacher's scores.
@@ -137,7 +137,7 @@ class Trainer:
             optimizer.zero_grad()
 
     def settle(self) -> None:
-        """Count all that is under way, before it is validated or saved; the time since the last such look is training time.
+        """Count all work under way, before a validation or save; the time since the last count is training time.
 
         Raises:
             SettingError: a loss, or a weight, is no finite number.
@@ -154,7 +154,7 @@ class Trainer:
         self.record.seconds += seconds
 
     def _look(self) -> None:
-        """Count the batches computed since the last look.
+        """Count the batches computed since the last count.
 
         Raises:
             SettingError: a loss is no finite number. Nothing has been saved since.
@@ -173,7 +173,7 @@ class Trainer:
         self._pending.clear()
 
     def diverged(self, found: str, where: str) -> SettingError:
-        """The one line for a training that has gone wrong."""
+        """Return the one-line error for a diverged training."""
         record = self.record
         best = "" if record.best_ndcg is None else f" (best nDCG@10 {record.best_ndcg:.4f} at step {record.best_step:,})"
         return SettingError(
@@ -182,7 +182,7 @@ class Trainer:
         )
 
     def _too_large(self, part: Batch) -> SettingError:
-        """What fits instead, found by trying; by this process alone, so without the wrapper that waits for others."""
+        """Return what fits instead, found by trying; in this process alone, so without the wrapper that waits for others."""
         self._pending.clear()
         self.scorer = self.model
         count = len(part.queries)

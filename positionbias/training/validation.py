@@ -1,4 +1,4 @@
-"""What is looked at while training: nDCG@10 on validation queries at the best re-ranking depth, and MATS."""
+"""Validation during training: nDCG@10 on validation queries at the best re-ranking depth, and MATS."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MEASURED = ("ndcg", "depth", "mats")
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What a model is validated on: queries with judgements and candidates, and the passages on which MATS is logged."""
+    """Data of a validation: queries with judgements and candidates, and the passages on which MATS is logged."""
 
     collection: PassageTexts
     queries: Sequence[Query]
@@ -34,7 +34,7 @@ class Validation:
     probe_ids: Sequence[str]
 
     def drawn(self, number: int | None, seed: int) -> Validation:
-        """Return the validation on ``number`` of its judged queries, drawn by ``seed``; on all, where there are no more or for None.
+        """Return the validation on ``number`` of its judged queries, drawn by ``seed``; on all for None or where fewer exist.
 
         Raises:
             SettingError: none of the drawn queries has candidates.
@@ -58,7 +58,7 @@ class Validation:
 def validate(
     model: Ranker, validation: Validation, *, most_depth: int, least_depth: int = 1, every_depth: bool = False
 ) -> dict[str, float | None]:
-    """nDCG@10 at the best depth (``depth``), and, of a model that has vectors of terms, MATS of the probe's passages.
+    """Return nDCG@10 at the best depth (``depth``) and, of a model with vectors of terms, MATS of the probe's passages.
 
     Depths 5, 10 … while training, every depth when ``every_depth`` (at the end), from ``least_depth`` on; where candidates reach
     less deep, down to their end.
@@ -73,7 +73,7 @@ def validate(
 
 
 def first_stage(validation: Validation) -> float:
-    """nDCG@10 of the candidates in their own order: what re-ranking to depth 1 leaves."""
+    """Return nDCG@10 of the candidates in their own order: that of re-ranking to depth 1."""
     return tune_depth(validation.candidates, validation.candidates, validation.qrels, [1]).value
 
 
