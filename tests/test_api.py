@@ -87,7 +87,7 @@ def test_what_was_found_is_saved_and_reported(found: positionbias.Audit, tmp_pat
 
 def test_a_run_and_its_rotation_are_audited_by_the_operation(collection: Collection, tmp_path: Path) -> None:
     run = candidates(collection, tmp_path)["test"]
-    settings = AuditSettings(**SETTINGS)
+    settings = SETTINGS
     audited = positionbias.audit_systems(collection, [run], settings=settings)
     assert {verdict.preference for verdict in audited.verdicts} == {Preference.UNKNOWN}
     assert [read.role for read in audited.read] == ["collection", "run"]
@@ -104,7 +104,7 @@ def test_limits_are_checked_from_python(collection: Collection, tmp_path: Path) 
         collection,
         limits=Limits(max_response=0.05),
         audited=Audited(models=[blind, front_lover]),
-        settings=AuditSettings(**SETTINGS),
+        settings=SETTINGS,
         files=CheckFiles(summary=tmp_path / "check.md"),
     )
     assert [(one.system, one.outcome) for one in checked.checks] == [("blind", "pass"), ("front_lover", "fail")]
