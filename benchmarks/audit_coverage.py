@@ -33,7 +33,7 @@ from positionbias.evaluation.clustered import Estimate, clustered_slope
 from positionbias.evaluation.psi import Cells, adjusted_means, dealt_means, psi_of, psi_with_null, resampled_bucket_means
 from positionbias.evaluation.rank_correlation import kendall, spearman
 from positionbias.evaluation.rotation_gap import RotationGap, rotation_gap
-from positionbias.evaluation.sensitivity import MINIMUM, bucket_means
+from positionbias.evaluation.sensitivity import MINIMUM, BucketSettings, bucket_means
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.buckets import QueryBuckets
 
@@ -95,7 +95,9 @@ def audit(planted: Planted, size: float, *, clustered: bool = True) -> Audit:
     quality, places = planted.quality(size), planted.positions[:, :, 0]
     clusters = planted.clusters if clustered else None
     gap = rotation_gap(quality[0], quality[1:], clusters)
-    return Audit(bucket_means(quality[0], places[0], PERCENT_BUCKETS, clusters, seed=1, resamples=1_000), gap)
+    return Audit(
+        bucket_means(quality[0], places[0], PERCENT_BUCKETS, clusters, settings=BucketSettings(seed=1, resamples=1_000)), gap
+    )
 
 
 def repeated(

@@ -57,7 +57,7 @@ from positionbias.core.run import Run
 from positionbias.core.seeds import choose, key64
 from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.clustered import clustered_slope, family_wise
-from positionbias.evaluation.sensitivity import bucket_means
+from positionbias.evaluation.sensitivity import BucketSettings, bucket_means
 from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.models.user_code import UserFunction
 from positionbias.planted.generator import PlantedSettings, _Builder, plan_queries
@@ -418,7 +418,9 @@ def old_rule(asked: Sequence[Asked], seed: int) -> dict[str, dict[str, float | N
         values = 1 / np.log2(1 + ranks)
         response = np.concatenate([row[:count] for row, count in zip(rows, counts, strict=True)])
         buckets = Buckets.relative_for(len(asked))
-        figures = bucket_means(values, positions, buckets, clusters, seed=seed, permutations=1_000, resamples=100).figures
+        figures = bucket_means(
+            values, positions, buckets, clusters, settings=BucketSettings(seed=seed, permutations=1_000, resamples=100)
+        ).figures
         by_query = [clusters[row] for row in query]
         p = {
             "PSI": figures.psi.p,

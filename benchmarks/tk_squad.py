@@ -120,7 +120,7 @@ class Setting:
 
     def beside(self, values: Mapping[str, float], name: str) -> Comparison:
         """Test values against BM25's."""
-        return compare(self.bm25["test"], values, baseline_name="bm25", candidate_name=name, clusters=self.clusters, seed=1)
+        return compare(self.bm25["test"], values, names=("bm25", name), clusters=self.clusters, seed=1)
 
 
 def _difference(found: Comparison) -> str:
@@ -154,7 +154,7 @@ def main() -> None:
     values = at.alone if way == "alone" else at.with_bm25
     models = list(at.shop.trained_each([at.training(name, TRIED[name], seed) for seed in SEEDS]))
     repeats = {(seed, None): (at.bm25["test"], values(model, "test")) for seed, model in zip(SEEDS, models, strict=True)}
-    found = compare_trainings(repeats, baseline_name="bm25", candidate_name=name, clusters=at.clusters, seed=1)
+    found = compare_trainings(repeats, names=("bm25", name), clusters=at.clusters, seed=1)
     lines = [
         "# TK against BM25 on SQuAD",
         "",

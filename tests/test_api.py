@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import positionbias
-from positionbias.audit.settings import Audited, AuditSettings, CheckFiles, Limits
+from positionbias.audit.settings import RETRIEVAL_MEASURES, Audited, AuditSettings, CheckFiles, Limits
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
@@ -24,9 +25,7 @@ from tests.audit.scorers import blind, front_lover
 from tests.tiny import candidates, planted
 
 NOTEBOOK = Path(__file__).parent.parent / "docs" / "audit.ipynb"
-SETTINGS: dict[str, Any] = {
-    "buckets": (Buckets.relative(3),), "minimum": 3, "permutations": 100, "draws": 1, "needles": 30, "depth": 5, "examples": 2,
-}  # fmt: skip
+SETTINGS = AuditSettings(buckets=(Buckets.relative(3),), minimum=3, permutations=100, draws=1, needles=30, depth=5, examples=2)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +36,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 @pytest.fixture(scope="module")
 def found(collection: Collection) -> positionbias.Audit:
-    return positionbias.audit_model([blind, front_lover], collection, **SETTINGS)
+    return positionbias.audit_model([blind, front_lover], collection, settings=SETTINGS)
 
 
 def test_functions_are_audited_under_their_names_beside_the_first_stage(found: positionbias.Audit) -> None:
@@ -71,11 +70,9 @@ def test_a_figure_by_name_and_the_names_that_there_are(found: positionbias.Audit
         found.plot("pie")
 
 
-def test_settings_whole_or_by_name_give_the_same(collection: Collection, found: positionbias.Audit) -> None:
-    again = positionbias.audit_model([blind, front_lover], collection.path, settings=AuditSettings(**SETTINGS))
+def test_a_collection_by_its_place_gives_the_same(collection: Collection, found: positionbias.Audit) -> None:
+    again = positionbias.audit_model([blind, front_lover], collection.path, settings=SETTINGS)
     assert [result.to_json() for result in again.results] == [result.to_json() for result in found.results]
-    with pytest.raises(SettingError, match="found both"):
-        positionbias.audit_model(blind, collection, settings=AuditSettings(), draws=1)
 
 
 def test_what_was_found_is_saved_and_reported(found: positionbias.Audit, tmp_path: Path) -> None:
@@ -90,7 +87,7 @@ def test_what_was_found_is_saved_and_reported(found: positionbias.Audit, tmp_pat
 
 def test_a_run_and_its_rotation_are_audited_by_the_operation(collection: Collection, tmp_path: Path) -> None:
     run = candidates(collection, tmp_path)["test"]
-    settings = AuditSettings(**SETTINGS)
+    settings = SETTINGS
     audited = positionbias.audit_systems(collection, [run], settings=settings)
     assert {verdict.preference for verdict in audited.verdicts} == {Preference.UNKNOWN}
     assert [read.role for read in audited.read] == ["collection", "run"]
@@ -107,7 +104,7 @@ def test_limits_are_checked_from_python(collection: Collection, tmp_path: Path) 
         collection,
         limits=Limits(max_response=0.05),
         audited=Audited(models=[blind, front_lover]),
-        settings=AuditSettings(**SETTINGS),
+        settings=SETTINGS,
         files=CheckFiles(summary=tmp_path / "check.md"),
     )
     assert [(one.system, one.outcome) for one in checked.checks] == [("blind", "pass"), ("front_lover", "fail")]
@@ -129,7 +126,7 @@ def test_a_transformer_object_is_audited_as_it_is(collection: Collection) -> Non
     def as_function(query: str, passages: Sequence[str]) -> list[float]:
         return blind(query, passages)
 
-    pair = positionbias.audit_model([Transformer(), as_function], collection, **SETTINGS).frame()
+    pair = positionbias.audit_model([Transformer(), as_function], collection, settings=SETTINGS).frame()
     columns = ["measure", "quality", "scale", "passages", "value"]
     one, other = (pair[pair.system == name][columns].reset_index(drop=True) for name in ("Transformer", "as_function"))
     assert one.equals(other)
@@ -151,8 +148,8 @@ def test_the_notebook_runs_and_says_what_it_shows(tmp_path: Path) -> None:
 
 
 def test_a_retriever_over_the_whole_collection_from_python(collection: Collection) -> None:
-    settings = {**SETTINGS, "depth": 20, "segments": 0}
-    found = positionbias.audit_model(bag_checkpoint("front", 15), collection, retrieve=True, **settings)
+    settings = replace(SETTINGS, depth=20, segments=0, retrieve=True, measures=RETRIEVAL_MEASURES)
+    found = positionbias.audit_model(bag_checkpoint("front", 15), collection, settings=settings)
     # fifteen words of passages of forty: all is over the limit, which is no preference; within it evidence and placebo are compared
     passage = found.verdicts[0]
     assert (passage.preference, passage.unread) == (Preference.NONE, 1)
@@ -163,6 +160,6 @@ def test_a_retriever_over_the_whole_collection_from_python(collection: Collectio
     assert over_all.value < -1
     assert {"nDCG@10", "R@100"} <= set(found.frame().quality.dropna())
     with pytest.raises(SettingError, match="model: wanted one with one vector a text, named or loaded; found blind"):
-        positionbias.audit_model(blind, collection, retrieve=True, **settings)
+        positionbias.audit_model(blind, collection, settings=settings)
     with pytest.raises(SettingError, match="--vectors: wanted --retrieve beside it"):
-        positionbias.audit_model(blind, collection, vectors="somewhere", **settings)
+        positionbias.audit_model(blind, collection, vectors="somewhere", settings=SETTINGS)

@@ -103,7 +103,7 @@ def _row(
 ) -> dict[str, Any]:
     interval = mean_interval(repeats, clusters, seed=SEED)
     beside = {repeat: (first, values) for repeat, values in repeats.items()}
-    above = compare_trainings(beside, baseline_name="first stage", candidate_name=model, clusters=clusters, seed=SEED)
+    above = compare_trainings(beside, names=("first stage", model), clusters=clusters, seed=SEED)
     return {
         "model": model,
         "training": arm,
@@ -136,7 +136,7 @@ def _contrasts(study: Study, cells: Cells, clusters: Mapping[str, str]) -> list[
 def _contrast(
     before: Key, after: Key, both: Mapping[Repeat, tuple[Values, Values]], clusters: Mapping[str, str]
 ) -> dict[str, Any]:
-    found = compare_trainings(both, baseline_name=_named(before), candidate_name=_named(after), clusters=clusters, seed=SEED)
+    found = compare_trainings(both, names=(_named(before), _named(after)), clusters=clusters, seed=SEED)
     return asdict(found)
 
 

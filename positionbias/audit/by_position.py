@@ -7,14 +7,20 @@ both, so the first description is standardised over passage length; the one over
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from positionbias.audit.evidence import FoundEvidence
 from positionbias.audit.settings import AuditSettings
 from positionbias.evaluation.buckets import Buckets, length_groups
-from positionbias.evaluation.sensitivity import bucket_means, bucket_means_by_length, means_by_bucket, standardised
+from positionbias.evaluation.sensitivity import (
+    BucketSettings,
+    bucket_means,
+    bucket_means_by_length,
+    means_by_bucket,
+    standardised,
+)
 from positionbias.results.buckets import GAIN, PSI, QueryBuckets
 from positionbias.results.result import Result
 
@@ -58,9 +64,7 @@ def gain_result(
         positions_of(task.evidence, buckets),
         buckets,
         task.clusters,
-        seed=settings.seed,
-        minimum=settings.minimum,
-        quality=f"gain in {measure} over {first.name}",
+        settings=BucketSettings(settings.seed, f"gain in {measure} over {first.name}", settings.minimum),
     )
     slope = payload.figures.slope.value
     return system.result(task, GAIN, payload, value=slope, count=sum(payload.counts), seed=settings.seed)
@@ -75,19 +79,14 @@ def _payloads(
     task: Task, measure: str, values: np.ndarray, buckets: Buckets, settings: AuditSettings, *, grouped: bool
 ) -> list[QueryBuckets]:
     positions = positions_of(task.evidence, buckets)
-    options: dict[str, Any] = {
-        "seed": settings.seed,
-        "minimum": settings.minimum,
-        "quality": measure,
-        "permutations": settings.permutations,
-    }
-    whole = bucket_means(values, positions, buckets, task.clusters, **options)
+    how = BucketSettings(settings.seed, measure, settings.minimum, settings.permutations)
+    whole = bucket_means(values, positions, buckets, task.clusters, settings=how)
     if settings.length_groups < 2:
         return [whole]
     lengths = length_groups(task.evidence.column("words"), settings.length_groups)
     if not grouped:
-        return [standardised(values, positions, buckets, task.clusters, lengths, **options), whole]
+        return [standardised(values, positions, buckets, task.clusters, lengths, settings=how), whole]
     # default equal shares follow the number of queries of a group too
     within = Buckets.relative_for if settings.buckets is None and buckets.scale == "relative" else None
-    first, *groups = bucket_means_by_length(values, positions, buckets, task.clusters, lengths, within=within, **options)
+    first, *groups = bucket_means_by_length(values, positions, buckets, task.clusters, lengths, settings=how, within=within)
     return [first, whole, *groups]

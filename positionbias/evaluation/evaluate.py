@@ -117,8 +117,7 @@ def _against(first: Result, other: Result, clusters: Mapping[str, str] | None, s
     return compare(
         _values(first),
         _values(other),
-        baseline_name=first.system,
-        candidate_name=other.system,
+        names=(first.system, other.system),
         clusters=clusters,
         seed=seed,
         notes={"axis": "baseline"},

@@ -9,7 +9,7 @@ import numpy as np
 
 from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.clustered import Estimate, clustered_mean
-from positionbias.evaluation.sensitivity import MINIMUM, means_by_bucket
+from positionbias.evaluation.sensitivity import MINIMUM, BucketSettings, means_by_bucket
 from positionbias.results.buckets import QueryBuckets
 
 __all__ = ["RotationGap", "change_by_movement", "rotation_gap"]
@@ -91,9 +91,7 @@ def change_by_movement(
         np.asarray(moved, np.float64).ravel(),
         buckets or Buckets.moved(),
         _labels(clusters, rotated.shape).ravel().tolist(),
-        seed=seed,
-        minimum=minimum,
-        quality=quality,
+        settings=BucketSettings(seed, quality, minimum),
     )
 
 

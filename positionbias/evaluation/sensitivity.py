@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from msgspec import structs
@@ -19,6 +18,7 @@ from positionbias.results.buckets import STANDARDISED, BucketFigures, Correlatio
 __all__ = [
     "MINIMUM",
     "PERMUTATIONS",
+    "BucketSettings",
     "bucket_means",
     "bucket_means_by_length",
     "means_by_bucket",
@@ -35,24 +35,31 @@ SLOPE_UNITS = {
 _NOTHING = 1e-12
 
 
+@dataclass(frozen=True, slots=True)
+class BucketSettings:
+    """How values are measured by bucket: what they are of, the smallest bucket that counts, the seed and number of draws."""
+
+    seed: int
+    quality: str = ""
+    minimum: int = MINIMUM
+    permutations: int = PERMUTATIONS
+    resamples: int = RESAMPLES
+
+
 def bucket_means(
     values: np.ndarray,
     positions: np.ndarray,
     buckets: Buckets,
     clusters: Sequence[str] | None = None,
     *,
-    seed: int,
-    minimum: int = MINIMUM,
-    quality: str = "",
+    settings: BucketSettings,
     group: str = "",
     strata: np.ndarray | None = None,
-    permutations: int = PERMUTATIONS,
-    resamples: int = RESAMPLES,
 ) -> QueryBuckets:
     """Return the payload of a quality by the position of the evidence, with all its figures and tests.
 
     ``values (queries,)`` of each query, ``positions (queries,)`` of its evidence (NaN where it has none: an answer that fills its passage), ``clusters`` of the queries
-    (their passages). Buckets of fewer than ``minimum`` queries, or without two clusters, have no mean and count in no figure.
+    (their passages). Buckets of fewer than ``settings.minimum`` queries, or without two clusters, have no mean and count in no figure.
     ``strata (queries,)`` are integers, the groups of passage length: means, PSI, its null and the slope are then taken within them
     (``evaluation.psi``). The order of queries changes nothing but rounding.
 
@@ -63,23 +70,23 @@ def bucket_means(
     Raises:
         ValueError: not one value, position (cluster, stratum) a query, or a value that is not a number.
     """
-    table = _Table.of(values, positions, buckets, clusters, minimum, strata)
+    table = _Table.of(values, positions, buckets, clusters, settings, strata)
     figures, cells = table.figures(), table.cells
     if not cells.count or not cells.connected:
-        why = "buckets hold passages of different lengths only" if cells.count else f"no bucket has {minimum} queries"
-        return table.payload(quality, group, None, None, structs.replace(figures, psi=Psi(undefined=why)))
+        why = "buckets hold passages of different lengths only" if cells.count else f"no bucket has {settings.minimum} queries"
+        return table.payload(group, None, None, structs.replace(figures, psi=Psi(undefined=why)))
     means = adjusted_means(cells.sums(cells.values), cells.sums())
-    dealt = dealt_means(cells, table.drawn, seed=seed, permutations=permutations)
-    resampled = resampled_bucket_means(cells, table.drawn, seed=seed, resamples=resamples)
+    dealt = dealt_means(cells, table.drawn, seed=settings.seed, permutations=settings.permutations)
+    resampled = resampled_bucket_means(cells, table.drawn, seed=settings.seed, resamples=settings.resamples)
     middles = buckets.middles[table.large]
     figures = structs.replace(
         figures,
-        permutations=permutations,
-        psi=psi_with_null(cells, table.drawn, means, dealt, resampled, seed=seed),
+        permutations=settings.permutations,
+        psi=psi_with_null(cells, table.drawn, means, dealt, resampled, seed=settings.seed),
         spearman=_correlated(spearman, middles, means, dealt, resampled),
         kendall=_correlated(kendall, middles, means, dealt, resampled),
     )
-    return table.payload(quality, group, means, resampled, figures)
+    return table.payload(group, means, resampled, figures)
 
 
 def bucket_means_by_length(
@@ -89,21 +96,21 @@ def bucket_means_by_length(
     clusters: Sequence[str] | None,
     lengths: LengthGroups,
     *,
+    settings: BucketSettings,
     within: Callable[[int], Buckets] | None = None,
-    **options: Any,
 ) -> list[QueryBuckets]:
-    """``bucket_means`` standardised over groups of passage length, then within each group, by its name; options are passed on.
+    """``bucket_means`` standardised over groups of passage length, then within each group, by its name.
 
     ``within`` gives the buckets of a group by its number of queries; without it they are ``buckets`` too.
     """
     labels = None if clusters is None else np.asarray(clusters, dtype=np.str_)
-    found = [standardised(values, positions, buckets, clusters, lengths, **options)]
+    found = [standardised(values, positions, buckets, clusters, lengths, settings=settings)]
     for number, label in enumerate(lengths.labels):
         own = lengths.numbers == number
         of_group = None if labels is None else labels[own].tolist()
         places = np.asarray(positions)[own]
         fitting = within(int(np.isfinite(places).sum())) if within else buckets
-        found.append(bucket_means(np.asarray(values)[own], places, fitting, of_group, group=label, **options))
+        found.append(bucket_means(np.asarray(values)[own], places, fitting, of_group, settings=settings, group=label))
     return found
 
 
@@ -113,10 +120,11 @@ def standardised(
     buckets: Buckets,
     clusters: Sequence[str] | None,
     lengths: LengthGroups,
-    **options: Any,
+    *,
+    settings: BucketSettings,
 ) -> QueryBuckets:
-    """``bucket_means`` within groups of passage length, as if all buckets held passages of the same lengths; options are passed on."""
-    return bucket_means(values, positions, buckets, clusters, group=STANDARDISED, strata=lengths.numbers, **options)
+    """``bucket_means`` within groups of passage length, as if all buckets held passages of the same lengths."""
+    return bucket_means(values, positions, buckets, clusters, settings=settings, group=STANDARDISED, strata=lengths.numbers)
 
 
 def means_by_bucket(
@@ -125,19 +133,15 @@ def means_by_bucket(
     buckets: Buckets,
     clusters: Sequence[str] | None = None,
     *,
-    seed: int,
-    minimum: int = MINIMUM,
-    quality: str = "",
-    group: str = "",
-    resamples: int = RESAMPLES,
+    settings: BucketSettings,
 ) -> QueryBuckets:
     """``bucket_means`` for values that may be negative (a change): means with intervals, and the slope; no PSI, no rank correlation."""
-    table = _Table.of(values, positions, buckets, clusters, minimum, None)
+    table = _Table.of(values, positions, buckets, clusters, settings, None)
     cells = table.cells
     if not cells.count:
-        return table.payload(quality, group, None, None, table.figures())
-    resampled = resampled_bucket_means(cells, table.drawn, seed=seed, resamples=resamples)
-    return table.payload(quality, group, adjusted_means(cells.sums(cells.values), cells.sums()), resampled, table.figures())
+        return table.payload("", None, None, table.figures())
+    resampled = resampled_bucket_means(cells, table.drawn, seed=settings.seed, resamples=settings.resamples)
+    return table.payload("", adjusted_means(cells.sums(cells.values), cells.sums()), resampled, table.figures())
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,7 @@ class _Table:
     drawn: Clusters
     outside: int
     without_position: int
-    minimum: int
+    settings: BucketSettings
 
     @staticmethod
     def of(
@@ -166,7 +170,7 @@ class _Table:
         positions: np.ndarray,
         buckets: Buckets,
         clusters: Sequence[str] | None,
-        minimum: int,
+        settings: BucketSettings,
         strata: np.ndarray | None,
     ) -> _Table:
         values, positions = np.asarray(values, np.float64), np.asarray(positions, np.float64)
@@ -180,7 +184,7 @@ class _Table:
         numbers = buckets.assign(positions)
         counts = np.bincount(numbers, minlength=len(buckets))
         several = np.ones(len(buckets), bool) if labels is None else _several(numbers, labels, len(buckets))
-        large = (counts >= max(1, minimum)) & several
+        large = (counts >= max(1, settings.minimum)) & several
         used = large[numbers]
         renumbered = np.cumsum(large) - 1
         kept, stratum = np.unique(strata[used], return_inverse=True)
@@ -188,7 +192,7 @@ class _Table:
         drawn = cluster_queries(None if labels is None else labels[used].tolist(), int(used.sum()))
         named = None if labels is None else labels.tolist()
         return _Table(
-            buckets, values, positions, strata, named, counts, large, cells, drawn, int(outside.sum()), without, minimum
+            buckets, values, positions, strata, named, counts, large, cells, drawn, int(outside.sum()), without, settings
         )
 
     def figures(self) -> BucketFigures:
@@ -199,7 +203,7 @@ class _Table:
             queries=int(self.counts.sum()),
             outside=self.outside,
             without_position=self.without_position,
-            minimum=self.minimum,
+            minimum=self.settings.minimum,
             left_out=int((~self.large).sum()),
             too_small=[label for label, large in zip(self.buckets.labels, self.large, strict=True) if not large],
             level=LEVEL,
@@ -208,7 +212,7 @@ class _Table:
         )
 
     def payload(
-        self, quality: str, group: str, means: np.ndarray | None, resampled: np.ndarray | None, figures: BucketFigures
+        self, group: str, means: np.ndarray | None, resampled: np.ndarray | None, figures: BucketFigures
     ) -> QueryBuckets:
         """The payload of means of the large buckets, with percentile intervals."""
         rows = np.full((3, len(self.buckets)), np.nan)
@@ -218,7 +222,9 @@ class _Table:
             rows[1:, self.large] = np.nanquantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
         shown, lows, highs = ([None if np.isnan(value) else float(value) for value in row] for row in rows)
         edges, counts = list(self.buckets.edges), self.counts.tolist()
-        return QueryBuckets(self.buckets.scale, quality, edges, counts, shown, lows, highs, group, figures=figures)
+        return QueryBuckets(
+            self.buckets.scale, self.settings.quality, edges, counts, shown, lows, highs, group, figures=figures
+        )
 
 
 def _check(values: np.ndarray, positions: np.ndarray, strata: np.ndarray, clusters: Sequence[str] | None) -> None:

@@ -46,15 +46,14 @@ def compare(
     baseline: Mapping[str, float],
     candidate: Mapping[str, float],
     *,
-    baseline_name: str,
-    candidate_name: str,
+    names: Sequence[str],
     clusters: Mapping[str, str] | None = None,
     seed: int,
     subset: str = "all queries",
     notes: JsonObject | None = None,
     resamples: int = RESAMPLES,
 ) -> Comparison:
-    """The candidate against the baseline on the queries both have: difference, tests, effect size, intervals.
+    """The candidate against the baseline on the queries both have: difference, tests, effect size, intervals; ``names`` are theirs, in this order.
 
     Effect size is Cohen's d_z = mean(d) / sd(d), d = candidate − baseline per query, sd with n − 1. p and the intervals are over
     clusters of queries; the relative change's interval is that of the ratio, mean(d) / mean(baseline). What is undefined is None,
@@ -63,6 +62,7 @@ def compare(
     Raises:
         InputError: no query in common.
     """
+    baseline_name, candidate_name = names
     queries = sorted(baseline.keys() & candidate.keys())
     if not queries:
         raise InputError(

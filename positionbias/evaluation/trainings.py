@@ -5,7 +5,7 @@ A repeat is a training seed and a rotation draw, each None where it does not app
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -171,8 +171,7 @@ def change_over(repeats: Mapping[Repeat, tuple[Values, Values]], clusters: Mappi
 def compare_trainings(
     repeats: Mapping[Repeat, tuple[Values, Values]],
     *,
-    baseline_name: str,
-    candidate_name: str,
+    names: Sequence[str],
     clusters: Mapping[str, str] | None = None,
     seed: int,
     subset: str = "all queries",
@@ -194,10 +193,8 @@ def compare_trainings(
         query_means({key: pair[side] for key, pair in _shared(repeats).items()}) for side in (0, 1)
     ]
     alone = compare(
-        sides[0],
-        sides[1],
-        baseline_name=baseline_name,
-        candidate_name=candidate_name,
+        *sides,
+        names=names,
         clusters=clusters,
         seed=seed,
         subset=subset,

@@ -169,18 +169,16 @@ def audit_model(
     split: str = "test",
     candidates: RunLike | None = None,
     queries: int | None = None,
-    retrieve: bool = False,
     vectors: VectorsLike | Sequence[VectorsLike] = (),
     memory: float = MEMORY,
-    settings: AuditSettings | None = None,
-    **changes: Any,
+    settings: AuditSettings = AuditSettings(),
 ) -> Audit:
     """Audit one model or several on a split with answers, as ``audit_systems`` does.
 
     A model is a name (a checkpoint, a folder or id of transformers or sentence-transformers, ``minilm``, ``module:function``), a loaded
-    checkpoint, or a function ``(query, passages) → scores``. ``candidates`` are what it re-ranks, by default BM25's. With ``retrieve`` it ranks
-    the whole collection instead, which a model of one vector a text can; ``vectors`` of ``posbias encode`` spare the encoding of the passages
-    as they are, ``memory`` in GiB bounds the search. Settings are those of ``AuditSettings``, as keyword arguments or whole.
+    checkpoint, or a function ``(query, passages) → scores``. ``candidates`` are what it re-ranks, by default BM25's. With ``AuditSettings(retrieve=True)`` it
+    ranks the whole collection instead, which a model of one vector a text can; ``vectors`` of ``posbias encode`` spare the encoding of the
+    passages as they are, ``memory`` in GiB bounds the search.
 
         found = positionbias.audit_model("minilm", "squad", queries=500)
         print(found.verdict)
@@ -192,18 +190,15 @@ def audit_model(
         InputError: what cannot be read, or a model whose scores are no finite numbers.
         SettingError: a setting out of range.
     """
-    if settings is not None and changes:
-        raise SettingError("audit_model: wanted settings whole or by name; found both; give one")
-    chosen = AuditSettings(retrieve=retrieve, **changes) if settings is None else replace(settings, retrieve=retrieve)
     audited = Audited(
         models=_listed(model),
         split=split,
         queries=queries,
         candidates=candidates,
         vectors=_listed(vectors),
-        memory=memory if retrieve else None,
+        memory=memory if settings.retrieve else None,
     )
-    return audit_systems(collection, audited=audited, settings=chosen)
+    return audit_systems(collection, audited=audited, settings=settings)
 
 
 @operation

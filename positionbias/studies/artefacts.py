@@ -18,7 +18,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import map_shards
 from positionbias.models.checkpoint import LOG, ending_of, read_log
 from positionbias.models.tensors import FACTS
-from positionbias.results.result import Facts, Result, save_results
+from positionbias.results.result import Facts
 from positionbias.studies.step import Planned, Steps
 from positionbias.training.plan import TrainPlan
 
@@ -94,21 +94,6 @@ class Artefacts:
             if path in self._sources or (path.is_dir() and read_manifest(path).kind == "collection"):
                 return self.counted(path)
         return None
-
-    def _save(
-        self,
-        place: Path,
-        results: Sequence[Result],
-        command: str,
-        settings: Mapping[str, Any],
-        inputs: Mapping[str, Path],
-        *,
-        title: str = "",
-        notes: Sequence[str] = (),
-        seed: int | None = None,
-    ) -> None:
-        manifest = self._manifest(place, "results", command, settings, inputs)
-        save_results(place, results, replace(manifest, name=title or place.name, notes=tuple(notes), seed=seed), overwrite=True)
 
     def _manifest(
         self, place: Path, kind: str, command: str, settings: Mapping[str, Any], inputs: Mapping[str, Path]

@@ -113,8 +113,7 @@ class Measuring:
         names = [self.name(base), self.name(system)]
         return compare_trainings(
             repeats,
-            baseline_name=names[0],
-            candidate_name=names[1],
+            names=names,
             clusters=self.clusters[test],
             seed=self.seed,
             notes={"axis": axis, "systems": names, "test_sets": [test] * 2, **more},

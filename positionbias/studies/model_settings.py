@@ -17,12 +17,22 @@ from positionbias.training.config import TrainConfig
 if TYPE_CHECKING:
     from positionbias.training.plan import TrainPlan
 
-__all__ = ["ModelSettings", "with_assignments"]
+__all__ = ["ModelSettings", "Taught", "with_assignments"]
 
 FORM = "MODEL.SETTING=VALUE"
 OWN = ("seed",)  # settings with options of the study's own
 # a warm-up in one form replaces one in the other
 _INSTEAD: Mapping[str, Mapping[str, Any]] = {"warmup_steps": {"warmup_share": 0.0}, "warmup_share": {"warmup_steps": 0}}
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """A teacher's scores on a split. Negatives stand in the first ``depth`` of its order, or in ``candidates``."""
+
+    scores: Path
+    split: str | None = None
+    depth: int | None = None
+    candidates: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +101,21 @@ class ModelSettings:
 
     def plan_taught(
         self,
-        teacher_scores: Path,
+        taught: Taught,
         training: TrainConfig,
         *,
         seed: int,
-        split: str | None = None,
-        depth: int | None = None,
-        candidates: Path | None = None,
         validation: tuple[Path, str] | None = None,
         relevant_from: int = 1,
     ) -> TrainPlan:
-        """The plan of one training by a teacher, ``training`` with its loss. Negatives stand in the first ``depth`` of the teacher's order,
-        or in ``candidates``; ``validation`` as in ``plan_on``."""
+        """The plan of one training by a teacher, ``training`` with its loss; ``validation`` as in ``plan_on``."""
         from positionbias.training.plan import TrainPlan
 
         return TrainPlan(
-            teacher_scores=teacher_scores,
-            teacher_depth=depth if candidates is None else None,
-            candidates=candidates,
-            split=split,
+            teacher_scores=taught.scores,
+            teacher_depth=taught.depth if taught.candidates is None else None,
+            candidates=taught.candidates,
+            split=taught.split,
             training=replace(training, seed=seed),
             **self._begun(),
             **_validated(validation, relevant_from),

@@ -86,8 +86,7 @@ def _together(
     notes = {name: first.notes[name] for name in ("systems", "test_sets")}
     comparison = compare_trainings(
         repeats,
-        baseline_name=first.baseline,
-        candidate_name=first.candidate,
+        names=(first.baseline, first.candidate),
         clusters=clusters,
         seed=seed,
         subset=first.subset,

@@ -53,7 +53,7 @@ from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import Reranking, TaughtPassages, pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
-from positionbias.results.result import Facts, Result
+from positionbias.results.result import Facts, Result, save_results
 from positionbias.studies.artefacts import Artefacts, checkpoint_facts
 from positionbias.studies.estimate import ModelWork, Work, training
 from positionbias.studies.sample import drawn_queries
@@ -328,7 +328,8 @@ class Workshop(Artefacts):
 
         def make() -> None:
             (result,) = probe_model(load_checkpoint(model), Collection(collection), ProbeSettings(passages=passages, seed=seed))
-            self._save(place, [replace(result, facts=facts)], "mats", settings, {"model": model, "collection": collection})
+            manifest = self._manifest(place, "results", "mats", settings, {"model": model, "collection": collection})
+            save_results(place, [replace(result, facts=facts)], manifest, overwrite=True)
 
         settings = {"passages": passages, "seed": seed, "facts": asdict(facts)}
         inputs = {"model": self.scorer(model), "collection": self.checksum(collection)}
@@ -357,7 +358,10 @@ class Workshop(Artefacts):
         place = self.folder / "results"
 
         def make() -> None:
-            self._save(place, measure(), command, {"study": settings}, inputs, title=title, notes=notes, seed=seed)
+            found = measure()
+            manifest = self._manifest(place, "results", command, {"study": settings}, inputs)
+            named = replace(manifest, name=title or place.name, notes=tuple(notes), seed=seed)
+            save_results(place, found, named, overwrite=True)
 
         sums = {role: self.checksum(path) for role, path in inputs.items()}
         counted = self._collection_among(inputs.values())

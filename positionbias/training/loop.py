@@ -25,7 +25,7 @@ from positionbias.training.batches import Batch, TrainingTexts, batches
 from positionbias.training.config import TrainConfig
 from positionbias.training.devices import Devices
 from positionbias.training.record import Board, Row, Sums, Trained, write_log
-from positionbias.training.state import find_state, load_best, restore_state, save_best, save_state, working_folder
+from positionbias.training.state import Towards, find_state, load_best, restore_state, save_best, save_state, working_folder
 from positionbias.training.trainer import Trainer
 from positionbias.training.validation import MEASURED, Validation, first_stage, validate
 
@@ -37,25 +37,22 @@ def train(
     texts: TrainingTexts,
     validation: Validation | None,
     config: TrainConfig,
-    out: Path,
+    towards: Towards,
     devices: Devices,
     *,
-    settings: Mapping[str, Any],
-    resume: bool = False,
     on_validation: Callable[[Row], None] = lambda row: None,
     tensorboard: Path | None = None,
 ) -> Trained:
     """Train ``model`` in place and leave its best weights in it (in the main process); without ``validation`` the last.
 
-    ``settings`` is everything that decides the outcome; a resumed training must be given the same. The state stands in a
-    working folder beside ``out``; the caller removes it (``forget_state``) once the checkpoint is written.
+    A resumed training must be given the settings it began with. The state stands in a working folder beside ``towards.out``; the caller removes it (``forget_state``) once the checkpoint is written.
 
     Raises:
-        OutputExistsError: an unfinished training towards ``out`` stands there and ``resume`` is false.
+        OutputExistsError: an unfinished training stands there and ``towards.resume`` is false.
         InputError: nothing to resume, or other settings.
         SettingError: the training diverged, or a batch is too large for the GPU's memory.
     """
-    saved = find_state(out, settings, resume=resume)
+    out, saved = towards.out, find_state(towards)
     folder = working_folder(out)
     steps = config.steps(len(texts.source))
     trainer = Trainer(model, config, devices, folder, steps=steps)
@@ -68,7 +65,7 @@ def train(
 
     def save() -> None:
         if devices.main:
-            state = {"step": record.step, "settings": dict(settings), "record": asdict(record)}
+            state = {"step": record.step, "settings": dict(towards.settings), "record": asdict(record)}
             save_state(folder, model, trainer.optimizers, devices.scaler, state)
 
     def look(rate: float | None) -> None:

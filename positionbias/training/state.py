@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,13 @@ from torch import Tensor, nn
 
 from positionbias.core.errors import InputError, OutputExistsError, bad_input
 from positionbias.core.files import read_json, refuse_links
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.models.protocols import Ranker
 from positionbias.models.tensors import load_tensors, load_weights, save_tensors
 
-__all__ = ["find_state", "load_best", "restore_state", "save_best", "save_state", "unfinished", "working_folder"]
+__all__ = ["Towards", "find_state", "load_best", "restore_state", "save_best", "save_state", "unfinished", "working_folder"]
 
 _KIND = "training-state"
 _OF_A_WEIGHT = ("step", "exp_avg", "exp_avg_sq")  # state of all our optimisers
@@ -43,20 +45,29 @@ def unfinished(out: Path) -> Path | None:
     return max(working_folder(out).glob("state-*"), default=None)
 
 
-def find_state(out: Path, settings: Mapping[str, Any], *, resume: bool) -> dict[str, Any] | None:
-    """The record that ``save_state`` wrote last, checked against ``settings``; None where a training begins anew.
+@dataclass(frozen=True, slots=True)
+class Towards:
+    """The checkpoint that a training makes, all settings that decide it, and whether to resume its unfinished training."""
+
+    out: Path
+    settings: JsonObject
+    resume: bool = False
+
+
+def find_state(training: Towards) -> JsonObject | None:
+    """The record that ``save_state`` wrote last, checked against the settings; None where a training begins anew.
 
     Raises:
         OutputExistsError: an unfinished training stands there and ``resume`` is false.
         InputError: a link in place of the folder or in it, nothing to resume, a damaged state, or one of other settings (the first that differs is named).
     """
-    folder, latest = working_folder(out), unfinished(out)
+    folder, latest = working_folder(training.out), unfinished(training.out)
     refuse_links(folder)
     if latest is None:
-        if resume:
+        if training.resume:
             raise InputError(f"{folder}: wanted a training to resume; found none; start it without --resume")
         return None
-    if not resume:
+    if not training.resume:
         raise OutputExistsError(
             f"{folder}: wanted no unfinished training here; found one; continue it with --resume, or remove the folder"
         )
@@ -66,7 +77,7 @@ def find_state(out: Path, settings: Mapping[str, Any], *, resume: bool) -> dict[
     record = read_json(path, what="a training's state")
     if not (isinstance(record, dict) and all(isinstance(record.get(key), dict) for key in ("settings", "record"))):
         raise bad_input(path, wanted="a training's state", found="other JSON", do=f"remove {folder} and train again")
-    before, now = dict(_flat(record["settings"])), dict(_flat(settings))
+    before, now = dict(_flat(record["settings"])), dict(_flat(training.settings))
     for name in sorted(before.keys() | now.keys()):
         if before.get(name) != now.get(name):
             raise bad_input(

@@ -29,7 +29,7 @@ from positionbias.training.devices import find_devices
 from positionbias.training.loop import forget_state, train
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.record import Row, Trained, summary_writer, untimed
-from positionbias.training.state import find_state
+from positionbias.training.state import Towards, find_state
 from positionbias.training.trainsets.sample import GroupSource
 from positionbias.training.trainsets.source import group_source
 from positionbias.training.validation import Validation
@@ -67,7 +67,8 @@ def train_model(
     if plan.training.threads:
         torch.set_num_threads(plan.training.threads)
     # faults show now, not when the words have been counted or a batch draws an unknown passage
-    find_state(out, settings, resume=resume)
+    towards = Towards(out, settings, resume)
+    find_state(towards)
     validation_candidates = None if plan.validation_candidates is None else read_run(plan.validation_candidates)
     if validation_candidates is not None:
         collection.require(plan.validation_split, flag="--validation-split")
@@ -76,12 +77,12 @@ def train_model(
     groups = group_source(collection, plan)
     texts = TrainingTexts(collection, group_queries(collection, plan.splits), groups, plan.rotate)
     model, counted = build_model(collection, plan)
-    options: dict[str, Any] = {"settings": settings, "resume": resume, "tensorboard": tensorboard}
-    options["on_validation"] = on_validation
     before()
     with devices.own_generator():
         validation = None if validation_candidates is None else _validation(collection, validation_candidates, plan)
-        record = train(model, texts, validation, plan.training, out, devices, **options)
+        record = train(
+            model, texts, validation, plan.training, towards, devices, on_validation=on_validation, tensorboard=tensorboard
+        )
     if devices.main:
         facts = {"training_seconds": round(record.seconds, 1), **devices.facts()}
         content = {**_content(counted, groups, record), **_overlap(collection, plan, groups)}

@@ -10,7 +10,7 @@ from scipy import stats
 
 from positionbias.core.seeds import generator
 from positionbias.evaluation.buckets import PERCENT_BUCKETS, SQUAD_POSQ, Buckets, length_groups
-from positionbias.evaluation.sensitivity import bucket_means, bucket_means_by_length, means_by_bucket
+from positionbias.evaluation.sensitivity import BucketSettings, bucket_means, bucket_means_by_length, means_by_bucket
 from positionbias.results.buckets import STANDARDISED
 
 HALVES = Buckets("relative", (0, 0.5, 1))
@@ -26,7 +26,12 @@ def random_queries(seed, queries=120, clusters=40, lean=0.3):
 
 def figures_by_hand():
     # means 0.75 and 0.25: PSI = 1 − 1/3. Line through the four: x̄ = 0.5, Σ(x−x̄)(y−ȳ) = −0.2·0.5−0.4·0… see the test
-    return bucket_means(np.array([1, 0.5, 0.5, 0]), np.array([0.1, 0.3, 0.7, 0.9]), HALVES, seed=1, minimum=2, quality="RR")
+    return bucket_means(
+        np.array([1, 0.5, 0.5, 0]),
+        np.array([0.1, 0.3, 0.7, 0.9]),
+        HALVES,
+        settings=BucketSettings(seed=1, minimum=2, quality="RR"),
+    )
 
 
 def test_by_hand():
@@ -50,7 +55,9 @@ def test_by_hand():
 @given(st.integers(0, 10_000))
 def test_means_and_figures_equal_plain_ones(seed):
     values, positions, clusters = random_queries(seed)
-    payload = bucket_means(values, positions, QUARTERS, clusters, seed=3, minimum=5, permutations=40, resamples=60)
+    payload = bucket_means(
+        values, positions, QUARTERS, clusters, settings=BucketSettings(seed=3, minimum=5, permutations=40, resamples=60)
+    )
     members = [[i for i, x in enumerate(positions) if b / 4 <= x < (b + 1) / 4 or (b == 3 and x == 1)] for b in range(4)]
     means = [sum(values[i] for i in own) / len(own) for own in members]
     assert list(payload.counts) == [len(own) for own in members]
@@ -80,10 +87,10 @@ def test_the_order_of_queries_changes_nothing(seed, clustered, random):
     strata = np.arange(len(values)) % 3
     order = list(range(len(values)))
     random.shuffle(order)
-    options = {"seed": 1, "minimum": 5, "permutations": 30, "resamples": 30}
-    one = bucket_means(values, positions, QUARTERS, clusters if clustered else None, strata=strata, **options)
+    settings = BucketSettings(seed=1, minimum=5, permutations=30, resamples=30)
+    one = bucket_means(values, positions, QUARTERS, clusters if clustered else None, strata=strata, settings=settings)
     labels = [clusters[i] for i in order] if clustered else None
-    other = bucket_means(values[order], positions[order], QUARTERS, labels, strata=strata[order], **options)
+    other = bucket_means(values[order], positions[order], QUARTERS, labels, strata=strata[order], settings=settings)
     assert list(other.counts) == list(one.counts)
     assert other.means == pytest.approx(one.means)
     assert other.lows == pytest.approx(one.lows)
@@ -95,7 +102,7 @@ def test_the_order_of_queries_changes_nothing(seed, clustered, random):
 def test_small_and_empty_buckets_have_no_mean_and_count_in_no_figure():
     positions = np.repeat([0.1, 0.3, 0.6], [30, 19, 30])
     values = np.repeat([0.8, 0.0, 0.6], [30, 19, 30]) + np.tile([0.01, -0.01], 40)[:79]
-    payload = bucket_means(values, positions, QUARTERS, seed=1)
+    payload = bucket_means(values, positions, QUARTERS, settings=BucketSettings(seed=1))
     assert list(payload.counts) == [30, 19, 30, 0]
     assert [mean is None for mean in payload.means] == [False, True, False, True]
     assert [low is None for low in payload.lows] == [False, True, False, True]
@@ -108,18 +115,18 @@ def test_a_bucket_of_one_passage_has_no_mean():
     # thirty questions about one passage are one draw of it
     positions = np.repeat([0.1, 0.9], 30)
     clusters = ["p0"] * 30 + [f"p{i}" for i in range(30)]
-    payload = bucket_means(np.linspace(0.3, 0.8, 60), positions, HALVES, clusters, seed=1)
+    payload = bucket_means(np.linspace(0.3, 0.8, 60), positions, HALVES, clusters, settings=BucketSettings(seed=1))
     assert [mean is None for mean in payload.means] == [True, False]
     assert payload.figures.psi.undefined == "fewer than two buckets with enough queries"
 
 
 def test_positions_outside_and_missing_ones_are_counted():
     positions = np.array([10.0, 50, 150, 250, 4_000, np.nan, 3_120])
-    payload = bucket_means(np.ones(7), positions, SQUAD_POSQ, seed=1, minimum=1)
+    payload = bucket_means(np.ones(7), positions, SQUAD_POSQ, settings=BucketSettings(seed=1, minimum=1))
     assert list(payload.counts) == [2, 1, 1, 0, 0, 1]
     assert (payload.figures.outside, payload.figures.without_position, payload.figures.queries) == (2, 1, 5)
     # slopes by the character would be lost in rounding: they are by the hundred
-    rising = bucket_means(np.array([0.1, 0.2, 0.3]), np.array([0.0, 100, 200]), SQUAD_POSQ, seed=1)
+    rising = bucket_means(np.array([0.1, 0.2, 0.3]), np.array([0.0, 100, 200]), SQUAD_POSQ, settings=BucketSettings(seed=1))
     assert (rising.figures.slope.value, rising.figures.slope_unit) == (pytest.approx(0.1), "100 characters")
 
 
@@ -137,7 +144,7 @@ def test_positions_outside_and_missing_ones_are_counted():
 def test_what_is_undefined_is_none_and_says_why(values, positions, psi, why):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        payload = bucket_means(np.array(values), np.array(positions), HALVES, seed=1, minimum=1)
+        payload = bucket_means(np.array(values), np.array(positions), HALVES, settings=BucketSettings(seed=1, minimum=1))
     figures = payload.figures
     assert figures.psi.value == (None if psi is None else pytest.approx(psi, abs=1e-12))
     assert (figures.psi.undefined or None) == why
@@ -155,10 +162,14 @@ def test_length_is_not_mistaken_for_position():
     values = 0.9 - 0.002 * lengths + rng.normal(0, 0.05, 3_000)
     clusters = [f"p{i // 3}" for i in range(3_000)]
     groups = length_groups(lengths)
-    plain = bucket_means(values, positions, SQUAD_POSQ, clusters, seed=1, permutations=200, resamples=200)
+    plain = bucket_means(
+        values, positions, SQUAD_POSQ, clusters, settings=BucketSettings(seed=1, permutations=200, resamples=200)
+    )
     assert plain.figures.psi.p < 0.01
     assert plain.figures.psi.low > 0.1
-    found = bucket_means_by_length(values, positions, SQUAD_POSQ, clusters, groups, seed=1, permutations=200, resamples=200)
+    found = bucket_means_by_length(
+        values, positions, SQUAD_POSQ, clusters, groups, settings=BucketSettings(seed=1, permutations=200, resamples=200)
+    )
     assert [payload.group for payload in found] == [STANDARDISED, "60 words", "120 words", "240 words"]
     assert sum(payload.figures.queries for payload in found[1:]) == found[0].figures.queries
     for payload in found:
@@ -175,7 +186,13 @@ def test_groups_may_have_buckets_of_their_own():
     positions[:7] = np.nan
     groups = length_groups(np.repeat([10, 20], 60))
     found = bucket_means_by_length(
-        values, positions, QUARTERS, clusters, groups, within=lambda queries: Buckets.relative(2 + (queries == 60)), seed=1
+        values,
+        positions,
+        QUARTERS,
+        clusters,
+        groups,
+        settings=BucketSettings(seed=1),
+        within=lambda queries: Buckets.relative(2 + (queries == 60)),
     )
     assert [len(payload.counts) for payload in found] == [4, 2, 3]  # 53 and 60 queries with a position
     assert [payload.figures.without_position for payload in found] == [7, 7, 0]
@@ -183,7 +200,7 @@ def test_groups_may_have_buckets_of_their_own():
 
 def test_lengths_that_share_no_bucket_cannot_be_compared():
     values, positions = np.linspace(0.2, 0.8, 80), np.repeat([0.1, 0.9], 40)
-    payload = bucket_means(values, positions, HALVES, seed=1, strata=np.repeat([0, 1], 40))
+    payload = bucket_means(values, positions, HALVES, settings=BucketSettings(seed=1), strata=np.repeat([0, 1], 40))
     assert payload.figures.psi.undefined == "buckets hold passages of different lengths only"
     assert list(payload.means) == [None, None]
 
@@ -192,10 +209,10 @@ def test_a_preference_is_found_and_a_lack_of_one_is_not():
     rng = generator(9, "test")
     positions = rng.random(4_000)
     noise = rng.normal(0, 0.2, 4_000)
-    flat = bucket_means(0.6 + noise, positions, PERCENT_BUCKETS, seed=1).figures
+    flat = bucket_means(0.6 + noise, positions, PERCENT_BUCKETS, settings=BucketSettings(seed=1)).figures
     assert flat.psi.p > 0.05
     assert flat.psi.low < 0.02
-    steep = bucket_means(0.6 - 0.2 * positions + noise, positions, PERCENT_BUCKETS, seed=1).figures
+    steep = bucket_means(0.6 - 0.2 * positions + noise, positions, PERCENT_BUCKETS, settings=BucketSettings(seed=1)).figures
     assert steep.psi.p == pytest.approx(1 / 1_001)
     # the bucket's true means run from 0.595 to 0.405
     assert steep.psi.low < 1 - 0.405 / 0.595 < steep.psi.high
@@ -205,11 +222,16 @@ def test_a_preference_is_found_and_a_lack_of_one_is_not():
 
 
 def test_changes_may_be_below_zero():
-    payload = means_by_bucket(np.array([-0.5, 0.1, 0.3, 0.5]), np.array([0.1, 0.2, 0.6, 1]), HALVES, seed=1, minimum=2)
+    payload = means_by_bucket(
+        np.array([-0.5, 0.1, 0.3, 0.5]), np.array([0.1, 0.2, 0.6, 1]), HALVES, settings=BucketSettings(seed=1, minimum=2)
+    )
     assert payload.means == pytest.approx([-0.2, 0.4])
     assert payload.figures.slope.value == pytest.approx(stats.linregress([0.1, 0.2, 0.6, 1], [-0.5, 0.1, 0.3, 0.5]).slope)
     assert "psi" not in payload.figures.to_rows()
-    assert list(means_by_bucket(np.array([0.5]), np.array([0.1]), HALVES, seed=1).means) == [None, None]
+    assert list(means_by_bucket(np.array([0.5]), np.array([0.1]), HALVES, settings=BucketSettings(seed=1)).means) == [
+        None,
+        None,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -222,4 +244,4 @@ def test_changes_may_be_below_zero():
 )
 def test_faults(values, positions, clusters, message):
     with pytest.raises(ValueError, match=message):
-        bucket_means(np.array(values), np.array(positions), HALVES, clusters, seed=1)
+        bucket_means(np.array(values), np.array(positions), HALVES, clusters, settings=BucketSettings(seed=1))

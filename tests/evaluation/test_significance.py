@@ -17,7 +17,7 @@ from positionbias.evaluation.significance import adjust, clusters_by_passage, co
 def comparison(before, after, **options):
     baseline = {f"q{i:04d}": value for i, value in enumerate(before)}
     candidate = {f"q{i:04d}": value for i, value in enumerate(after)}
-    return compare(baseline, candidate, baseline_name="old", candidate_name="new", seed=options.pop("seed", 1), **options)
+    return compare(baseline, candidate, names=("old", "new"), seed=options.pop("seed", 1), **options)
 
 
 def test_interval_equals_the_textbook_bootstrap():
@@ -107,7 +107,7 @@ def test_draws_do_not_depend_on_blocks_or_the_order_of_queries(monkeypatch):
     backwards = {
         n: {q: float(v) for q, v in reversed(list(zip(names, x, strict=True)))} for n, x in (("b", before), ("c", after))
     }
-    assert compare(backwards["b"], backwards["c"], baseline_name="old", candidate_name="new", seed=1) == whole
+    assert compare(backwards["b"], backwards["c"], names=("old", "new"), seed=1) == whole
     assert comparison(before, after, seed=2).difference_interval != whole.difference_interval
 
 
@@ -245,13 +245,11 @@ def test_what_is_undefined_is_none_and_says_why():
 
 
 def test_only_shared_queries_are_compared_and_the_others_counted():
-    result = compare(
-        {"a": 1.0, "b": 0.5}, {"b": 0.7, "c": 0.1}, baseline_name="x", candidate_name="y", seed=1, notes={"axis": "t"}
-    )
+    result = compare({"a": 1.0, "b": 0.5}, {"b": 0.7, "c": 0.1}, names=("x", "y"), seed=1, notes={"axis": "t"})
     assert (result.baseline_mean, result.candidate_mean) == (0.5, 0.7)
     assert (result.notes["queries"], result.notes["queries that only one has"], result.notes["axis"]) == (1, 2, "t")
     with pytest.raises(InputError, match="queries that both have"):
-        compare({"a": 1.0}, {"b": 1.0}, baseline_name="x", candidate_name="y", seed=1)
+        compare({"a": 1.0}, {"b": 1.0}, names=("x", "y"), seed=1)
 
 
 def test_corrections_by_hand():

@@ -59,7 +59,7 @@ def both(facts: Facts, original: np.ndarray, rotated: np.ndarray, **where: str) 
     one, other = (measured(replace(facts, test=test), v, **where) for test, v in (("original", original), ("rotated", rotated)))
     columns = [dict(zip(r.payload.query_ids, r.payload.values, strict=True)) for r in (one, other)]  # type: ignore[union-attr]
     notes = {"axis": "test sets", "systems": [one.system, one.system], "test_sets": ["original", "rotated"]}
-    compared = compare(*columns, baseline_name="a", candidate_name="b", seed=1, notes=notes, resamples=50)
+    compared = compare(*columns, names=("a", "b"), seed=1, notes=notes, resamples=50)
     return [one, other, replace(other, collection=one.collection, value=compared.difference, payload=compared)]
 
 

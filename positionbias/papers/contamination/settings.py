@@ -14,7 +14,7 @@ from positionbias.firststage.settings import PRESETS, Bm25Settings
 from positionbias.models.kinds import KINDS, begins_with, scores_log_probabilities
 from positionbias.papers import StudyCommand
 from positionbias.results.result import Facts
-from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.model_settings import ModelSettings, Taught
 from positionbias.training.config import LOSSES, TrainConfig
 
 __all__ = ["CLEAN", "COMMAND", "DISTILLATIONS", "ContaminationSettings", "Distillation", "Source"]
@@ -184,7 +184,7 @@ class ContaminationSettings:
         object.__setattr__(self, "models", students)
         for student in students:  # what does not go together shows before the study begins
             for way in self.losses:
-                student.plan_taught(Path(), way.training(student.training, 1), seed=1)
+                student.plan_taught(Taught(Path()), way.training(student.training, 1), seed=1)
 
     def _check_lists(self) -> None:
         check_once({"--targets": self.targets, "--seeds": self.seeds})

@@ -21,7 +21,7 @@ from positionbias.evaluation.evaluate import check_run
 from positionbias.papers.contamination.measured import ContaminationStudy, measure_contamination
 from positionbias.papers.contamination.settings import CLEAN, ContaminationSettings, Distillation, Source
 from positionbias.studies.measuring import Trial
-from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.model_settings import ModelSettings, Taught
 from positionbias.studies.workshop import Workshop, drawing
 
 __all__ = ["NOTES", "run_study"]
@@ -201,13 +201,11 @@ class _Study:
 
     def _student(self, teacher: _Taught, source: Source, model: ModelSettings, way: Distillation) -> Trial:
         settings, seed = self.settings, teacher.trial.seed
+        negatives = self.taught if settings.negatives == "candidates" else None
         plan = model.plan_taught(
-            teacher.scores,
+            Taught(teacher.scores, settings.source, settings.train_depth, negatives),
             way.training(model.training, self.student_groups),
             seed=seed,
-            split=settings.source,
-            depth=settings.train_depth,
-            candidates=self.taught if settings.negatives == "candidates" else None,
             validation=self._validation,
             relevant_from=settings.relevant_from,
         )

@@ -168,8 +168,7 @@ class Repeat:
         }
         return compare(
             *columns,
-            baseline_name=names[0],
-            candidate_name=names[1],
+            names=names,
             clusters=self.study.clusters,
             seed=self.study.seed,
             subset=subset,

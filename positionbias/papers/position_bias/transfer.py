@@ -234,7 +234,7 @@ def _comparison(
         "test_sets": ["original", "original"],
         BASELINE_FACTS: asdict(one[0].facts),
     }
-    return compare(*columns, baseline_name=names[0], candidate_name=names[1], clusters=clusters, seed=seed, notes=notes)
+    return compare(*columns, names=names, clusters=clusters, seed=seed, notes=notes)
 
 
 def _as_result(measure: str, comparison: Comparison, row: tuple[SystemRuns, list[Result]], seed: int) -> Result:

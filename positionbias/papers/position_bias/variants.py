@@ -256,8 +256,7 @@ def changes_between_doses(
         names = [system_name(replace(facts, variant=variant)) for variant in (least, most)]
         comparison = compare(
             *pair,
-            baseline_name=f"change by rotation of {names[0]}",
-            candidate_name=f"change by rotation of {names[1]}",
+            names=[f"change by rotation of {name}" for name in names],
             clusters=clusters,
             seed=seed,
             notes={
@@ -414,8 +413,7 @@ def _compared(baseline: Result, candidate: Result, clusters: Mapping[str, str], 
     return compare(
         _values(baseline),
         _values(candidate),
-        baseline_name=f"{systems[0]} on {baseline.collection}",
-        candidate_name=f"{systems[1]} on {candidate.collection}",
+        names=(f"{systems[0]} on {baseline.collection}", f"{systems[1]} on {candidate.collection}"),
         clusters=clusters,
         seed=seed,
         notes={"axis": ARCHITECTURES, "systems": systems, "test_sets": tests, BASELINE_FACTS: asdict(baseline.facts)},

@@ -21,7 +21,7 @@ from positionbias.models.tk import TK
 from positionbias.papers.contamination.settings import CLEAN, ContaminationSettings, Distillation, Source
 from positionbias.papers.contamination.study import run_study
 from positionbias.results.result import load_results
-from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.model_settings import ModelSettings, Taught
 from positionbias.studies.workshop import Workshop
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
@@ -209,7 +209,7 @@ def test_with_a_share_of_nothing_groups_weights_and_runs_are_the_clean_ones(
     teacher = shop.trained("teacher", collection.path, plan)
     scores = shop.taught(teacher, collection.path, "train", candidates, 8)
     way = of.losses[1].training(of.models[0].training, 27)
-    plan = of.models[0].plan_taught(scores, way, seed=1, split="train", depth=8)
+    plan = of.models[0].plan_taught(Taught(scores, "train", 8), way, seed=1)
     student = shop.trained("student", collection.path, plan)
     theirs = {"teacher": "teacher-tk-clean-seed-1", "student": "student-tk-ranknet-clean-seed-1"}
     for name, model in (("teacher", teacher), ("student", student)):
