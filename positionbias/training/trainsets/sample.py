@@ -42,7 +42,7 @@ class GroupSource(Protocol):
 
 
 class StoredGroups:
-    """The groups of a training set, each once an epoch; of one of more than ``group_size`` passages some negatives are drawn each time.
+    """The groups of a training set, once an epoch; of more than ``group_size`` passages some negatives are drawn each time.
 
     The order of an epoch takes four bytes a group.
     """
