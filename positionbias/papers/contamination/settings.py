@@ -256,13 +256,13 @@ class ContaminationSettings:
         return (self.source, *self.targets, *([self.validation] if self.validation else []))
 
     def sources(self) -> list[Source]:
-        """What the teachers are contaminated with: nothing, each target whole, then the doses. A share of nothing is the clean teacher, the
-        whole one that of its target."""
+        """Return the teachers' contaminations: none, each target whole, then the levels. A share of 0 is the clean teacher,
+        the whole one that of its target."""
         doses = [Source(str(self.dose_target), share) for share in sorted(self.shares) if 0 < share < 1]
         return [CLEAN, *(Source(target, 1.0) for target in self.contaminating or ()), *doses]
 
     def taught(self, source: Source) -> list[tuple[ModelSettings, Distillation]]:
-        """The students of one teacher, and their losses; of a dose, the one."""
+        """Return the students of one teacher, and their losses; of a level, the one."""
         whole = source == CLEAN or source.share == 1
         return [
             (student, way)

@@ -101,8 +101,8 @@ class SizeEffect(Figures, frozen=True, kw_only=True):
 
 
 class OrderChange(Struct, frozen=True):
-    """Kendall's τ_b against the order without leakage, None where all tie; pairs that swap, the better before first; pairs (a, b) in which a with
-    leakage overtakes b without."""
+    """Kendall's τ_b against the order without leakage, None where all tie; swapped pairs, the better before first; pairs
+    (a, b) in which a with leakage overtakes b without."""
 
     tau: float | None
     swaps: Sequence[tuple[str, str]]

@@ -258,8 +258,7 @@ class _Measuring(Measuring):
             yield self.result(BY_SIZE, self.target, Facts(model=model), effect, count=len(topics))
 
     def _leaked_topics(self) -> list[str]:
-        """Judged topics with leaked queries: those that queries of the source leak, where such are trained on; else those of the
-        test leakage [decision]."""
+        """Return judged topics with queries leaked from the source, where trained on; else from the test [decision]."""
         pairs = next(filter(None, self.pairs.values()), [])
         return sorted({pair.query_id for pair in pairs}.intersection(self.topics))
 

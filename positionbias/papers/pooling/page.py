@@ -190,8 +190,8 @@ def _dot(colour: str, marker: str, *, full: bool = False) -> Any:
 
 
 def bias_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
-    """The mean change of score by pool kind and kind of the test systems, and for another kind than the pool's how far it exceeds that of permuted
-    kinds, beside unseen systems of the pool's own and beyond mixed pools: points with intervals, a panel a measure. ``results`` are of one task.
+    """Draw the mean change of score by pool kind and kind of the test systems, for other kinds its excess over permuted
+    kinds, beside unseen systems of the pool's own and beyond mixed pools; a panel a measure. ``results`` are of one task.
 
     Raises:
         InputError: no change of scores among the results.
@@ -302,7 +302,7 @@ def _draw(axes: Axes, own: CurveFigures, looks: KindLooks) -> None:
 
 
 def verdict_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
-    """What the new run and every pooled run can score, whatever the unjudged documents are, and the new one's prediction: pooled runs by falling score, a panel a measure.
+    """Draw the bounds of every run's score, and the new run's prediction: pooled runs by falling score, a panel a measure.
 
     Raises:
         InputError: no bounds of scores among the results.

@@ -1,4 +1,4 @@
-"""The study of pools: can test collections made by one kind of system judge another (test-collection paper, §3), for one or several tasks.
+"""The study of pools: can collections made by one kind of system judge another (test-collection paper, §3)?
 
 For each task: runs and judgements → what each kind finds → pools of one kind against the gold → whether kind matters, by permuted kinds → groups
 left out → depth and number of groups → wrong labels; then all of it together. Every step is restartable (``studies.step``) and leaves its results:

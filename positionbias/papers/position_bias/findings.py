@@ -1,4 +1,4 @@
-"""What the figures of a study of position say, and where they go against the paper, in sentences; each is made from the numbers and true of nothing else.
+"""Findings of a study of position in sentences, made from its figures alone, and where they go against the paper.
 
 A comparison that was repeated with several training seeds or rotation draws is one sentence, of the comparison over trainings and queries
 (``studies.over_trainings``). A sentence speaks of the method with five trainings, or with three whose interval leaves out 0; of two
@@ -172,8 +172,8 @@ Against = Callable[[Result, Comparison, str, bool | None], list[Finding]]
 def trainings(
     results: Sequence[Result], measure: str, against: Against = lambda *_: [], *, axis: str = "trainings"
 ) -> list[Finding]:
-    """Which of two trainings is better on which test passages; ``against`` adds what goes against the paper, given a repeat's
-    result, its comparison, the test passages and whether the second is better."""
+    """Return which of two trainings is better on which test passages; ``against`` adds conflicts with the paper, given a
+    repeat's result, its comparison, the test passages and whether the second is better."""
     found: list[Finding] = []
     groups = together(results, measure, axis, lambda r, c: (*c.noted.systems, r.facts.test or c.noted.test_sets[0]))
     for (base, other, test), (result, comparison) in groups.items():
@@ -288,7 +288,7 @@ def idle_trainings(results: Sequence[Result]) -> tuple[list[Finding], list[Resul
 
 
 def findings(results: Sequence[Result], measure: str, *, cuts: Mapping[int, tuple[int, int]]) -> list[Finding]:
-    """The study's findings on its headline measure. By rotation draw, ``cuts`` has the number of test queries whose answers it left
+    """Return the findings on the headline measure. By rotation draw, ``cuts`` counts test queries whose answers it left
     whole, and of those whose answer it cut."""
     histograms = [result for result in results if isinstance(result.payload, PositionHistogram)]
     places = ["In the passages as they are"]

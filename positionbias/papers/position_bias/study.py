@@ -193,7 +193,7 @@ def trained(
     variant: str = "",
     label: str = "",
 ) -> Iterator[Subject]:
-    """Every training, one seed after another, the original passages first: so that a study cut short has whole comparisons.
+    """Train all, one seed after another, the original passages first, so that a cut study has whole comparisons.
 
     ``variant`` is what the results say that these trainings have in common (``Facts``), ``label`` what their files say of it.
     """

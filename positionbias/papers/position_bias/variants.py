@@ -207,9 +207,9 @@ def _doses_trained(
 
 
 def measure_doses(measured: Measured, settings: DoseSettings, shown: Mapping[str, Path], map_shards: MapShards) -> list[Result]:
-    """As of a position-bias study; where the training answers of each dose are; whether doses differ in what rotation changes.
+    """Return a position-bias study's results; training answers by level; whether levels differ in the effect of rotation.
 
-    ``shown`` has the collection of each dose by its variant.
+    ``shown`` has the collection of each level by its variant.
     """
     results, _ = measure_models(measured, settings)
     options = HistogramOptions(matching=settings.matching, seed=settings.seed)
@@ -239,9 +239,9 @@ def _ordered(histograms: Sequence[Result]) -> list[str]:
 def changes_between_doses(
     results: Sequence[Result], measure: str, variants: Sequence[str], clusters: Mapping[str, str], seed: int
 ) -> list[Result]:
-    """The change from original to rotated test passages of the most front-loaded dose against that of the least, query by query.
+    """Compare the change under rotation of the most front-loaded level with that of the least, query by query.
 
-    One for each model, training, seed and draw. With v the value of a query, d and d′ the doses:
+    One for each model, training, seed and draw. With v the value of a query, d and d′ the levels:
     (v_d′,rotated − v_d′,original) − (v_d,rotated − v_d,original), so that what rotation does to the text itself cancels out.
     """
     least, most = variants[0], variants[-1]
@@ -367,7 +367,7 @@ def _trained(
 
 
 def measure_architectures(measured: Measured, settings: PositionBiasSettings, variants: Sequence[str]) -> list[Result]:
-    """As of a position-bias study; and the usual model, trained on rotated passages, against each changed model.
+    """Return a position-bias study's results; and the usual model, trained on rotated passages, against changed ones.
 
     ``variants`` begin with the usual model.
     """
@@ -384,7 +384,7 @@ def measure_architectures(measured: Measured, settings: PositionBiasSettings, va
 def rotated_against_changed(
     results: Sequence[Result], variants: Sequence[str], clusters: Mapping[str, str], seed: int
 ) -> list[Result]:
-    """The usual model trained on rotated passages (candidate) against each changed one trained on the original (baseline).
+    """Compare the usual model trained on rotated passages (candidate) with changed ones trained on originals (baseline).
 
     On each set of test passages, for each measure, seed and draw; p-values corrected over the changed models and test sets of these.
     """

@@ -43,8 +43,7 @@ __all__ = ["tripclick_findings"]
 
 
 def tripclick_findings(results: Sequence[Result]) -> list[Finding]:
-    """False negatives; what was seen in training, and what was kept; better negatives; depth; against BM25; the ensemble;
-    recall; the paper's tests."""
+    """Return findings on false negatives, training, negatives, depth, BM25, the ensemble, recall, the paper's tests."""
     if not tripclick_systems(results):
         return []
     return [
@@ -196,8 +195,7 @@ def _robust(results: Sequence[Result]) -> list[Finding]:
 
 
 def _goes_on(change: Point, start: float) -> tuple[str, bool | None]:
-    """What a change from ``start`` amounts to; a fall whose interval lies within 3 % of it is called none, as everywhere
-    [decision]."""
+    """Return what a change from ``start`` amounts to; a fall whose interval lies within 3 % of it is none [decision]."""
     bounds, least = change.interval, -MARGIN * start
     if bounds is None or (bounds.low < least and bounds.high >= 0):
         return "these data do not decide", None

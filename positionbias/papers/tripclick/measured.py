@@ -121,8 +121,7 @@ class _Measuring(Measuring):
         return system_label(facts, self.every)
 
     def _retrieved(self, deepest: int) -> tuple[str, ...]:
-        """What is measured of rankings that hold ``deepest`` passages a query, where there are so many: recall no deeper than
-        these."""
+        """Return the measures of rankings of ``deepest`` passages a query: recall no deeper than these."""
         return (JUDGED, *self.ranked, *(name for k, name in self.recall.items() if k <= deepest))
 
     def _read(self, facts: Facts, trials: Sequence[Trial]) -> None:
@@ -253,8 +252,8 @@ class _Measuring(Measuring):
     # -- trainings ------------------------------------------------------------------------------------------------------------
 
     def _sets(self) -> list[Result]:
-        """What stands in each training set, and what its maker left out; the value is the share of its negatives that are
-        false, where the truth is known."""
+        """Return each training set's contents, and what its maker left out; the value is the share of false negatives,
+        where the truth is known."""
         found = []
         for name, path in self.study.trainsets.items():
             groups = Groups(path)
@@ -267,8 +266,8 @@ class _Measuring(Measuring):
         return found
 
     def _telemetry(self) -> list[Result]:
-        """What was logged in the trainings: a system's pairwise accuracy and margin over the last half of its steps, which
-        weights were kept, and a curve each."""
+        """Return training logs: pairwise accuracy and margin over the last half of a system's steps, the kept weights,
+        and a curve each."""
         curves: list[Result] = []
         seen: dict[Facts, Telemetry] = {}
         for facts, trials in self.trials.items():
@@ -297,8 +296,7 @@ def reached(candidates: Run, query_ids: Sequence[str], depths: Iterable[int]) ->
 
 
 def within_candidates(candidates: Run, query_ids: Sequence[str], depths: Iterable[int]) -> list[int]:
-    """The depths that half the queries reach or more; where they reach none, the deepest that they do (none: 0 candidates)
-    [decision].
+    """Return the depths that half the queries reach or more, else the deepest (none: 0 candidates) [decision].
 
     Deeper than its candidates a ranking does not change, which would read as a model that more candidates do not harm.
     """

@@ -176,8 +176,7 @@ def _side_by_side(
     marks: Mapping[tuple[str, str, Facts], str] | None,
     ours: str,
 ) -> list[list[Cell]]:
-    """Our systems and the paper's lines, kind by kind; a column each (test, measure). With ``marks`` intervals stand in the CSV
-    alone."""
+    """Return our systems and the paper's, by kind; a column each (test, measure). ``marks`` leaves intervals to CSV."""
     values = {(r.split, r.measure, r.facts): r for r in shown}
     names = published.names if published else {}
     rows = []

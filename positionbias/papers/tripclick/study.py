@@ -60,8 +60,7 @@ class _Study:
         self.runs = {split: self._candidates(split) for split in settings.splits}
 
     def run(self) -> Path:
-        """All steps, in their order: one seed after another, and one model on all its training sets, so that a study cut short
-        compares."""
+        """Run all steps: one seed after another, one model on all its training sets, so that a cut study compares."""
         settings = self.settings
         self.trainsets = {of.name: self._trainset(of) for of in settings.sets}
         trials: list[Trial] = []

@@ -131,8 +131,8 @@ def _as_they_are(block: Sequence[TrainingGroup]) -> Sequence[TrainingGroup]:
 def _stored(
     stored: Path, collection: Collection, settings: TripClickSettings, counts: Counter[str]
 ) -> Iterator[list[TrainingGroup]]:
-    """The groups of a stored set in blocks, without what is relevant in truth; a group that has no negative left is dropped,
-    and counted."""
+    """Yield a stored set's groups in blocks, without what is relevant in truth; groups left without negatives
+    are dropped and counted."""
     relevant = {query_id: set(passages) for query_id, passages in relevant_passages(truth_of(collection, settings)).items()}
     groups = iter(Groups(stored))
     counts["groups without a negative left"] = 0
@@ -164,8 +164,7 @@ def _blocks(
     settings: TripClickSettings,
     counts: Counter[str],
 ) -> Iterator[tuple[Ordinary, ...]]:
-    """The queries of a split, with what is clicked and what its negatives are drawn from, in blocks; counts (query, clicked
-    passage) pairs.
+    """Yield the queries of a split with clicks and negatives, in blocks; counts (query, clicked passage) pairs.
 
     What a query has is in an order of its own, not in that of stored judgements: these are a set.
     """
@@ -205,8 +204,7 @@ def _without(query: Ordinary, never: Sequence[Pairs]) -> Ordinary:
 def _judged(
     collection: Collection, split: str, positives: Pairs, judgements: Iterable[Qrel], counts: Counter[str]
 ) -> Iterator[tuple[Ordinary, ...]]:
-    """As ``OrdinaryGroups.blocks``: what is judged not relevant in a set of judgements stands where candidates do, by its ids'
-    order."""
+    """Yield ``OrdinaryGroups.blocks`` with judged non-relevant passages for candidates, in the order of their ids."""
     negatives: dict[str, list[str]] = {}
     for qrel in judgements:
         if qrel.grade < 1:
