@@ -231,7 +231,7 @@ def _norms(shards: Sequence[_Shard], settings: Bm25Settings) -> np.ndarray:
 
 
 def _ranges(starts: np.ndarray, size: int) -> Iterator[tuple[int, int]]:
-    """Return ranges of terms with at most ``size`` postings each, or a single term."""
+    """Yield ranges of terms with at most ``size`` postings each, or a single term."""
     low, terms = 0, len(starts) - 1
     while low < terms:
         high = int(np.searchsorted(starts, starts[low] + size, side="right")) - 1

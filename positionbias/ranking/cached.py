@@ -111,7 +111,7 @@ class _Pairs:
 
 
 def _query_blocks(model: PassageEncoder, texts: Mapping[str, str], budget: TokenBudget, done: Scored) -> Iterator[_Queries]:
-    """Return the queries in order, as many at once as ``QUERY_BYTES`` hold."""
+    """Yield the queries in order, as many at once as ``QUERY_BYTES`` hold."""
     waiting = iter(texts.items())
     query_ids: list[str] = []
     vectors: list[Tensor] = []

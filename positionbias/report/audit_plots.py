@@ -268,7 +268,7 @@ def _mark_buckets(figure: Figure, grid: Sequence[Axes], payload: PositionBuckets
 
 
 def series_legend(figure: Figure, shown: Sequence[Series], width: float) -> None:
-    """Return each system once, by its colour, dash and marker; captions explain the bands."""
+    """Draw a legend of each system, by its colour, dash and marker; captions explain the bands."""
     every = distinct(shown)
     if not every:
         return

@@ -69,7 +69,7 @@ def _first(table: Table) -> Table:
 
 
 def _curves(results: Sequence[Result]) -> Iterator[str]:
-    """Return the change of score at some points of each curve, one line per curve."""
+    """Yield the change of score at some points of each curve, one line per curve."""
     found = [own for _, own in of_type(results, CurveFigures)]
     for axis in distinct(own.axis for own in found):
         of_axis = [own for own in found if own.axis == axis]

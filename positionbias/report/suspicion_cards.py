@@ -14,7 +14,7 @@ _SURE = {Suspected.YES: "beyond", Suspected.NO: "none", Suspected.UNKNOWN: "unkn
 
 
 def suspicions(results: Sequence[Result]) -> Iterator[tuple[Result, Suspicion]]:
-    """Return each suspicion with its Result."""
+    """Yield each suspicion with its Result."""
     for result in results:
         if isinstance(result.payload, Suspicion):
             yield result, result.payload

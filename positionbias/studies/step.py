@@ -186,7 +186,7 @@ class _Done:
 
 @dataclass(frozen=True, slots=True)
 class _Receipt:
-    """What is read of a step's receipt, which holds the step's settings and inputs too."""
+    """The fields read of a step's receipt, which holds the step's settings and inputs too."""
 
     fingerprint: str
     content: str

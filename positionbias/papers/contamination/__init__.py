@@ -1,4 +1,4 @@
-"""The contamination study: what its results hold (training sets, doses, what is inherited), and which results are its own.
+"""The contamination study: contents of its results (training sets, levels, inheritance), and selection of its own results.
 
 "Training on the Test Model: Contamination in Ranking Distillation" (2024), Tables 1 and 2.
 """
@@ -59,11 +59,11 @@ TARGETS = {
     "dl19": "Deep Learning 2019",
     "dl20": "Deep Learning 2020",
     "covid": "TREC COVID",
-}  # a split's name → as Table 1 writes it
+}  # a split's name → its name in Table 1
 
 
 class TeacherSet(Figures, frozen=True, kw_only=True):
-    """A teacher's training set: all its groups, and what of them a target's judgements made."""
+    """A teacher's training set: the number of groups, and of those from each target's judgements."""
 
     MEASURES = (SETS,)
 
@@ -76,7 +76,7 @@ class TeacherSet(Figures, frozen=True, kw_only=True):
 
 
 class Trainings(Figures, frozen=True, kw_only=True):
-    """A system's trainings, one entry a seed; None: a checkpoint that does not say. ``stopped`` and ``ended`` are causes in words."""
+    """A system's trainings, one entry a seed; None where a checkpoint does not say. ``stopped``, ``ended``: causes in words."""
 
     MEASURES = (TRAINED,)
 
@@ -89,7 +89,7 @@ class Trainings(Figures, frozen=True, kw_only=True):
 
 
 class DosePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Inflation at a share of the target's queries: on all, on those that were seen and on the others; None: there is no such query.
+    """Inflation at a share of the target's queries: on all, on the seen and on the others; None: there is no such query.
 
     ``apart`` is the inflation on seen queries less that on the others.
     """
@@ -107,7 +107,7 @@ class DosePoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Doses(Figures, frozen=True, kw_only=True):
-    """Inflation by ascending share. ``change`` is that at the largest share less that at the smallest; None: there is one share."""
+    """Inflation by ascending share. ``change`` is that at the largest share less that at the smallest; None for one share."""
 
     MEASURES = (DOSES,)
 
@@ -143,18 +143,18 @@ def comparisons_along(results: Iterable[Result], axis: str) -> list[tuple[Result
 
 
 def is_contamination_test(result: Result) -> bool:
-    """Whether a result is a comparison of this study."""
+    """Return whether a result is a comparison of this study."""
     return isinstance(result.payload, Comparison) and result.payload.notes.get("axis") in (CONTAMINATION, STANDARD)
 
 
 def against_clean(results: Sequence[Result]) -> list[tuple[Result, Comparison]]:
-    """Return the comparisons with clean twins of the systems that have the largest share of their source."""
+    """Return the comparisons with clean paired models of the systems that have the largest share of their source."""
     largest = largest_shares(result.facts for result in distilled(results))
     return [(result, payload) for result, payload in comparisons_along(results, CONTAMINATION) if result.facts in largest]
 
 
 def inflations(results: Sequence[Result]) -> list[tuple[Result, Comparison]]:
-    """Return those of ``against_clean`` on what contaminated the system."""
+    """Return those of ``against_clean`` on the system's own source."""
     return [(result, payload) for result, payload in against_clean(results) if on_own_target(result)]
 
 
@@ -187,7 +187,7 @@ def clean_systems(results: Iterable[Result]) -> list[Facts]:
 
 
 def on_own_target(result: Result) -> bool:
-    """Whether a contaminated system is measured on what contaminated it."""
+    """Return whether a contaminated system is measured on its own source."""
     return bool(result.facts.source) and result.facts.source == result.split
 
 
@@ -202,7 +202,7 @@ def largest_shares(systems: Iterable[Facts]) -> set[Facts]:
 
 
 def system_name(facts: Facts) -> str:
-    """What results call a system, the same for all seeds."""
+    """Return a system's name in results, the same for all seeds."""
     return ended_name(_named(facts), facts.unfinished)
 
 
@@ -216,7 +216,7 @@ def _named(facts: Facts) -> str:
 
 
 def target_of(split: str) -> str | None:
-    """Which of the paper's test collections a split is by its name, in a merged collection behind a prefix; None for any other.
+    """Return the paper's test collection that a split is by name, in a merged collection behind a prefix; None for any other.
 
     >>> target_of("msm.dl19"), target_of("validation")
     ('Deep Learning 2019', None)

@@ -1,4 +1,4 @@
-"""What the figures of a contamination study say, in sentences; each is made from the numbers and true of nothing else."""
+"""Findings of a contamination study in sentences, made from its figures alone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = ["contamination_findings"]
 
 
 def contamination_findings(results: Sequence[Result]) -> list[Finding]:
-    """What was added; what learned; inflation of teachers and students; other measures, other targets; doses; the paper's targets."""
+    """Return findings on data, learning, inflation, other measures and targets, levels, the paper's targets."""
     tests = against_clean(results)
     measures = list(dict.fromkeys(result.measure for result in distilled(results)))
     if not measures:
@@ -60,7 +60,7 @@ def contamination_findings(results: Sequence[Result]) -> list[Finding]:
 
 
 def _sets(results: Sequence[Result]) -> list[Finding]:
-    """How much of the teachers' training sets was of each target, with the smallest and the largest share."""
+    """Say how much of the teachers' training sets was of each target, with the smallest and the largest share."""
     by_source: dict[str, list[tuple[Result, TeacherSet]]] = {}
     for result, figures in of_type(results, TeacherSet):
         if result.value:
@@ -77,7 +77,7 @@ def _sets(results: Sequence[Result]) -> list[Finding]:
 
 
 def _weak(results: Sequence[Result], measure: str) -> list[tuple[Result, float]]:
-    """What is not above BM25 on a target, of each source's largest share, with BM25's mean there."""
+    """Name the systems not above BM25 on a target, of each source's largest share, with BM25's mean there."""
     first, largest = first_stages(results), largest_shares(result.facts for result in distilled(results))
     found = []
     for result in distilled(results):
@@ -89,7 +89,7 @@ def _weak(results: Sequence[Result], measure: str) -> list[tuple[Result, float]]
 
 
 def _learned(results: Sequence[Result], measure: str) -> list[Finding]:
-    """Which teachers and students do not beat what they re-rank: they are reported as not learned."""
+    """Name the teachers and students that do not beat their first stage: they are reported as not learned."""
     if not first_stages(results):
         return []
     weak = _weak(results, measure)
@@ -102,7 +102,7 @@ def _learned(results: Sequence[Result], measure: str) -> list[Finding]:
 
 
 def _as_they_began(results: Sequence[Result]) -> list[Finding]:
-    """What validation kept at step 0: it has the weights that it began with, whatever its teacher."""
+    """Name the systems whose validation kept step 0: they have their initial weights, whatever their teacher."""
     began = [result.system for result, trainings in of_type(results, Trainings) if 0 in trainings.kept_steps]
     if not began:
         return []
@@ -111,7 +111,7 @@ def _as_they_began(results: Sequence[Result]) -> list[Finding]:
 
 
 def _inflation(results: Sequence[Result], result: Result, payload: Comparison) -> Finding:
-    """A contaminated system against its clean twin on what contaminated it; of a student, how much of its teacher's inflation it has."""
+    """Compare a contaminated system with its clean paired model on its source; for a student, with its teacher's inflation."""
     facts = result.facts
     share = "" if facts.share in (None, 1.0) else f" (share {facts.share:g} of its queries)"
     text = (
@@ -140,7 +140,7 @@ def _verdict(payload: Comparison) -> str:
 
 
 def _inherits(results: Sequence[Result], result: Result) -> str:
-    """What share of the teacher's inflation a student has, as a sentence behind its own."""
+    """Say what share of the teacher's inflation a student has, as a sentence behind its own."""
     wanted = (result.split, result.facts, result.measure)
     shares = [(r, of) for r, of in of_type(results, Inherited) if (r.split, r.facts, of.measure) == wanted]
     if not shares:
@@ -154,7 +154,7 @@ def _inherits(results: Sequence[Result], result: Result) -> str:
 
 
 def _beyond(results: Sequence[Result], result: Result) -> str:
-    """What the same contamination changes on other targets, a sentence each: what is not more than that may be more training data alone."""
+    """Say what the same contamination changes on other targets: no more than that may come from more training data alone."""
     wanted = (result.split, result.facts, result.measure)
     parts = [
         f" On {beyond.elsewhere}, of which nothing was seen, the change is {decimal(beyond.there, sign=True)}; the first change less this "
@@ -166,7 +166,7 @@ def _beyond(results: Sequence[Result], result: Result) -> str:
 
 
 def _other_measures(tests: Sequence[tuple[Result, Comparison]], measures: Sequence[str]) -> list[Finding]:
-    """How many systems contamination lifts or lowers in each further measure on its own target; those that it lowers by name."""
+    """Count the systems that contamination lifts or lowers in each further measure on its own target; name those lowered."""
     found = []
     for measure in measures:
         of = [(r, p) for r, p in tests if r.measure == measure]
@@ -188,7 +188,7 @@ def _listed(result: Result, payload: Comparison, name: str) -> str:
 
 
 def _above_the_standard(results: Sequence[Result], measure: str) -> list[Finding]:
-    """Which students of contaminated teachers are above the clean teacher on what contaminated theirs: the comparison of Table 1."""
+    """Name the students of contaminated teachers above the clean teacher on its source: the comparison of Table 1."""
     tests = [(r, p) for r, p in comparisons_along(results, STANDARD) if r.measure == measure and r.facts.source]
     students = [(r, p) for r, p in tests if r.facts.role == "student"]
     if not students:
@@ -203,7 +203,7 @@ def _above_the_standard(results: Sequence[Result], measure: str) -> list[Finding
 
 
 def _elsewhere(tests: Sequence[tuple[Result, Comparison]], measure: str) -> list[Finding]:
-    """What contamination with one target does on the others."""
+    """Say what contamination with one target does on the others."""
     if not tests:
         return []
     found = [_listed(r, p, f"{r.system} on {r.split}") for r, p in tests if is_significant(p.p_adjusted.get(HOLM))]
@@ -217,7 +217,7 @@ def _elsewhere(tests: Sequence[tuple[Result, Comparison]], measure: str) -> list
 
 
 def _doses(results: Sequence[Result]) -> list[Finding]:
-    """Whether inflation grows with the share, and whether it is larger where the judgements were seen: of teachers each, of students counted."""
+    """Say whether inflation grows with the share, and is larger where judgements were seen; students are only counted."""
     found = []
     for result, doses in of_type(results, Doses):
         if result.facts.role == "teacher":
@@ -227,7 +227,7 @@ def _doses(results: Sequence[Result]) -> list[Finding]:
 
 
 def _students_by_share(students: Sequence[tuple[Result, Doses]]) -> list[Finding]:
-    """Of how many students inflation grows with the share, target by target."""
+    """Count the students whose inflation grows with the share, target by target."""
     found = []
     for target in dict.fromkeys(result.split for result, _ in students):
         changes = [doses.change for result, doses in students if result.split == target and doses.change is not None]
@@ -261,7 +261,7 @@ def _by_share(facts: Facts, target: str, doses: Doses) -> list[Finding]:
 
 
 def _by_query(facts: Facts, target: str, doses: Doses) -> list[Finding]:
-    """Of the largest share that leaves queries unseen."""
+    """Compare seen and unseen queries, for the largest share that leaves queries unseen."""
     split = [(point, point.seen, point.others) for point in doses.points if point.seen and point.others]
     if not split:
         return []
@@ -282,7 +282,7 @@ def _by_query(facts: Facts, target: str, doses: Doses) -> list[Finding]:
 
 
 def _paper(results: Sequence[Result], own: Sequence[tuple[Result, Comparison]]) -> list[Finding]:
-    """That no target is the paper's; else what is established here the other way round than it is printed."""
+    """Say that no target is the paper's; else what contradicts the printed findings."""
     if not any(target_of(target) for target in targets_of(results)):
         names = ", ".join(TARGETS.values())
         text = f"No target is one of the paper's ({names}), so that no figure of its tables stands beside ours."

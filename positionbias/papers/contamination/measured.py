@@ -1,4 +1,4 @@
-"""What the contamination study measures: every teacher and student on every target, what contamination changes, doses, what is inherited."""
+"""Measurements of the contamination study: systems on targets, effects of contamination, levels, inheritance."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ HEADLINE = "nDCG@10"
 
 @dataclass(frozen=True)
 class ContaminationStudy:
-    """What there is to measure; a trial's ``runs`` are its re-ranked candidates by target.
+    """Inputs of the measurements; a trial's ``runs`` are its re-ranked candidates by target.
 
     ``candidates`` by target: the runs that are re-ranked. ``trainsets`` by source and share: the teachers' training sets, ("", 0.0) the
     clean one. Passages are relevant from grade ``relevant_from`` on where a measure is binary.
@@ -72,7 +72,7 @@ class ContaminationStudy:
     seed: int = 1
 
     def inputs(self) -> dict[str, Path]:
-        """Every artefact that is read, by its part."""
+        """Return every artefact read, by its part."""
         return {
             "collection": self.collection,
             **{f"candidates of {target}": path for target, path in self.candidates.items()},
@@ -124,11 +124,11 @@ class _Measuring(Measuring):
                 self.values.setdefault((facts, target, measure), {})[trial.seed, None] = values
 
     def name(self, facts: Facts) -> str:
-        """Return what results call a system."""
+        """Return a system's name in results."""
         return system_name(facts)
 
     def results(self) -> list[Result]:
-        """Return training sets and trainings, effectiveness, tests, doses, what is inherited."""
+        """Return training sets and trainings, effectiveness, tests, levels, inheritance."""
         return [
             *self._first_stages(),
             *self._sets(),
@@ -142,18 +142,18 @@ class _Measuring(Measuring):
         ]
 
     def _pairs(self, system: Facts, target: str, measure: str) -> dict[Repeat, tuple[Values, Values]]:
-        """A clean system and the same contaminated, by the seeds that both have; nothing where there are none."""
+        """Return a clean system and its contaminated paired model, by the seeds that both have; empty where there are none."""
         clean, own = (self.values.get((of, target, measure), {}) for of in (clean_of(system), system))
         return paired(clean, own) if system.source else {}
 
     def _gains(self, system: Facts, target: str, measure: str) -> dict[Repeat, Values]:
-        """Contaminated less clean by seed and query; nothing without the clean system."""
+        """Return contaminated less clean by seed and query; empty without the clean system."""
         return changes(self._pairs(system, target, measure))
 
     # -- what was trained -----------------------------------------------------------------------------------------------------
 
     def _sets(self) -> Iterator[Result]:
-        """How much of each teacher's training set is of a target; the value is its share of all groups."""
+        """Yield how much of each teacher's training set is of a target; the value is its share of all groups."""
         for (source, share), path in self.study.trainsets.items():
             groups = Groups(path)
             counts = set_counts(groups)
@@ -170,7 +170,7 @@ class _Measuring(Measuring):
             yield self.result(SETS, source, facts, figures, value=counts.share, count=len(groups))
 
     def _trained(self) -> Iterator[Result]:
-        """How long each system trained, and what stopped it."""
+        """Yield how long each system trained, and what stopped it."""
         for system, trials in self.trials.items():
             places = [trial.trained for trial in trials if trial.trained is not None]
             contents = [read_manifest(place).content for place in places]
@@ -196,13 +196,13 @@ class _Measuring(Measuring):
                 yield self.per_query(measure, target, Facts(model=FIRST_STAGE), {(None, None): values}, {})
 
     def _effectiveness(self) -> Iterator[Result]:
-        """On every target; of the smaller shares of a source on that source alone."""
+        """Yield effectiveness on every target; for smaller shares of a source on that source alone."""
         for (system, target, measure), repeats in self.values.items():
             if system.source in ("", target) or system in self.largest:
                 yield self.per_query(measure, target, system, repeats, {"seeds": [seed for seed, _ in repeats]})
 
     def _against_clean(self) -> Iterator[tuple[tuple[str, bool], Tested]]:
-        """Every contaminated system against the same one clean.
+        """Compare every contaminated system with its clean paired model.
 
         Of the largest share of each source; a family of tests is a measure's, on the targets that contaminated the systems or on the
         others [decision]. Smaller shares have their intervals as doses.
@@ -215,7 +215,7 @@ class _Measuring(Measuring):
                 yield (measure, system.source == target), Tested(measure, target, system, comparison)
 
     def _against_standard(self) -> Iterator[tuple[str, Tested]]:
-        """Table 1's tests: every system against the clean teacher, contaminated ones on what contaminated them; a family a measure."""
+        """Yield Table 1's tests: every system against the clean teacher, contaminated ones on their source; by measure."""
         shown = {*self.largest, *(system for system in self.systems if not system.source)} - {self.standard}
         for system, target, measure in self.values:
             if self.standard is None or system not in shown or system.source not in ("", target):
@@ -230,7 +230,7 @@ class _Measuring(Measuring):
     # -- doses, inheritance ---------------------------------------------------------------------------------------------------
 
     def _doses(self) -> Iterator[Result]:
-        """By system and source the inflation at each share, on all queries of the source, those whose judgements were seen, and the others.
+        """Yield inflation at each share by system and source: on all queries of the source, on the seen, and on the others.
 
         A share's queries are the beginning of a larger one's, so the groups of queries differ from point to point.
         """
@@ -247,7 +247,7 @@ class _Measuring(Measuring):
                 yield self._dose(key, gains)
 
     def _dose(self, key: Facts, gains: Mapping[float, Mapping[Repeat, Values]]) -> Result:
-        # what could have been seen: a query without a positive in the corpus never is, and is no control
+        # a query without a positive in the corpus is never seen, and is no control
         pool = self._seen(key.source, 1.0) if (key.source, 1.0) in self.study.trainsets else None
         points = [self._dose_point(key.source, share, gain, pool) for share, gain in gains.items()]
         shares = list(gains)
@@ -259,7 +259,7 @@ class _Measuring(Measuring):
     def _dose_point(self, target: str, share: float, gain: Mapping[Repeat, Values], pool: set[str] | None) -> DosePoint:
         asked, seen = set(query_means(gain)), self._seen(target, share)
         sides = (_among(gain, seen), _among(gain, (asked if pool is None else pool & asked) - seen))
-        # which queries are seen is drawn at random, so that the difference is what seeing them makes
+        # seen queries are drawn at random, so the difference is the effect of seeing them
         mean, interval = difference_of_queries(*sides, (self.clusters[target],) * 2)
         return DosePoint(
             share=share,
@@ -270,7 +270,7 @@ class _Measuring(Measuring):
         )
 
     def _seen(self, source: str, share: float) -> set[str]:
-        """The queries of a target whose judgements a teacher was trained on."""
+        """Return the queries of a target whose judgements a teacher was trained on."""
         of = set_counts(Groups(self.study.trainsets[source, share])).targets.get(source)
         return set(of.query_ids) if of else set()
 
@@ -278,7 +278,7 @@ class _Measuring(Measuring):
         return self.point(target, gains) if any(gains.values()) else None
 
     def _inherited(self) -> Iterator[Result]:
-        """How much of the teacher's inflation each student has, on the source, with its largest share: the ratio of the two means."""
+        """Yield each student's share of its teacher's inflation, on the source, at its largest share: the ratio of means."""
         for student, measure in product([s for s in self.systems if s in self.largest and s.role == "student"], self.measures):
             teacher = next((s for s in self.systems if replace(student, role="teacher", model=s.model, loss=s.loss) == s), None)
             sides = paired(*(self._gains(s, student.source, measure) if s else {} for s in (teacher, student)))
@@ -291,7 +291,7 @@ class _Measuring(Measuring):
             yield self.result(INHERITED, student.source, student, figures, value=ratio, interval=interval, count=queries)
 
     def _beyond(self) -> Iterator[Result]:
-        """The change on what contaminated a system less that on each other target: a target's judgements are also more training data."""
+        """Yield the change on the source less that on each other target: a target's judgements are also more training data."""
         for system, target in product([s for s in self.systems if s in self.largest], self.study.targets):
             here, there = (self._gains(system, of, HEADLINE) for of in (system.source, target))
             if target == system.source or not here or not there:

@@ -1,4 +1,4 @@
-"""What a page shows of a contamination study: the paper's Tables 1 and 2, inflation, doses, what is inherited, training sets."""
+"""Page of a contamination study: the paper's Tables 1 and 2, inflation, levels, inheritance, training sets."""
 
 from __future__ import annotations
 
@@ -117,17 +117,17 @@ ROLES = ("teacher", "student")
 
 
 def loss_name(facts: Facts) -> str:
-    """A loss as the paper writes it."""
+    """Return a loss as the paper writes it."""
     return LOSSES.get(facts.loss, facts.loss)
 
 
 def system_label(facts: Facts) -> str:
-    """A system without its contamination, as a row or a panel names it."""
+    """Return a system's label without its contamination, for a row or a panel."""
     return f"{facts.role} {short_label(facts)}"
 
 
 def short_label(facts: Facts) -> str:
-    """As ``system_label``, without the role: a teacher's loss is never a student's."""
+    """Return ``system_label`` without the role: a teacher's loss is never a student's."""
     return f"{model_name(facts)}, {loss_name(facts)}"
 
 
@@ -135,7 +135,7 @@ def short_label(facts: Facts) -> str:
 
 
 def published_of(results: Sequence[Result]) -> Published | None:
-    """The paper's cells, for those targets that are its own by name."""
+    """Return the paper's cells, for those targets that are its own by name."""
     names = {target: name for target in targets_of(results) if (name := target_of(target))}
     return Published(PAPER, CELLS, names, PRETRAINED) if names else None
 
@@ -151,7 +151,7 @@ def _marks(results: Sequence[Result], axis: str) -> dict[Key, str]:
 
 
 class _Rows:
-    """The rows of one of the paper's tables, ours and its own."""
+    """Rows of one of the paper's tables, ours and its own."""
 
     def __init__(
         self, results: Sequence[Result], published: Published | None, table: int, axis: str, stub: Sequence[str]
@@ -161,7 +161,7 @@ class _Rows:
         self.rows = SideBySide(*stub)
 
     def add(self, stub: Sequence[str], keys: Sequence[Key], *, intervals: bool = False) -> None:
-        """A row of ours, and one of the paper's where it prints any of it."""
+        """Add a row of ours, and one of the paper's where it prints any of it."""
         ours = [self._ours(key, intervals) for key in keys]
         if any(cell.value is not None for cell in ours):
             self.rows.add(stub, ours, [self._theirs(key) for key in keys])
@@ -179,7 +179,7 @@ class _Rows:
         return decimal_cell(cell.value) if cell else EMPTY
 
     def make(self, name: str, title: str, columns: Sequence[Column], notes: Sequence[str]) -> Table:
-        """The table, with a note on what is published."""
+        """Return the table, with a note on what is published."""
         began = "; ".join(
             f"beside {MODELS.get(model, model)} stands a model that began with {what}" for model, what in PRETRAINED.items()
         )
@@ -188,7 +188,7 @@ class _Rows:
 
 
 def contamination_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """Table 1: every teacher and student by target and measure; a contaminated row's figures are of what contaminated it."""
+    """Return Table 1: every teacher and student by target and measure; a contaminated row's figures are of its own source."""
     targets, measures = targets_of(results), distinct(result.measure for result in distilled(results))
     columns = [Column(measure, target) for target in targets for measure in measures]
     rows = _Rows(results, published, 1, STANDARD, ("Role", "Model", "Loss", "Contaminated"))
@@ -218,7 +218,7 @@ def contamination_table(results: Sequence[Result], published: Published | None =
 
 
 def sources_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """Table 2: every student, and its teacher, on every target by what contaminated the teacher; the paper's are of KL students."""
+    """Return Table 2: every student and its teacher, on every target by the teacher's source; the paper's use KL."""
     targets, measures = targets_of(results), distinct(result.measure for result in distilled(results))
     rows = _Rows(results, published, 2, CONTAMINATION, ("Role", "Model", "Loss", "Source of contamination"))
     largest = largest_shares(result.facts for result in distilled(results))
@@ -269,7 +269,7 @@ def _tests(
 
 
 def inflation_table(results: Sequence[Result]) -> Table:
-    """Every contaminated system against its clean twin on what contaminated it, with the largest share."""
+    """Return every contaminated system against its clean paired model on its source, with the largest share."""
     notes = (
         "The clean twin has the same role, model, loss and seeds, so that the difference is what contamination itself makes.",
         OVER_NOTE,
@@ -279,20 +279,20 @@ def inflation_table(results: Sequence[Result]) -> Table:
 
 
 def standard_table(results: Sequence[Result]) -> Table:
-    """The tests behind the marks of Table 1: every system against the clean teacher."""
+    """Return the tests behind the marks of Table 1: every system against the clean teacher."""
     notes = ("Contaminated systems on what contaminated them alone.",)
     tests = _in_order(comparisons_along(results, STANDARD))
     return _tests(tests, "standard-teacher", "Against the clean teacher", ("Clean teacher", "Mean"), notes)
 
 
 def _in_order(tests: Sequence[tuple[Result, Comparison]]) -> list[tuple[Result, Comparison]]:
-    """By measure and target, as they come."""
+    """Sort by measure and target, in order of appearance."""
     measures, targets = distinct(r.measure for r, _ in tests), distinct(r.split for r, _ in tests)
     return sorted(tests, key=lambda item: (measures.index(item[0].measure), targets.index(item[0].split)))
 
 
 def inherited_table(results: Sequence[Result]) -> Table:
-    """How much of the teacher's inflation each student has."""
+    """Return each student's share of its teacher's inflation."""
     found = of_type(results, Inherited)
     measures, targets = distinct(of.measure for _, of in found), distinct(result.split for result, _ in found)
     found.sort(key=lambda item: (measures.index(item[1].measure), targets.index(item[0].split)))
@@ -319,7 +319,7 @@ def inherited_table(results: Sequence[Result]) -> Table:
 
 
 def beyond_table(results: Sequence[Result]) -> Table:
-    """What contamination changes where judgements were seen, less what it changes on each other target."""
+    """Return the effect of contamination where judgements were seen, less that on each other target."""
     found = of_type(results, Beyond)
     rows = [
         [
@@ -344,7 +344,7 @@ def beyond_table(results: Sequence[Result]) -> Table:
 
 
 def doses_table(results: Sequence[Result]) -> Table:
-    """Inflation at each share: on all queries of the target, those that were seen and the others."""
+    """Return inflation at each share: on all queries of the target, on the seen and on the others."""
     found = of_type(results, Doses)
     sets = {(result.facts.source, result.facts.share): result.value for result, _ in of_type(results, TeacherSet)}
     rows = [
@@ -381,7 +381,7 @@ def _columns(of: TeacherSet | Trainings) -> dict[str, Any]:
 
 
 def sets_table(results: Sequence[Result]) -> Table:
-    """How much of each teacher's training set was of a target."""
+    """Return how much of each teacher's training set was of a target."""
     found = [(result, _columns(of)) for result, of in of_type(results, TeacherSet)]
     keys = distinct(key for _, rows in found for key in rows)
     body = [
@@ -399,7 +399,7 @@ def sets_table(results: Sequence[Result]) -> Table:
 
 
 def trained_table(results: Sequence[Result]) -> Table:
-    """How long each teacher and student trained, what stopped it, and its validation where there was one."""
+    """Return how long each teacher and student trained, what stopped it, and its validation where there was one."""
     found = [(result, _columns(of)) for result, of in of_type(results, Trainings)]
     keys = distinct(key for _, rows in found for key in rows)
     body = [
@@ -421,13 +421,13 @@ def trained_table(results: Sequence[Result]) -> Table:
 
 
 def inflated(results: Sequence[Result]) -> list[tuple[Result, Comparison]]:
-    """Every contaminated system against its clean twin on what contaminated it, in the first measure, with the largest share."""
+    """Return contaminated systems against clean paired models on their source, in the first measure, with the largest share."""
     found = inflations(results)
     return [(result, payload) for result, payload in found if result.measure == found[0][0].measure]
 
 
 def inflation_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """Contaminated less clean with its interval: a panel a target, a row a teacher or student.
+    """Draw contaminated less clean with its interval: a panel per target, a row per teacher or student.
 
     Raises:
         InputError: no comparison of a contaminated system with its clean twin.
@@ -470,7 +470,7 @@ def _forest(axes: Any, payload: Comparison, at: float, role: int) -> None:
 
 
 def inflation_caption(results: Sequence[Result]) -> str:
-    """What the figure shows, with its figures."""
+    """Describe the figure in numbers."""
     found = inflated(results)
     parts = [
         f"{r.split}, {system_label(r.facts)}: "
@@ -486,12 +486,12 @@ def inflation_caption(results: Sequence[Result]) -> str:
 
 
 def dosed(results: Sequence[Result]) -> list[tuple[Result, Doses]]:
-    """By system and target the inflation at each share, where there are several shares."""
+    """Return inflation at each share by system and target, where there are several shares."""
     return [(result, doses) for result, doses in of_type(results, Doses) if len(doses.points) > 1]
 
 
 def doses_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """Contaminated less clean against the share of the target's queries that was seen: a panel a system and target, a line a part of its queries.
+    """Draw contaminated less clean by the share of queries seen: a panel per system and target, a line per part of its queries.
 
     Raises:
         InputError: no system with several shares of a target.
@@ -501,7 +501,7 @@ def doses_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     targets = distinct(result.split for result, _ in found)
     found = sorted(found, key=lambda item: (systems.index(clean_of(item[0].facts)), targets.index(item[0].split)))
     several = len(targets) > 1
-    # a column a target where there is room, so that systems can be compared down the page
+    # a column per target where there is room, so that systems can be compared down the page
     whole = several and len(found) == len(systems) * len(targets) and len(targets) * LEAST <= width
     across = len(targets) if whole else min(len(found), max(1, int(width / ACROSS)))
     down = -(-len(found) // across)
@@ -530,13 +530,13 @@ def doses_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
 
 
 def _dose_line(axes: Any, points: Sequence[DosePoint], part: int, aside: float) -> None:
-    """One part of the queries; a little aside, so that no interval hides another."""
+    """Draw one part of the queries, shifted so that intervals do not overlap."""
     shown = [(point.share + aside, of) for point in points if (of := point.parts[part]) is not None]
     interval_line(axes, [at for at, _ in shown], [of for _, of in shown], part)
 
 
 def doses_caption(results: Sequence[Result]) -> str:
-    """What the figure shows, with the change on all queries at the smallest and the largest share."""
+    """Describe the figure, with the change on all queries at the smallest and the largest share."""
     parts, found = [], dosed(results)
     for result, doses in found if len(found) <= MOST_NAMED else ():
         both = (doses.points[0], doses.points[-1])
@@ -573,7 +573,7 @@ def _contamination(study: Study, published: Published | None) -> Block:
 
 
 def contamination_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str, Figure]:
-    """Every figure of a contamination study that the results have anything for, by name."""
+    """Return every figure of a contamination study that the results support, by name."""
     found = {}
     if inflated(results):
         found["inflation"] = inflation_figure(results, width=width)

@@ -1,4 +1,4 @@
-"""What the contamination study is run with: splits, teacher, students, ways of distillation, doses; and its command."""
+"""Settings of the contamination study: splits, teacher, students, ways of distillation, levels; and its command."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ FORM = "LOSS[:GROUP[:PART]]"
 
 
 class Source(NamedTuple):
-    """What a teacher was trained on beside the training queries: ``share`` of the queries of a target; nothing where there is none."""
+    """A teacher's data beside the training queries: ``share`` of the queries of a target; none where it is empty."""
 
     target: str
     share: float
 
     @property
     def name(self) -> str:
-        """As the names of files have it."""
+        """Return the name in file names."""
         return "clean" if not self.target else self.target + (f"-{self.share:g}" if self.share < 1 else "")
 
     def facts(self, role: str, model: str, loss: str) -> Facts:
-        """Return what a teacher that was trained on it is, or a student of such a teacher."""
+        """Return the facts of a teacher trained on it, or of a student of such a teacher."""
         share = self.share if self.target else None
         return Facts(model=model, role=role, loss=loss, source=self.target, share=share)
 
@@ -45,7 +45,7 @@ CLEAN = Source("", 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Distillation:
-    """How a student learns from a teacher: by a loss, over groups of ``group_size`` passages (None: the student's own), for a part of the
+    """One way of distillation: a loss, over groups of ``group_size`` passages (None: the student's own), for a part of the
     epochs or steps that the student would be trained for (in the paper half, for RankNet)."""
 
     loss: str
@@ -83,7 +83,7 @@ class Distillation:
             raise SettingError(f"--losses: wanted {FORM}, as ranknet:8:0.5; found {text!r}; write it so") from error
 
     def training(self, of: TrainConfig, groups: int) -> TrainConfig:
-        """A student's training by this loss, over so many groups."""
+        """Return a student's training by this loss, over so many groups."""
         of = replace(of, loss=self.loss, group_size=self.group_size or of.group_size)
         return of if self.part == 1 else replace(of, max_steps=ceil(self.part * of.steps(groups)), epochs=None)
 
@@ -94,7 +94,7 @@ _DOSED_LOSS = "kl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContaminationSettings:
-    """What the study is run with; all splits are of one collection (merged, where they are several corpora).
+    """Settings of the study; all splits are of one collection (merged, where they are several corpora).
 
     ``models`` are the students. A target's passages are relevant, and positives of a contaminated teacher, from grade
     ``target_relevant_from`` on; those of the source, and of ``validation``, from ``relevant_from``. Smaller ``shares`` are of
@@ -178,11 +178,11 @@ class ContaminationSettings:
                 found = f"{student.training.loss} of {student.kind}"
                 raise SettingError(f"--set loss: wanted none of a student; found {found}; give --losses instead")
         logs = scores_log_probabilities(self.teacher.kind, self.teacher.model)
-        own = self.teacher.training.loss or (None if logs else "lce")  # what scores by log-probability has a loss of its own
+        own = self.teacher.training.loss or (None if logs else "lce")  # a model that scores by log-probability has its own loss
         teacher = self._trained(replace(self.teacher, training=replace(self.teacher.training, loss=own)))
         object.__setattr__(self, "teacher", teacher)
         object.__setattr__(self, "models", students)
-        for student in students:  # what does not go together shows before the study begins
+        for student in students:  # conflicts show before the study begins
             for way in self.losses:
                 student.plan_taught(Taught(Path()), way.training(student.training, 1), seed=1)
 
@@ -220,7 +220,7 @@ class ContaminationSettings:
             raise SettingError(f"--candidates: wanted splits of the study ({found}); found {unused[0]!r}; name one of these")
 
     def _settle_dose(self) -> None:
-        """Choose what the doses are of, where nothing says, and see that it is in the study."""
+        """Choose the target of the levels, where none is given, and check that it is in the study."""
         assert self.contaminating is not None
         kinds, losses = [model.kind for model in self.models], [way.loss for way in self.losses]
         own_loss = _DOSED_LOSS if _DOSED_LOSS in losses else losses[0]
@@ -252,17 +252,17 @@ class ContaminationSettings:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Every split that is read."""
+        """Return every split that is read."""
         return (self.source, *self.targets, *([self.validation] if self.validation else []))
 
     def sources(self) -> list[Source]:
-        """What the teachers are contaminated with: nothing, each target whole, then the doses. A share of nothing is the clean teacher, the
-        whole one that of its target."""
+        """Return the teachers' contaminations: none, each target whole, then the levels. A share of 0 is the clean teacher,
+        the whole one that of its target."""
         doses = [Source(str(self.dose_target), share) for share in sorted(self.shares) if 0 < share < 1]
         return [CLEAN, *(Source(target, 1.0) for target in self.contaminating or ()), *doses]
 
     def taught(self, source: Source) -> list[tuple[ModelSettings, Distillation]]:
-        """The students of one teacher, and their losses; of a dose, the one."""
+        """Return the students of one teacher, and their losses; of a level, the one."""
         whole = source == CLEAN or source.share == 1
         return [
             (student, way)

@@ -1,4 +1,4 @@
-"""The contamination study: what a teacher that was trained on the test does to its students (contaminated-distillation paper, §3–5).
+"""The contamination study: effects of a teacher trained on the test on its students (contaminated-distillation paper, §3–5).
 
     BM25 candidates → a teacher's training set, without and with the judgements of a target → teacher → its scores of the training
     candidates → students, by loss → every target's candidates re-ranked → measures, tests, doses → report
@@ -47,7 +47,7 @@ def run_study(collection: Collection, settings: ContaminationSettings, workshop:
 
 
 class _Taught(NamedTuple):
-    """A teacher at work: its checkpoint, its scores of the training candidates."""
+    """A teacher in use: its checkpoint, its scores of the training candidates."""
 
     trial: Trial
     scores: Path
@@ -77,42 +77,42 @@ class _Study:
             check_run(read_run(path), self.collection, split)
 
     def _positives(self, split: str, relevant_from: int) -> int:
-        """Pairs of a query and a passage judged relevant that is in the collection."""
+        """Return pairs of a query and a passage judged relevant that is in the collection."""
         passages = [qrel.passage_id for qrel in self.collection.qrels(split) if qrel.grade >= relevant_from]
         absent = set(self.collection.absent(sorted(set(passages))))
         return sum(passage_id not in absent for passage_id in passages)
 
     @cached_property
     def groups(self) -> int:
-        """About how many ordinary groups there are."""
+        """Return about how many ordinary groups there are."""
         return self._positives(self.settings.source, self.settings.relevant_from)
 
     def groups_of(self, queries: int | None) -> int:
-        """About how many ordinary groups so many training queries have."""
+        """Return about how many ordinary groups so many training queries have."""
         every = len(self.collection.queries(self.settings.source))
         return self.groups if queries is None else max(1, round(self.groups * min(1.0, queries / every)))
 
     @cached_property
     def student_groups(self) -> int:
-        """About how many groups a student is trained on."""
+        """Return about how many groups a student is trained on."""
         return self.groups_of(self.settings.student_queries)
 
     @cached_property
     def taught(self) -> Path:
-        """The candidates of the training queries that students learn from."""
+        """Return the candidates of the training queries that students learn from."""
         return self._some(self.settings.student_queries)
 
     def _some(self, queries: int | None) -> Path:
-        """The candidates of so many training queries; fewer are the first of more."""
+        """Return the candidates of so many training queries; fewer are the first of more."""
         settings, run = self.settings, self.runs[self.settings.source]
         return run if queries is None else self.workshop.some_queries(settings.source, run, queries, seed=settings.seed)
 
     def run(self) -> Path:
-        """All steps, in their order."""
+        """Run all steps in order."""
         settings = self.settings
         sources = settings.sources()
         trainsets = {source: self._trainset(source) for source in sources}
-        # one seed after another, and one teacher with all its students: so that a study cut short has whole comparisons
+        # one seed after another, and one teacher with all its students: a study cut short has whole comparisons
         trials = [
             trial
             for seed in settings.seeds
@@ -166,7 +166,7 @@ class _Study:
         return self.workshop.steps.make(name, place, {**wanted.record(), "seed": wanted.seed}, inputs, make, work=work)
 
     def _groups_of(self, source: Source) -> int:
-        """About how many groups a teacher is trained on."""
+        """Return about how many groups a teacher is trained on."""
         added = 0 if source == CLEAN else self._positives(source.target, self.settings.target_relevant_from)
         return self.groups_of(self.settings.teacher_queries) + round(source.share * added)
 
@@ -220,7 +220,7 @@ class _Study:
         return None if split is None else (self.runs[split], split)
 
     def _reranked(self, model: Path) -> dict[str, Path]:
-        """By target its candidates in a model's order, all of them."""
+        """Return each target's candidates in a model's order, all of them."""
         return {
             target: self.workshop.reranked(model, self.collection.path, target, self.runs[target], depth=self.settings.depth)
             for target in self.settings.targets

@@ -1,4 +1,4 @@
-"""The leakage study: what its results hold (training sets, sizes, orders of models, memories), and which results are its own.
+"""The leakage study: contents of its results (training sets, sizes, orders of models, memories), and their selection.
 
 "How Train–Test Leakage Affects Zero-shot Retrieval" (SPIRE 2022), Tables 3 to 8 and Figure 2.
 """
@@ -45,8 +45,8 @@ __all__ = [
     "tests_of_leakage",
 ]
 
-NO = "no"  # the kind of training set that all others are compared with
-CONDITIONS = {NO: "no leakage", "msm": "MSM leakage", "test": "test leakage"}  # kind of training set → what results say of it
+NO = "no"  # the reference kind of training set
+CONDITIONS = {NO: "no leakage", "msm": "MSM leakage", "test": "test leakage"}  # kind of training set → its name in results
 MEASURES = ("nDCG@10", "MFR", "RR", "P@1")
 LOWER_IS_BETTER = ("MFR",)
 LEAKAGE = "leakage"  # the axis of comparisons with the training without leakage
@@ -61,7 +61,7 @@ MEMORIES = (RANK, SCORE, OFFSET, NEGATIVE_RANK)
 
 
 class LeakedSetSize(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """How much of a training set leaked. An instance is a query with one passage."""
+    """Leaked share of a training set. An instance is a query with one passage."""
 
     MEASURES = (TRAINSETS,)
 
@@ -81,7 +81,7 @@ class SizePoint(Struct, frozen=True):
 
     @property
     def estimate(self) -> Estimate:
-        """The mean with its interval."""
+        """Return the mean with its interval."""
         return Estimate(self.mean, self.interval)
 
 
@@ -101,8 +101,8 @@ class SizeEffect(Figures, frozen=True, kw_only=True):
 
 
 class OrderChange(Struct, frozen=True):
-    """Kendall's τ_b against the order without leakage, None where all tie; pairs that swap, the better before first; pairs (a, b) in which a with
-    leakage overtakes b without."""
+    """Kendall's τ_b against the order without leakage, None where all tie; swapped pairs, the better before first; pairs
+    (a, b) in which a with leakage overtakes b without."""
 
     tau: float | None
     swaps: Sequence[tuple[str, str]]
@@ -110,7 +110,7 @@ class OrderChange(Struct, frozen=True):
 
 
 class ModelOrders(Figures, frozen=True, kw_only=True):
-    """What each leakage does to the order of the models by ``measure``."""
+    """Effects of each leakage on the order of the models by ``measure``."""
 
     MEASURES = (ORDER,)
     FLAT = "rows"

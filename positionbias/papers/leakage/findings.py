@@ -1,4 +1,4 @@
-"""What the figures of a leakage study say, in sentences; each is made from the numbers and true of nothing else."""
+"""Findings of a leakage study in sentences, made from its figures alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["leakage_findings"]
 
 
 def leakage_findings(results: Sequence[Result], topics: Collection[str]) -> list[Finding]:
-    """The leaked share; what leakage changes, and whether that shrinks with size; the order of models; memories; the paper's target."""
+    """Return findings on the leaked share, effects and their change with size, orders, memories, the paper's target."""
     return [
         *_shares(results),
         *_effects(results),
@@ -45,7 +45,7 @@ def leakage_findings(results: Sequence[Result], topics: Collection[str]) -> list
 
 
 def _shares(results: Sequence[Result]) -> list[Finding]:
-    """How much of the smallest and the largest set of each kind leaked."""
+    """Say how much of the smallest and the largest set of each kind leaked."""
     found = []
     sets: dict[str, list[tuple[Result, LeakedSetSize]]] = {}
     for result, size in of_type(results, LeakedSetSize):
@@ -66,7 +66,7 @@ def _shares(results: Sequence[Result]) -> list[Finding]:
 
 
 def _effects(results: Sequence[Result]) -> list[Finding]:
-    """Each leakage against none in the headline measure; then the measures in which any is significant."""
+    """Compare each leakage with none in the headline measure; then in the measures in which any is significant."""
     tests = tests_of_leakage(results)
     if not tests:
         return []
@@ -96,7 +96,7 @@ def _effect(result: Result, payload: Comparison) -> Finding:
 
 
 def _weak(results: Sequence[Result]) -> list[Finding]:
-    """The models whose mean is below the first stage's in the headline measure, whatever they were trained on."""
+    """Name the models whose mean is below the first stage's in the headline measure, whatever their training set."""
     trained = by_condition(results)
     headline = trained[0].measure if trained else ""
     first = next((r for r in results if (r.measure, r.facts.model, r.kind) == (headline, FIRST_STAGE, "per_query")), None)
@@ -114,7 +114,7 @@ def _weak(results: Sequence[Result]) -> list[Finding]:
 
 
 def _by_size(results: Sequence[Result]) -> list[Finding]:
-    """On topics with leaked queries: what leakage changes with the smallest and with the largest sets, and whether that shrinks."""
+    """Give leakage's effect with the smallest and the largest sets on topics with leaked queries, and whether it shrinks."""
     found = []
     for result, effect in leaked_sizes(results):
         for condition, change in effect.change.items():
@@ -143,7 +143,7 @@ def _change(first: SizePoint, last: SizePoint, change: SizePoint) -> tuple[str, 
 
 
 def _orders(results: Sequence[Result]) -> list[Finding]:
-    """Which models change places, all with leakage, and one of two alone with it."""
+    """Name the models that change places, all with leakage, and one of two alone with it."""
     found = []
     for _, orders in of_type(results, ModelOrders):
         for condition, order in orders.rows.items():
@@ -159,7 +159,7 @@ def _orders(results: Sequence[Result]) -> list[Finding]:
 
 
 def _memories(results: Sequence[Result]) -> list[Finding]:
-    """Ranks, scores and offsets of what leaked, of each model and leakage in one sentence."""
+    """Give ranks, scores and offsets of leaked passages, of each model and leakage in one sentence."""
     by_system: dict[str, dict[str, Result]] = {}
     for result, _ in of_type(results, Memory):
         by_system.setdefault(result.system, {})[result.measure] = result

@@ -1,4 +1,4 @@
-"""What the leakage study measures of its models: effectiveness with sizes chosen by cross-validation, the effect by size, orders, memories."""
+"""Measurements of the leakage study: effectiveness with cross-validated sizes, effects by size, orders, memories."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ HEADLINE = MEASURES[0]
 
 
 class Training(NamedTuple):
-    """One training: of which kind of model, on which kind of set, of how many instances, with which seed."""
+    """One training: its kind of model, kind of set, number of instances, and seed."""
 
     model: str
     kind: str
@@ -72,7 +72,7 @@ class Training(NamedTuple):
 
 @dataclass(frozen=True)
 class LeakageStudy:
-    """What there is to measure.
+    """Inputs of the measurements.
 
     ``candidates`` and ``to_score`` are runs of the target: what is re-ranked, and that with the leaked passages. ``trainsets`` by
     kind and size; ``scored`` by training its run of ``to_score``.
@@ -86,7 +86,7 @@ class LeakageStudy:
     scored: Mapping[Training, Path]
 
     def inputs(self) -> dict[str, Path]:
-        """Every artefact that is read, by its part."""
+        """Return every artefact read, by its part."""
         return {
             "collection": self.collection,
             "candidates": self.candidates,
@@ -155,7 +155,7 @@ class _Measuring(Measuring):
                 self.places[of, kind] = positives, negatives
 
     def _values(self, run: Run) -> dict[str, Values]:
-        """By measure the value of each judged topic."""
+        """Return the value of each judged topic by measure."""
         level, qrels = self.settings.relevant_from, self.qrels[self.target]
         given = f"(rel={level})" if level > 1 else ""
         found = per_query(run, qrels, ["nDCG@10", f"RR{given}", f"P{given}@1"])
@@ -163,7 +163,7 @@ class _Measuring(Measuring):
         return dict(zip(MEASURES, (found["nDCG@10"], ranks, found[f"RR{given}"], found[f"P{given}@1"]), strict=True))
 
     def _leaked(self, kind: str) -> list[LeakedPair]:
-        """The leaked instances that the sets of all sizes have, of topics that have candidates."""
+        """Return the leaked instances in the sets of all sizes, of topics that have candidates."""
         sets = [set(leaked_pairs(Groups(path))) for (of, _), path in self.study.trainsets.items() if of == kind]
         return sorted(pair for pair in set.intersection(*sets) if pair.query_id in self.candidates)
 
@@ -172,7 +172,7 @@ class _Measuring(Measuring):
         return ", ".join(filter(None, (facts.model, facts.variant)))
 
     def results(self) -> list[Result]:
-        """Return training sets, effectiveness, its tests, the effect by size, orders of models, what is remembered."""
+        """Return training sets, effectiveness, its tests, effects by size, orders of models, memories."""
         effectiveness = [*self._first_stage(), *self._cross_validated()]
         return [
             *self._trainsets(),
@@ -184,7 +184,7 @@ class _Measuring(Measuring):
         ]
 
     def _trainsets(self) -> Iterator[Result]:
-        """How much of each training set leaked; the value is its share."""
+        """Yield how much of each training set leaked; the value is its share."""
         for (kind, size), path in self.study.trainsets.items():
             groups = Groups(path)
             leaked = groups.manifest.content_as(int, "leaked")
@@ -208,7 +208,7 @@ class _Measuring(Measuring):
             yield self._per_query(measure, Facts(model=FIRST_STAGE), {(None, None): values})
 
     def _cross_validated(self) -> Iterator[Result]:
-        """By model and condition the values of the held-out topics, the size chosen on the others for each measure by itself."""
+        """Yield values of the held-out topics by model and condition, the size chosen on the others for each measure alone."""
         for model, kind, measure in product(self.models, self.settings.ordered_kinds, MEASURES):
             of_size = {size: self.repeats[model, kind, size, measure] for size in self.sizes}
             by_size = {size: query_means(of) for size, of in of_size.items()}
@@ -229,7 +229,7 @@ class _Measuring(Measuring):
         return self.per_query(measure, self.target, facts, repeats, told)
 
     def _tests(self) -> Iterator[tuple[str, Tested]]:
-        """Each leakage against none; Bonferroni over the models and leakages of a measure [decision]."""
+        """Test each leakage against none; Bonferroni over the models and leakages of a measure [decision]."""
         for measure, model, kind in product(MEASURES, self.models, self.settings.leakages):
             base, system = _facts(model, NO), _facts(model, kind)
             pairs = paired(*(self.values[of, self.target, measure] for of in (base, system)))
@@ -238,7 +238,7 @@ class _Measuring(Measuring):
     # -- Figure 2 -------------------------------------------------------------------------------------------------------------
 
     def _by_size(self) -> Iterator[Result]:
-        """By model and condition the mean at each size, and what leakage gains there: on topics with leaked queries, and on all."""
+        """Yield the mean and leakage's gain at each size by model and condition: on topics with leaked queries, and on all."""
         subsets = {"leaked": self._leaked_topics(), "all": self.topics}
         for model, (subset, topics) in product(self.models, subsets.items()):
             if not topics:
@@ -258,8 +258,7 @@ class _Measuring(Measuring):
             yield self.result(BY_SIZE, self.target, Facts(model=model), effect, count=len(topics))
 
     def _leaked_topics(self) -> list[str]:
-        """Judged topics with leaked queries: those that queries of the source leak, where such are trained on; else those of the
-        test leakage [decision]."""
+        """Return judged topics with queries leaked from the source, where trained on; else from the test [decision]."""
         pairs = next(filter(None, self.pairs.values()), [])
         return sorted({pair.query_id for pair in pairs}.intersection(self.topics))
 
@@ -274,7 +273,7 @@ class _Measuring(Measuring):
     # -- orders, memories -----------------------------------------------------------------------------------------------------
 
     def _orders(self, effectiveness: Sequence[Result]) -> Iterator[Result]:
-        """By measure, what each leakage does to the order of the models; nothing where there is but one."""
+        """Yield each leakage's effect on the order of the models, by measure; empty for a single model."""
         means = {(result.measure, result.facts): result.value or 0.0 for result in effectiveness}
         for measure in MEASURES if len(self.models) > 1 else ():
             better = measure not in LOWER_IS_BETTER
@@ -285,7 +284,7 @@ class _Measuring(Measuring):
             yield replace(result, system=", ".join(self.models))
 
     def _memories(self) -> Iterator[Result]:
-        """Tables 6 to 8 over all sizes and seeds: passages that leaked, ranked and scored with and without their leakage."""
+        """Yield Tables 6 to 8 over all sizes and seeds: leaked passages, ranked and scored with and without their leakage."""
         for kind, model in product(self.settings.leakages, self.models):
             pairs = self.pairs[kind]
             if not pairs:
@@ -298,7 +297,7 @@ class _Measuring(Measuring):
                 [np.stack([getattr(places[which], part) for places in side]) for side in sides]
                 for which, part in ((0, "ranks"), (0, "scores"), (1, "ranks"))
             )
-            # a passage that stands in several pairs of a topic counts once
+            # a passage in several pairs of a topic counts once
             positives, negatives = (
                 list({(pairs[place].query_id, passage): place for place, passage in enumerate(of)}.values())
                 for of in _sides(pairs)
@@ -321,7 +320,7 @@ def _facts(model: str, kind: str) -> Facts:
 
 
 def _sides(pairs: Sequence[LeakedPair]) -> tuple[list[str], list[str]]:
-    """The relevant passages of leaked instances, and the others."""
+    """Return the relevant passages of leaked instances, and the others."""
     return [pair.positive for pair in pairs], [pair.negative for pair in pairs]
 
 

@@ -47,7 +47,7 @@ class Places(NamedTuple):
 
 
 def leaked_pairs(groups: Groups) -> list[LeakedPair]:
-    """The leaked instances of a training set, one for each test query that its query leaks; in order of test query and passages."""
+    """Return a training set's leaked instances, one per test query that its query leaks; sorted by test query and passages."""
     leaks = groups.manifest.content_as(dict[str, list[str]], "leaks")
     found = {
         LeakedPair(test_id, group.passage_ids[0], negative)
@@ -84,7 +84,7 @@ def _extended(ranking: Ranking, more: dict[str, None]) -> tuple[str, list[str], 
 
 
 def leaked_places(scored: Run, candidates: Run, passages: Sequence[tuple[str, str]]) -> Places:
-    """Rank and score of each (query, passage) pair; ``scored`` holds a model's scores of ``with_leaked``.
+    """Return rank and score of each (query, passage) pair; ``scored`` holds a model's scores of ``with_leaked``.
 
     The rank is 1 + the number of other candidates above the passage in ``scored``: by float32 score, equal ones by id
     descending (``core.run``). Leaked passages that were not retrieved do not count in each other's ranks.
@@ -107,7 +107,7 @@ def leaked_places(scored: Run, candidates: Run, passages: Sequence[tuple[str, st
 
 
 def _ranked(scored: Run, candidates: Run, query_id: str) -> dict[str, tuple[int, float]]:
-    """Rank among the candidates, and score, by passage."""
+    """Return rank among the candidates, and score, by passage."""
     if query_id not in scored or query_id not in candidates:
         return {}
     retrieved = set(candidates[query_id].passage_ids)
@@ -191,7 +191,7 @@ def _deviation(values: np.ndarray) -> float:
 
 
 def retrieved_alone(scored: Run, candidates: Run) -> Run:
-    """The candidates alone, in the order of ``scored``."""
+    """Return the candidates alone, in the order of ``scored``."""
 
     def kept(ranking: Ranking) -> tuple[str, list[str], list[float]]:
         known = set(candidates[ranking.query_id].passage_ids)

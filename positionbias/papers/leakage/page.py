@@ -1,4 +1,4 @@
-"""What a page shows of a leakage study: the paper's Tables 3 to 8 and Figure 2, tests, orders of models, training sets."""
+"""Page of a leakage study: the paper's Tables 3 to 8 and Figure 2, tests, orders of models, training sets."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ ACROSS = 3.0  # inches of a panel of Figure 2 at least
 
 
 def published_of(results: Sequence[Result]) -> Published | None:
-    """The paper's cells, where the topics are those of one of its targets."""
+    """Return the paper's cells, where the topics are those of one of its targets."""
     for result in by_condition(results)[:1]:
         if isinstance(result.payload, PerQuery) and (target := target_of(result.payload.query_ids)):
             return Published(PAPER, CELLS, {result.collection: target})
@@ -92,7 +92,7 @@ def published_of(results: Sequence[Result]) -> Published | None:
 
 
 def leakage_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """Every model's effectiveness by measure and condition, each size chosen by cross-validation, with † where a leakage is significant."""
+    """Return every model's effectiveness by measure and condition, sizes cross-validated, † where a leakage is significant."""
     found = {(r.measure, r.facts): r for r in by_condition(results)}
     measures, names = distinct(measure for measure, _ in found), conditions(results)
     daggers = {(r.measure, r.facts) for r, p in tests_of_leakage(results) if is_significant(p.p_adjusted.get(BONFERRONI))}
@@ -115,7 +115,7 @@ def leakage_table(results: Sequence[Result], published: Published | None = None)
 
 
 def _heading(condition: str) -> str:
-    """A condition as the paper's tables head its column: "No", "MSM", "Test"."""
+    """Return a condition as the paper's tables head its column: "No", "MSM", "Test"."""
     short = condition.removesuffix(" leakage")
     return short[:1].upper() + short[1:]
 
@@ -130,7 +130,7 @@ def _value(result: Result, significant: bool) -> Cell:
 
 
 def _inverse(value: float | None, bounds: Interval | None) -> tuple[float | None, Interval | None]:
-    """A mean reciprocal rank as a rank."""
+    """Return a mean reciprocal rank as a rank."""
     inverse = 1 / value if value else None
     if bounds is None or bounds.low <= 0:
         return inverse, None
@@ -138,7 +138,7 @@ def _inverse(value: float | None, bounds: Interval | None) -> tuple[float | None
 
 
 def _printed(results: Sequence[Result], published: Published | None, measure: str, facts: Facts) -> Cell:
-    """The paper's cell; the first model's collection is that of all."""
+    """Return the paper's cell; the first model's collection is that of all."""
     collection = results[0].collection
     cells = [published.find(table, collection, measure, facts=facts) for table in EFFECTIVENESS] if published else []
     cell = next((cell for cell in cells if cell is not None), None)
@@ -156,7 +156,7 @@ def _first_stage(results: Sequence[Result], measures: Sequence[str]) -> str:
 
 
 def leakage_tests_table(results: Sequence[Result]) -> Table:
-    """Each leakage against none: the difference with its interval, p, that by Bonferroni, and Student's."""
+    """Return each leakage against none: the difference with its interval, p, that by Bonferroni, and Student's."""
     found = tests_of_leakage(results)
     rows = [
         [
@@ -180,7 +180,7 @@ def leakage_tests_table(results: Sequence[Result]) -> Table:
 
 
 def sizes_table(results: Sequence[Result]) -> Table:
-    """By model, topics and training set size: each condition's mean, and what each leakage gains."""
+    """Return by model, topics and training set size each condition's mean, and each leakage's gain."""
     found = of_type(results, SizeEffect)
     names = distinct(name for _, effect in found for name in effect.means)
     gains = distinct(name for _, effect in found for name in effect.gains)
@@ -209,7 +209,7 @@ def _point(point: SizePoint, *, sign: bool = False) -> Cell:
 
 
 def orders_table(results: Sequence[Result]) -> Table:
-    """How far each leakage keeps the order of the models, and who changes places."""
+    """Return how far each leakage keeps the order of the models, and which change places."""
     body = [
         [
             text_cell(orders.measure),
@@ -237,7 +237,7 @@ def _listed(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def trainsets_table(results: Sequence[Result]) -> Table:
-    """How much of each training set leaked."""
+    """Return how much of each training set leaked."""
     found = of_type(results, LeakedSetSize)
     body = [
         [
@@ -256,7 +256,7 @@ def trainsets_table(results: Sequence[Result]) -> Table:
 
 
 def leakage_sentence(results: Sequence[Result]) -> str:
-    """Which sizes were chosen, fold by fold, in the first measure."""
+    """Say which sizes were chosen, fold by fold, in the first measure."""
     chosen = [
         f"{MODELS.get(r.facts.model, r.facts.model)} with {r.facts.variant} {', '.join(f'{size:,}' for size in sizes)}"
         for r in by_condition(results)
@@ -274,7 +274,7 @@ def _chosen(result: Result) -> Sequence[int]:
 
 
 def memory_tables(results: Sequence[Result], published: Published | None = None) -> list[Table]:
-    """A table for each of rank, score, offset, and the rank of the non-relevant, where there are any."""
+    """Return a table for each of rank, score, offset, and the rank of the non-relevant, where there are any."""
     found = of_type(results, Memory)
     tables = (_memory_table([item for item in found if item[0].measure == measure], measure, published) for measure in TABLES)
     return [table for table in tables if table.rows]
@@ -307,7 +307,7 @@ def _memory_table(found: Sequence[tuple[Result, Memory]], measure: str, publishe
 
 
 def _printed_memory(result: Result, measure: str, published: Published | None) -> list[float | None]:
-    """The paper's figures where ours stand: mean and deviation with, without, the difference and its deviation."""
+    """Return the paper's figures for ours: mean and deviation with, without, the difference and its deviation."""
     facts = Facts(model=result.facts.model, variant=result.facts.variant)
 
     def figure(name: str) -> float | None:
@@ -326,7 +326,7 @@ def _printed_memory(result: Result, measure: str, published: Published | None) -
 
 
 def sizes_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """Mean effectiveness with its interval over topics against training set size (log scale), a panel a model.
+    """Draw mean effectiveness with its interval over topics by training set size (log scale), a panel per model.
 
     Raises:
         InputError: no effectiveness on topics with leaked queries among the results.
@@ -341,7 +341,7 @@ def sizes_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         for axes, (result, effect) in zip(panels, found, strict=False):
             for index, name in enumerate(names):
                 points = effect.means.get(name, [])
-                # beside each other, so that no interval hides another
+                # side by side, so that intervals do not overlap
                 at = [point.instances * 1.05 ** (index - (len(names) - 1) / 2) for point in points]
                 interval_line(axes, at, [point.estimate for point in points], index)
             sizes = distinct(point.instances for of in effect.means.values() for point in of)
@@ -364,7 +364,7 @@ def _short(size: int) -> str:
 
 
 def sizes_caption(results: Sequence[Result]) -> str:
-    """What the figure shows, with the means at the smallest and the largest size."""
+    """Describe the figure, with the means at the smallest and the largest size."""
     found = leaked_sizes(results)
     parts = []
     for result, effect in found:

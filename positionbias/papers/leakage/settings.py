@@ -1,4 +1,4 @@
-"""What the leakage study is run with: splits, pairs, kinds and sizes of training sets; and its command."""
+"""Settings of the leakage study: splits, pairs, kinds and sizes of training sets; and its command."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["COMMAND", "LeakageSettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakageSettings:
-    """What the study is run with; source and target are splits of one collection (merged, where they are two corpora).
+    """Settings of the study; source and target are splits of one collection (merged, where they are two corpora).
 
     ``candidates`` are runs to take instead of BM25's, by split. ``seeds`` are those of the trainings, ``seed`` that of the sets,
     the folds and the bootstrap.
@@ -60,7 +60,7 @@ class LeakageSettings:
             raise SettingError(f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; name one of these")
         if self.target in self.sources:
             raise SettingError(f"--target, --source: wanted different splits; found {self.target!r} as both; name others")
-        self.sets()  # a size or kind that does not do shows before the study begins
+        self.sets()  # an unusable size or kind shows before the study begins
         once = (
             replace(m, training=replace(m.training, epochs=m.training.epochs or 1, most_depth=self.depth)) for m in self.models
         )
@@ -68,26 +68,26 @@ class LeakageSettings:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Every split that is read."""
+        """Return every split that is read."""
         return (*self.sources, self.target)
 
     @property
     def relevant_from(self) -> int:
-        """The grade from which a passage is relevant to a query of the target."""
+        """Return the grade from which a passage is relevant to a query of the target."""
         return self.leaking.counted.target_relevant_from
 
     @property
     def ordered_kinds(self) -> list[str]:
-        """The kinds of training set, in the paper's order."""
+        """Return the kinds of training set, in the paper's order."""
         return [kind for kind in CONDITIONS if kind in self.kinds]
 
     @property
     def leakages(self) -> list[str]:
-        """The kinds of training set with leakage, in the paper's order."""
+        """Return the kinds of training set with leakage, in the paper's order."""
         return [kind for kind in self.ordered_kinds if kind != NO]
 
     def sets(self) -> dict[tuple[str, int], LeakedSettings]:
-        """The settings of each training set, by kind and size."""
+        """Return the settings of each training set, by kind and size."""
         leaked = self.leaking.leaked_queries
         return {
             (kind, size): LeakedSettings(kind, size, self.seed, None if kind == NO else leaked)

@@ -1,4 +1,4 @@
-"""The leakage study: what near-duplicates of the test queries among the training queries do to re-rankers (leakage paper, §4).
+"""The leakage study: effects on re-rankers of near-duplicates of test queries in training (leakage paper, §4).
 
     BM25 candidates of source and target → training sets without and with leakage, by size → each model trained on each set →
     the target's candidates re-ranked, leaked passages scored beside them → measures, tests, memories → report
@@ -79,7 +79,7 @@ class _Study:
         target_folds(self.collection, self.settings)
         for place in self.settings.leaking.files:
             for _ in read_pairs(place):
-                pass  # what is wrong with a line shows before anything is made
+                pass  # faults of a line show before anything is made
         for split, path in self.settings.candidates.items():
             check_run(read_run(path), self.collection, split)
 
@@ -90,18 +90,18 @@ class _Study:
 
     @cached_property
     def material(self) -> Material:
-        """What the sets are drawn from; read once, and only where a set is made. Whether all can be built shows before the first."""
+        """Return the source of the sets, read once and on use; faults of any set show before the first is made."""
         found = self.inputs.material()
         for wanted in self.settings.sets().values():
             check_set(found, wanted)
         return found
 
     def run(self) -> Path:
-        """All steps, in their order."""
+        """Run all steps in order."""
         settings = self.settings
         trainsets = {key: self._trainset(key, of) for key, of in settings.sets().items()}
         to_score = self._to_score([path for (kind, _), path in trainsets.items() if kind != NO])
-        # one seed after another, the smallest sets first: so that a study cut short has whole comparisons
+        # one seed after another, the smallest sets first: a study cut short has whole comparisons
         scored = dict(
             self._scored(model, Training(model.kind, kind, size, seed), trainsets[kind, size], to_score)
             for seed, size, model in product(settings.seeds, sorted(settings.sizes), settings.models)
@@ -134,7 +134,7 @@ class _Study:
         )
 
     def _to_score(self, leaked: Sequence[Path]) -> Path:
-        """The target's candidates with the leaked passages that were not retrieved."""
+        """Return the target's candidates with the leaked passages that were not retrieved."""
         target = self.settings.target
         candidates = self.runs[target]
 

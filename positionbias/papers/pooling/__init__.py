@@ -1,4 +1,4 @@
-"""The study of pools: which tasks are those of the paper on test collections, whose figures stand beside ours.
+"""The study of pools: the tasks that are those of the paper on test collections, with its figures beside ours.
 
 Only a task with the paper's 43 judged queries, and documents named like the paper's, has figures.
 """
@@ -30,7 +30,7 @@ TOPICS = frozenset(
 
 
 class PublishedTask(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="published task"):
-    """Which of the paper's tasks a task is."""
+    """A task's counterpart among the paper's tasks."""
 
     MEASURES = (RECOGNISED,)
 

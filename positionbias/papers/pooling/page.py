@@ -1,4 +1,4 @@
-"""What a page shows of pools: figures, their captions, and sections; what kinds find, what pools of one do to the others, one new run."""
+"""Page of pools: figures, captions and sections on kinds' finds, effects of pools of one kind on others, one new run."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CELLS", "PART", "pool_figures", "published_of"]
 
-BESIDE = 4.5  # inches from which two panels stand beside each other
-MIXED = "v"  # the marker of what is beyond mixed pools: of no kind
+BESIDE = 4.5  # minimum width in inches for two panels side by side
+MIXED = "v"  # the marker beyond mixed pools: of no kind
 COUNTED = ("in the kind's pool", "in no other kind's pool")
 AXES = {"depth": "Pool depth", "groups": "Groups that feed a pool"}
 CELLS = read_cells(Path(__file__).with_name("cells.csv"))
@@ -83,7 +83,7 @@ Tables = Callable[[list[Result]], Sequence[Table]]  # of one task's results
 
 @dataclass(frozen=True, slots=True)
 class KindLooks:
-    """A kind of system in every figure."""
+    """A kind of system's look in every figure."""
 
     colour: str
     marker: str
@@ -190,8 +190,8 @@ def _dot(colour: str, marker: str, *, full: bool = False) -> Any:
 
 
 def bias_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
-    """The mean change of score by pool kind and kind of the test systems, and for another kind than the pool's how far it exceeds that of permuted
-    kinds, beside unseen systems of the pool's own and beyond mixed pools: points with intervals, a panel a measure. ``results`` are of one task.
+    """Draw the mean change of score by pool kind and kind of the test systems, for other kinds its excess over permuted
+    kinds, beside unseen systems of the pool's own and beyond mixed pools; a panel a measure. ``results`` are of one task.
 
     Raises:
         InputError: no change of scores among the results.
@@ -251,12 +251,12 @@ def _with_interval(axes: Axes, result: Result, at: float, colour: str, marker: s
 
 
 def curves_of(results: Sequence[Result], axis: str) -> list[tuple[Result, CurveFigures]]:
-    """The curves along "depth" or "groups" that have more than one point."""
+    """Return the curves along "depth" or "groups" that have more than one point."""
     return [(result, own) for result, own in of_type(results, CurveFigures) if own.axis == axis and len(own.at) > 1]
 
 
 def curve_figure(results: Sequence[Result], axis: str, width: float = WIDE) -> Figure:
-    """The mean change of score of each kind of test system against the pools' depth or number of groups, with its interval.
+    """Draw the mean change of score of each kind of test system by the pools' depth or number of groups, with its interval.
 
     A panel a pool kind and measure; ``results`` are of one task.
 
@@ -302,7 +302,7 @@ def _draw(axes: Axes, own: CurveFigures, looks: KindLooks) -> None:
 
 
 def verdict_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
-    """What the new run and every pooled run can score, whatever the unjudged documents are, and the new one's prediction: pooled runs by falling score, a panel a measure.
+    """Draw the bounds of every run's score, and the new run's prediction: pooled runs by falling score, a panel a measure.
 
     Raises:
         InputError: no bounds of scores among the results.
@@ -337,7 +337,7 @@ def verdict_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
 
 
 def coverage_caption(results: Sequence[Result]) -> str:
-    """How many relevant documents each kind has at the depth that is marked."""
+    """Give each kind's number of relevant passages at the marked depth."""
     parts = []
     tasks = by_task(results)
     for task, of_task in tasks.items():
@@ -355,7 +355,7 @@ def coverage_caption(results: Sequence[Result]) -> str:
 
 
 def scatter_caption(results: Sequence[Result]) -> str:
-    """The three τ of every panel."""
+    """Give the three τ of every panel."""
     parts = []
     for _, own in by_measure(of_type(results, OnePoolFigures)):
         taus = ", ".join(f"{test} {decimal(tau)}" for test, tau in own.tau_b.items())
@@ -367,7 +367,7 @@ def scatter_caption(results: Sequence[Result]) -> str:
 
 
 def bias_caption(results: Sequence[Result]) -> str:
-    """The change of every kind by pools of another, with intervals."""
+    """Give the change of every kind by pools of another, with intervals."""
     effects = by_contrast(results)
     parts = []
     for result, own in by_measure(of_type(results, ChangeFigures)):
@@ -390,7 +390,7 @@ def _signed(result: Result) -> str:
 
 
 def curve_caption(results: Sequence[Result], axis: str) -> str:
-    """Where each curve of another kind than the pool's begins and ends."""
+    """Give both ends of each curve of another kind than the pool's."""
     parts = []
     for _, own in by_measure(curves_of(results, axis)):
         if own.test not in (ALL, own.pool):
@@ -405,7 +405,7 @@ def curve_caption(results: Sequence[Result], axis: str) -> str:
 
 
 def verdict_caption(results: Sequence[Result]) -> str:
-    """The new run's score, as predicted and as it can be."""
+    """Give the new run's score, as predicted and its bounds."""
     parts = []
     for _, own in of_type(results, ScoreFigures):
         predicted = f"{decimal(own.predicted)} predicted ({decimal(own.predicted_low)} to {decimal(own.predicted_high)}), "
@@ -423,7 +423,7 @@ def verdict_caption(results: Sequence[Result]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """One of the figures: when there is one, how it is drawn and captioned, which axes studies share; of one task, or of all."""
+    """One of the figures: when it exists, how it is drawn and captioned, which axes studies share; of one task, or of all."""
 
     there: Callable[[Sequence[Result]], bool]
     draw: Callable[[Sequence[Result], float], Figure]
@@ -456,7 +456,7 @@ FIGURES: dict[str, _Kind] = {
 
 
 def pool_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str, Figure]:
-    """Every figure about pools that the results give, by name; ``width`` in inches.
+    """Return every figure about pools that the results support, by name; ``width`` in inches.
 
     Names: coverage, scatter, bias, depth, groups, verdict; with several tasks all but the first end in ``-TASK``.
     """
@@ -482,7 +482,7 @@ def _named(name: str, task: str, tasks: Collection[str]) -> str:
 
 
 def _block(study: Study, figures: Sequence[str], tables: Tables, folded: Tables) -> Block:
-    """A study's part of a section: its figures, then every task's tables, then those that are folded away (the figures' data)."""
+    """Return a study's part of a section: its figures, every task's tables, then the folded ones (the figures' data)."""
     block = Block(study.title)
     for name, kind, chosen in _figures(study.results, figures):
         block.drawings.append(Drawing(f"pool-{name}", partial(kind.draw, chosen), kind.caption(chosen), kind.same))

@@ -1,4 +1,4 @@
-"""What the study of pools is run with: tasks, pools, measures; and its command."""
+"""Settings of the study of pools: tasks, pools, measures; and its command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PoolingTask(NamedTuple):
 
 
 class Level(NamedTuple):
-    """The least grade of a relevant document, of one task or (an empty name) of all."""
+    """The least grade of a relevant passage, of one task or (an empty name) of all."""
 
     task: str
     grade: int
@@ -43,7 +43,7 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolingSettings:
-    """What the study is run with. A level of one task counts more than that of all.
+    """Settings of the study. A level of one task counts more than that of all.
 
     Raises:
         SettingError: no task, two of one name, a measure that does not exist, a number outside its range.
@@ -89,11 +89,11 @@ class PoolingSettings:
 
     @property
     def collection(self) -> str:
-        """The names of all tasks."""
+        """Return the names of all tasks."""
         return ", ".join(task.name for task in self.tasks)
 
     def level(self, task: str) -> int:
-        """Return the least grade of a relevant document of a task."""
+        """Return the least grade of a relevant passage of a task."""
         levels = dict(self.relevant_from)
         return levels.get(task, levels.get("", 1))
 

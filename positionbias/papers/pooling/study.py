@@ -1,4 +1,4 @@
-"""The study of pools: can test collections made by one kind of system judge another (test-collection paper, §3), for one or several tasks.
+"""The study of pools: can collections made by one kind of system judge another (test-collection paper, §3)?
 
 For each task: runs and judgements → what each kind finds → pools of one kind against the gold → whether kind matters, by permuted kinds → groups
 left out → depth and number of groups → wrong labels; then all of it together. Every step is restartable (``studies.step``) and leaves its results:
@@ -49,12 +49,12 @@ __all__ = ["run_study"]
 
 
 def run_study(settings: PoolingSettings, steps: Steps) -> Path:
-    """Run the study in the folder of ``steps``; give back the folder of its results.
+    """Run the study in the folder of ``steps``; return the folder of its results.
 
     Raises:
         InputError: runs, judgements or a table of systems that are not there, malformed, or do not belong together; fewer than two kinds.
     """
-    tasks = [_Task(task, settings, steps) for task in settings.tasks]  # all files are looked at before the first is read
+    tasks = [_Task(task, settings, steps) for task in settings.tasks]  # all files are checked before the first is read
     parts = {task.given.name: task.run() for task in tasks}
     inputs = {f"{name}/{part}": _checksum(path, steps) for name, of_task in parts.items() for part, path in of_task.items()}
     place = steps.folder / "results"
@@ -70,7 +70,7 @@ def run_study(settings: PoolingSettings, steps: Steps) -> Path:
 
 
 def _together(parts: Mapping[str, Path]) -> list[Result]:
-    """The results of a task's parts; what the task consists of is told once."""
+    """Return the results of a task's parts; what the task consists of is given once."""
     return [
         result
         for part, place in parts.items()
@@ -98,7 +98,7 @@ def _manifest(name: str, settings: Mapping[str, Any], inputs: Sequence[InputRef]
 
 
 class _Task:
-    """One task: its files, and the parts of the study made of them. Runs are read when the first part is made, and once."""
+    """One task: its files, and the parts of the study made of them. Runs are read once, when the first part is made."""
 
     def __init__(self, given: PoolingTask, settings: PoolingSettings, steps: Steps) -> None:
         self.given, self.settings, self.steps = given, settings, steps
@@ -117,7 +117,7 @@ class _Task:
         }
 
     def inputs(self, place: Path) -> list[InputRef]:
-        """The files, as the manifest of ``place`` has them."""
+        """Return the files, as the manifest of ``place`` has them."""
         paths = {"runs": self.given.runs, "qrels": self.given.qrels, "systems": self.given.systems}
         return [
             input_ref(f"{self.given.name}/{role}", path, self.checksums[role], artefact=place) for role, path in paths.items()
@@ -135,7 +135,7 @@ class _Task:
         return read_runs(self.found.files)
 
     def run(self) -> dict[str, Path]:
-        """Every part's results, by its name."""
+        """Return every part's results, by its name."""
         chosen, level = self.settings, self.level
         pools = asdict(chosen.pools) | {"measures": list(chosen.measures), "relevant_from": level}
         drawn = chosen.pools.pools * len(kinds_of(list(self.found.files)))

@@ -1,4 +1,4 @@
-"""The studies of position: what a collection's bias does to re-rankers, doses of it, other models, training elsewhere first.
+"""The studies of position: effects of a collection's bias on re-rankers, its levels, other models, training elsewhere.
 
 "Mitigating the Position Bias of Transformer Models in Passage Re-Ranking" (ECIR 2021), Figure 1 and Tables 1 to 5. Results hold
 the general payloads.
@@ -15,7 +15,7 @@ __all__ = ["ARCHITECTURES", "DOSES", "PAPER", "VARIANTS"]
 PAPER = "Mitigating the Position Bias of Transformer Models in Passage Re-Ranking (ECIR 2021)"
 DOSES = "doses"  # the axis of comparisons of one level's change with another's
 ARCHITECTURES = "data or model"  # the axis of comparisons of rotated data with a changed model
-VARIANTS: Mapping[Positions, str] = {  # what results say of a model's positions
+VARIANTS: Mapping[Positions, str] = {  # a model's positions in results
     "sinusoid": "sinusoid positions",
     "none": "no positions",
     "relative": "relative positions",

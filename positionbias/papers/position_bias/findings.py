@@ -1,4 +1,4 @@
-"""What the figures of a study of position say, and where they go against the paper, in sentences; each is made from the numbers and true of nothing else.
+"""Findings of a study of position in sentences, made from its figures alone, and where they go against the paper.
 
 A comparison that was repeated with several training seeds or rotation draws is one sentence, of the comparison over trainings and queries
 (``studies.over_trainings``). A sentence speaks of the method with five trainings, or with three whose interval leaves out 0; of two
@@ -49,7 +49,7 @@ class Change(NamedTuple):
 
     @property
     def scope(self) -> str:
-        """What the interval is over, and what that speaks of."""
+        """Return what the interval is over, and what that speaks of."""
         number = len(self.by_seed)
         if number < LEAST:
             return OVER_QUERIES
@@ -57,7 +57,7 @@ class Change(NamedTuple):
         return f"over {number} trainings and queries: speaks of {speaks}"
 
     def shown(self, form: str = "+.1%") -> str:
-        """The figure, its interval, and what that is over; of two trainings both figures."""
+        """Return the figure, its interval, and what that is over; of two trainings both figures."""
         if self.interval is not None:
             return f"{as_form(self.value, form)} ({between(self.interval, form)}, {self.scope})"
         both = " and ".join(as_form(value, form) for value in self.by_seed)
@@ -66,14 +66,14 @@ class Change(NamedTuple):
 
 
 def relative_of(comparison: Comparison | None) -> Change | None:
-    """The relative change; None where it is undefined."""
+    """Return the relative change; None where it is undefined."""
     if comparison is None or comparison.relative is None:
         return None
     return _change(comparison.relative, comparison.relative_interval, comparison.noted.relative_by_seed)
 
 
 def difference_of(comparison: Comparison | None) -> Change | None:
-    """The difference; None where there is no comparison."""
+    """Return the difference; None where there is no comparison."""
     if comparison is None:
         return None
     return _change(comparison.difference, comparison.difference_interval, comparison.noted.by_seed)
@@ -101,7 +101,7 @@ def together(
 
 
 def _verdict(change: Change | None) -> tuple[str, bool | None]:
-    """What a change between test sets amounts to, and whether there is one (None: these data do not decide)."""
+    """Return what a change between test sets amounts to, and whether there is one (None: these data do not decide)."""
     if change is None:
         return "cannot be said", None
     if change.interval is None:
@@ -172,8 +172,8 @@ Against = Callable[[Result, Comparison, str, bool | None], list[Finding]]
 def trainings(
     results: Sequence[Result], measure: str, against: Against = lambda *_: [], *, axis: str = "trainings"
 ) -> list[Finding]:
-    """Which of two trainings is better on which test passages; ``against`` adds what goes against the paper, given a repeat's
-    result, its comparison, the test passages and whether the second is better."""
+    """Return which of two trainings is better on which test passages; ``against`` adds conflicts with the paper, given a
+    repeat's result, its comparison, the test passages and whether the second is better."""
     found: list[Finding] = []
     groups = together(results, measure, axis, lambda r, c: (*c.noted.systems, r.facts.test or c.noted.test_sets[0]))
     for (base, other, test), (result, comparison) in groups.items():
@@ -196,7 +196,7 @@ def _better(change: Change) -> tuple[str, bool | None]:
 
 
 def baselines(results: Sequence[Result], measure: str) -> list[Finding]:
-    """Whether every model beats every baseline; those that were not shown to are named."""
+    """Say whether every model beats every baseline, naming those not shown to."""
     groups = together(results, measure, "baseline", lambda r, c: (c.noted.systems[0], r.system, c.noted.test_sets[1]))
     if not groups:
         return []
@@ -217,7 +217,7 @@ def baselines(results: Sequence[Result], measure: str) -> list[Finding]:
 
 
 def _term_similarity(results: Sequence[Result]) -> list[Finding]:
-    """MATS on the original passages, by training; the mean over seeds and draws."""
+    """Return MATS on the original passages, by training; the mean over seeds and draws."""
     found: dict[Facts, dict[tuple[int | None, int | None], float]] = {}
     first: dict[Facts, Result] = {}
     for result in results:
@@ -288,7 +288,7 @@ def idle_trainings(results: Sequence[Result]) -> tuple[list[Finding], list[Resul
 
 
 def findings(results: Sequence[Result], measure: str, *, cuts: Mapping[int, tuple[int, int]]) -> list[Finding]:
-    """The study's findings on its headline measure. By rotation draw, ``cuts`` has the number of test queries whose answers it left
+    """Return the findings on the headline measure. By rotation draw, ``cuts`` counts test queries whose answers it left
     whole, and of those whose answer it cut."""
     histograms = [result for result in results if isinstance(result.payload, PositionHistogram)]
     places = ["In the passages as they are"]
@@ -308,7 +308,7 @@ def findings(results: Sequence[Result], measure: str, *, cuts: Mapping[int, tupl
 def _cell(
     results: Sequence[Result], result: Result, measure: str, facts: Facts, tables: Sequence[int] = (3, 4)
 ) -> PublishedCell | None:
-    paper = None if result.facts.unfinished else published_of(results)  # what the paper prints is of finished trainings
+    paper = None if result.facts.unfinished else published_of(results)  # the paper's figures are of finished trainings
     found = [paper.find(table, result.collection, measure, facts=facts, split="test") for table in tables] if paper else []
     return next((cell for cell in found if cell is not None), None)
 

@@ -1,4 +1,4 @@
-"""What every study of position measures, from finished runs and models: every table and figure, as Results."""
+"""Measurements of every study of position, from finished runs and models: every table and figure, as Results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["Measured", "found_first", "measure_models", "measure_study"]
 
 @dataclass(frozen=True)
 class Measured:
-    """What there is to measure: the test collections by draw, candidates and runs by test split, probes and trained models.
+    """Inputs of the measurements: the test collections by draw, candidates and runs by test split, probes and trained models.
 
     ``sample`` is how many test queries of a split are measured (None: all), and the seed that draws them.
     """
@@ -53,7 +53,7 @@ class Measured:
     sample: tuple[int | None, int]
 
     def inputs(self) -> dict[str, Path]:
-        """Every artefact that is read, by its part."""
+        """Return every artefact read, by its part."""
         runs = {path.stem: path for item in (*self.baselines, *self.tested) for path in item.runs}
         return {
             "collection": self.original,
@@ -89,11 +89,11 @@ class Study:
         return item, evaluated(item, self.qrels, measures, clusters=self.clusters, seed=self.seed, **where)
 
     def passages(self, facts: Facts) -> Collection:
-        """The test passages that these facts speak of."""
+        """Return the test passages of these facts."""
         return self.original if facts.test == "original" or facts.rotation is None else self.rotated[facts.rotation]
 
     def _by_cut(self, rotated: Collection) -> tuple[set[str], set[str]]:
-        """Test queries whose answers the rotation left whole, and those with one that it cut."""
+        """Return test queries whose answers the rotation left whole, and those with one that it cut."""
         whole: set[str] = set()
         cut: set[str] = set()
         for split in set(self.measured.tests) & set(answered_splits(self.original)):
@@ -106,7 +106,7 @@ class Study:
 
 
 def answered_splits(collection: Collection) -> list[str]:
-    """The splits that hold answers; none where the collection has none."""
+    """Return the splits that hold answers; none where the collection has none."""
     return [split for split, facts in collection.split_facts.items() if facts.answers]
 
 
@@ -123,7 +123,7 @@ class Repeat:
         self.tests = list(dict.fromkeys(test for _, test in self.systems))
 
     def pairs(self, axis: str) -> list[tuple[tuple[str, str], tuple[str, str], str]]:
-        """All comparisons of one axis: (system, test) of the baseline and of the candidate, and the subset of queries."""
+        """Return all comparisons of one axis: (system, test) of baseline and candidate, and the subset of queries."""
         if axis == "test sets":
             subsets = (ALL, WHOLE) if self.whole else (ALL,)
             systems = (*self.models, POSITION)
@@ -134,7 +134,7 @@ class Repeat:
         return [((base, test), (model, test), ALL) for model in self.models for test in self.tests for base in bases]
 
     def _trained_on_both(self) -> list[tuple[str, str]]:
-        """Models that differ in the passages that they were trained on, and in nothing else: original, rotated."""
+        """Return models that differ only in the passages that they were trained on: original, rotated."""
         facts = {model: replace(self.systems[model, "original"][0].facts, rotation=None) for model in self.models}
         return [
             (one, other)
@@ -144,7 +144,7 @@ class Repeat:
         ]
 
     def compared(self, axis: str, measure: str) -> list[tuple[SystemRuns, SystemRuns, Result]]:
-        """The comparisons of one axis as Results, with their corrected p-values."""
+        """Return the comparisons of one axis as Results, with their corrected p-values."""
         chosen = [(self.systems[one], self.systems[other], subset) for one, other, subset in self.pairs(axis)]
         family = [self._compare(axis, measure, one, other, subset) for one, other, subset in chosen]
         return [
@@ -192,7 +192,7 @@ class Repeat:
 
 
 def comparisons(study: Study, names: Sequence[str]) -> list[Result]:
-    """Every comparison once: one that a seed or draw plays no part in comes with the first of them."""
+    """Return every comparison once: one independent of seed or draw comes with the first of them."""
     seeds = list(dict.fromkeys(item.facts.seed for item, _ in study.systems if item.facts.seed is not None))
     repeats = [Repeat(study, seed, draw) for seed in seeds for draw in study.rotated]
     found: dict[tuple, Result] = {}
@@ -206,7 +206,7 @@ def comparisons(study: Study, names: Sequence[str]) -> list[Result]:
 
 
 def _histograms(study: Study) -> list[Result]:
-    """Figure 1: the training split's answers where it has some, else those of the first split that has."""
+    """Return Figure 1: the training split's answers where it has some, else those of the first split that has."""
     splits = answered_splits(study.original)
     if not splits:
         why = f"Figure 1, where answers sit, is left out: {study.original.name} comes without answers."

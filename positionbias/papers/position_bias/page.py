@@ -1,4 +1,4 @@
-"""What a page shows of the studies of position: its sections are the general ones, beside the paper's Tables 1 to 5.
+"""Page of the studies of position: the general sections, beside the paper's Tables 1 to 5.
 
 The paper calls rotated passages "debiased", and prints Δ = (debiased − original) / debiased.
 """
@@ -19,7 +19,7 @@ from positionbias.results.select import of_type
 __all__ = ["CELLS", "PART", "PRETRAINED", "published_of"]
 
 CELLS = read_cells(Path(__file__).with_name("cells.csv"))
-# what made a collection → the paper's collection that it is, whole or in part
+# a collection's source → the paper's collection that it is, whole or in part
 COLLECTIONS = {"import msmarco": "MS MARCO", "import squad": "SQuAD 2.0"}
 PRETRAINED = {
     "bert_cat": "6-layer DistilBERT",

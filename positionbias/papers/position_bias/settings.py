@@ -1,4 +1,4 @@
-"""What the studies of position are run with, and their commands."""
+"""Settings of the studies of position, and their commands."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SourceRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionBiasSettings:
-    """What the study is run with.
+    """Settings of the study.
 
     ``seeds`` are those of the trainings, ``draws`` those of the rotations. ``candidates`` are runs to take instead of BM25's, by split.
     Measures, where none are named, are the paper's. ``probe_passages`` None probes MATS on all passages; ``seed`` is that of the
@@ -117,12 +117,12 @@ class PositionBiasSettings:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Every split that the study reads."""
+        """Return every split that the study reads."""
         return (TRAIN, self.validation, *self.tests)
 
     @property
     def rotations(self) -> Mapping[int, Rotation]:
-        """The rotations by their draw."""
+        """Return the rotations by their draw."""
         return {draw: Rotation(words=self.words, seed=draw) for draw in self.draws}
 
     def record(self) -> dict[str, Any]:
@@ -144,7 +144,7 @@ class PositionBiasSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoseSettings(PositionBiasSettings):
-    """The same, and where the answers of the training queries stand.
+    """The same settings, and where the answers of the training queries start.
 
     ``queries`` is their number at every level; None takes all of the level that has fewest. They are drawn by (seed of the study, id).
     """
@@ -174,7 +174,7 @@ class DoseSettings(PositionBiasSettings):
 
     @property
     def matching(self) -> Matching:
-        """How answers are matched to words."""
+        """Return how answers are matched to words."""
         return Matching(words=self.words)
 
     def selection(self, dose: AnswerRange, queries: int | None = None) -> Selection:
@@ -237,11 +237,11 @@ class TransferSettings(PositionBiasSettings):
 
     def __post_init__(self) -> None:
         PositionBiasSettings.__post_init__(self)
-        _ = self.source  # what does not fit shows before the study begins
+        _ = self.source  # conflicts show before the study begins
 
     @property
     def source(self) -> PositionBiasSettings:
-        """The settings of the source, which has no tests."""
+        """Return the settings of the source, which has no tests."""
         shared = {one.name: getattr(self, one.name) for one in fields(PositionBiasSettings)}
         own = {
             "models": with_assignments(self.models, self.source_assignments, flag="--set-source"),

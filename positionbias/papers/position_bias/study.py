@@ -1,4 +1,4 @@
-"""The position-bias study, and the demo: where answers sit, what re-rankers make of it, and what rotation changes.
+"""The position-bias study, and the demo: places of answers, their effect on re-rankers, and the effect of rotation.
 
     rotate → BM25 candidates (one run, made on the original text, for both test sets) → train each model on the original and on the
     rotated passages → re-rank original and rotated test passages with both → measures, tests, MATS → report
@@ -54,7 +54,7 @@ NOTES = (
 
 
 def check_splits(collection: Collection, settings: PositionBiasSettings) -> None:
-    """See that the collection has the splits, that no two test splits share a query, and that given candidates are its own.
+    """Check that the collection has the splits, that no two test splits share a query, and that given candidates are its own.
 
     Raises:
         InputError: one of these does not hold.
@@ -81,7 +81,7 @@ def check_splits(collection: Collection, settings: PositionBiasSettings) -> None
 def candidate_runs(
     workshop: Workshop, collection: Path, settings: PositionBiasSettings, splits: tuple[str, ...]
 ) -> dict[str, Path]:
-    """Candidates by split: a given run, else BM25's."""
+    """Return candidates by split: a given run, else BM25's."""
     runs = {}
     for split in splits:
         depth = settings.train_depth if split == TRAIN else settings.depth
@@ -93,7 +93,7 @@ def candidate_runs(
 def test_runs(
     workshop: Workshop, collection: Path, settings: PositionBiasSettings, runs: Mapping[str, Path]
 ) -> dict[str, Path]:
-    """The candidates that are re-ranked, by test split: of all queries, or of as many as are asked for."""
+    """Return the re-ranked candidates by test split: of all queries, or of as many as are asked for."""
     number = settings.test_queries
     chosen = {split: runs[split] for split in settings.tests}
     if number is None:
@@ -102,7 +102,7 @@ def test_runs(
 
 
 def run_study(collection: Collection, settings: PositionBiasSettings, workshop: Workshop) -> Path:
-    """Run the study on ``collection`` in the workshop's folder; give back the folder of its results.
+    """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
         InputError: as ``check_splits``.
@@ -123,20 +123,20 @@ def run_study(collection: Collection, settings: PositionBiasSettings, workshop: 
 
 
 class Passages(NamedTuple):
-    """A collection as it is, and rotated by each draw."""
+    """An original collection, and its rotation by each draw."""
 
     original: Path
     rotated: Mapping[int, Path]
 
     def texts(self, draws: tuple[int, ...]) -> Iterator[tuple[str, int | None, Path]]:
-        """Which text, of which draw, and where it is."""
+        """Yield which text, of which draw, and where it is."""
         yield "original", None, self.original
         for draw in draws:
             yield "rotated", draw, self.rotated[draw]
 
 
 def both_texts(workshop: Workshop, collection: Collection, settings: PositionBiasSettings) -> Passages:
-    """The collection and its rotations."""
+    """Return the collection and its rotations."""
     return Passages(
         collection.path, {draw: workshop.rotated(collection.path, rotation) for draw, rotation in settings.rotations.items()}
     )
@@ -145,7 +145,7 @@ def both_texts(workshop: Workshop, collection: Collection, settings: PositionBia
 def tested(
     workshop: Workshop, passages: Passages, runs: Mapping[str, Path], settings: PositionBiasSettings, trained: Iterable[Subject]
 ) -> Measured:
-    """Each model, as it comes, on the original test passages and on the rotated ones, with its probes; and the baselines."""
+    """Return what to measure: each model on original and rotated test passages, with its probes; and the baselines."""
     runs = test_runs(workshop, passages.original, settings, runs)
     baselines = [
         SystemRuns(
@@ -193,7 +193,7 @@ def trained(
     variant: str = "",
     label: str = "",
 ) -> Iterator[Subject]:
-    """Every training, one seed after another, the original passages first: so that a study cut short has whole comparisons.
+    """Train all, one seed after another, the original passages first, so that a cut study has whole comparisons.
 
     ``variant`` is what the results say that these trainings have in common (``Facts``), ``label`` what their files say of it.
     """
@@ -224,7 +224,7 @@ DEMO_STUDY = PositionBiasSettings(
     models=(
         ModelSettings(
             "tk",
-            # smaller than the paper's, so that two trainings end in minutes, and not before they are finished
+            # smaller than the paper's, so that two trainings finish within minutes
             TKConfig(dimension=64, heads=4, head_size=16, feed_forward=64, layers=1),
             TrainConfig(
                 learning_rate=4e-3,
@@ -238,14 +238,14 @@ DEMO_STUDY = PositionBiasSettings(
             ),
         ),
     ),
-    depth=5,  # one passage answers a query and three mention its words; negatives that do not teach little
+    depth=5,  # one passage answers a query and three mention its words; other negatives teach little
     train_depth=5,
     probe_passages=2_000,
 )
 
 
 def run_demo(workshop: Workshop, *, seed: int = 1) -> Path:
-    """Plant a small collection in the workshop's folder and run the study on it; give back the folder of results."""
+    """Plant a small collection in the workspace and run the study on it; return the folder of results."""
     planted = replace(DEMO_COLLECTION, seed=seed)
     place = workshop.folder / "collection"
 

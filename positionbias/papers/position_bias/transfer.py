@@ -50,7 +50,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class _Artefacts:
-    """What the measuring reads."""
+    """Artefacts that the measuring reads."""
 
     source: Path
     target: Path
@@ -74,7 +74,7 @@ class _Artefacts:
 
 
 def run_transfer(source: Collection, target: Collection, settings: TransferSettings, workshop: Workshop) -> Path:
-    """Run the study in the workshop's folder; give back the folder of its results.
+    """Run the study in the workspace; return the folder of its results.
 
     Raises:
         SettingError: the collections are one.
@@ -153,7 +153,7 @@ class _Study:
 
 
 def _subject(system: str, facts: Facts, path: Path, *before: Path) -> Subject:
-    """A trained model that rests on the trainings ``before`` as well."""
+    """Return a trained model that rests on the trainings ``before`` as well."""
     facts = as_ended(facts, path, *before)
     return Subject(ended_name(system, facts.unfinished), facts, path)
 
@@ -190,7 +190,7 @@ def _measure(artefacts: _Artefacts, settings: PositionBiasSettings) -> list[Resu
 def _compared(
     found: Sequence[tuple[SystemRuns, list[Result]]], names: Sequence[str], clusters: Mapping[str, str], seed: int
 ) -> Iterator[Result]:
-    """Rows b and c against a, c against b, and each against the first stage; corrected within axis, measure, seed and draw."""
+    """Compare rows b and c with a, c with b, and each with the first stage; corrected within axis, measure, seed and draw."""
     (baseline, first), *others = found
     repeats: dict[tuple[int | None, int | None], None] = {}
     for item, _ in others:
@@ -214,7 +214,7 @@ def _compared(
 
 
 def _alike(one: Facts, two: Facts) -> bool:
-    """Whether two trainings are compared: of one model, both finished or both not."""
+    """Return whether two trainings are compared: of one model, both finished or both not."""
     return (one.model, one.unfinished) == (two.model, two.unfinished)
 
 

@@ -1,4 +1,4 @@
-"""The studies whose trainings differ in more than the text (``Facts.variant``): doses of front-loading, and TK's positions.
+"""Studies whose trainings differ in more than the text (``Facts.variant``): levels of front-loading, TK's positions.
 
     dose          for each dose: keep the training queries whose answers start in one part of their passages, as many for every dose
                   → train on the original and on the rotated passages → test on both, all doses on the same queries
@@ -61,7 +61,7 @@ OfSystem = Callable[[Facts], Values]  # of one measure
 
 
 def kinds(results: Sequence[Result]) -> list[Facts]:
-    """Each training of a model, whatever its variant, seed and draw."""
+    """Return each training of a model, whatever its variant, seed and draw."""
     return list(dict.fromkeys(replace(_kind(r.facts), variant="") for r in results if r.facts.variant and r.facts.model))
 
 
@@ -70,18 +70,18 @@ def _kind(facts: Facts) -> Facts:
 
 
 def named(kind: Facts) -> str:
-    """A training in words."""
+    """Return a training in words."""
     return ended_name(f"{kind.model} trained on {kind.training} passages", kind.unfinished)
 
 
 def of_variant(results: Sequence[Result], measure: str, axis: str, kind: Facts, variant: str) -> Comparison | None:
-    """The comparison along an axis of a training of one variant, over all queries and trainings; None where it was not made."""
+    """Return an axis's comparison of a training of one variant, over all queries and trainings; None where it was not made."""
     found = together(results, measure, axis, lambda r, c: (_kind(r.facts), c.subset))
     return found[key][1] if (key := (replace(kind, variant=variant), ALL)) in found else None
 
 
 def change_by_variant(results: Sequence[Result], measure: str, kind: Facts, variants: Sequence[str]) -> Finding | None:
-    """What the rotation of the test passages changes for each variant of a training; None where it was not measured."""
+    """Return the effect of rotating the test passages for each variant of a training; None where it was not measured."""
     made = {variant: of_variant(results, measure, "test sets", kind, variant) for variant in variants}
     changes = {variant: relative_of(comparison) for variant, comparison in made.items() if comparison is not None}
     if not changes:
@@ -91,7 +91,7 @@ def change_by_variant(results: Sequence[Result], measure: str, kind: Facts, vari
 
 
 def similarity_by_variant(results: Sequence[Result], variants: Sequence[str]) -> list[Finding]:
-    """MATS of each variant, a sentence a training; the mean over seeds and draws."""
+    """Return MATS of each variant, a sentence a training; the mean over seeds and draws."""
     found = []
     for kind in kinds(results):
         listed = []
@@ -111,17 +111,17 @@ def similarity_by_variant(results: Sequence[Result], variants: Sequence[str]) ->
 
 
 def variant_of(dose: AnswerRange) -> str:
-    """What results say of the trainings of a dose."""
+    """Return the variant of a level's trainings in results."""
     return f"answers in {dose}"
 
 
 def _label(dose: AnswerRange) -> str:
-    """What their files say of it."""
+    """Return the label of a level's trainings in files."""
     return f"answers-{dose.low:g}-{dose.high:g}".replace(".", "_")
 
 
 def run_dose(collection: Collection, settings: DoseSettings, workshop: Workshop) -> Path:
-    """Run the study on ``collection`` in the workshop's folder; give back the folder of its results.
+    """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
         InputError: as ``check_splits``; a dose that no training query has.
@@ -149,7 +149,7 @@ def run_dose(collection: Collection, settings: DoseSettings, workshop: Workshop)
 
 
 def _number_of_queries(collection: Collection, settings: DoseSettings, workshop: Workshop) -> int:
-    """As many for every dose as all of them have."""
+    """Return the number of queries of every level: what all of them have."""
     fitting = {
         dose: count_fitting(collection, settings.selection(dose), map_shards=workshop.map_shards) for dose in settings.doses
     }
@@ -163,7 +163,7 @@ def _number_of_queries(collection: Collection, settings: DoseSettings, workshop:
 
 
 def _selected(workshop: Workshop, passages: Passages, selection: Selection, study: PositionBiasSettings) -> Passages:
-    """The collection and its rotations with the training queries of one dose, the same queries of all."""
+    """Return the collection and its rotations with the training queries of one level, the same queries of all."""
     folder = workshop.folder / "selected" / _label(selection.answers_in)
     original = _selection_step(workshop, passages.original, folder / "original", selection, None)
     if study.rotate_at_reading or "rotated" not in study.trainings:
@@ -207,9 +207,9 @@ def _doses_trained(
 
 
 def measure_doses(measured: Measured, settings: DoseSettings, shown: Mapping[str, Path], map_shards: MapShards) -> list[Result]:
-    """As of a position-bias study; where the training answers of each dose are; whether doses differ in what rotation changes.
+    """Return a position-bias study's results; training answers by level; whether levels differ in the effect of rotation.
 
-    ``shown`` has the collection of each dose by its variant.
+    ``shown`` has the collection of each level by its variant.
     """
     results, _ = measure_models(measured, settings)
     options = HistogramOptions(matching=settings.matching, seed=settings.seed)
@@ -232,16 +232,16 @@ def measure_doses(measured: Measured, settings: DoseSettings, shown: Mapping[str
 
 
 def _ordered(histograms: Sequence[Result]) -> list[str]:
-    """The variants, the least front-loaded first."""
+    """Return the variants, the least front-loaded first."""
     return [result.facts.variant for result in sorted(histograms, key=lambda result: -(result.value or 0.0))]
 
 
 def changes_between_doses(
     results: Sequence[Result], measure: str, variants: Sequence[str], clusters: Mapping[str, str], seed: int
 ) -> list[Result]:
-    """The change from original to rotated test passages of the most front-loaded dose against that of the least, query by query.
+    """Compare the change under rotation of the most front-loaded level with that of the least, query by query.
 
-    One for each model, training, seed and draw. With v the value of a query, d and d′ the doses:
+    One for each model, training, seed and draw. With v the value of a query, d and d′ the levels:
     (v_d′,rotated − v_d′,original) − (v_d,rotated − v_d,original), so that what rotation does to the text itself cancels out.
     """
     least, most = variants[0], variants[-1]
@@ -274,14 +274,14 @@ def changes_between_doses(
 
 
 def _change(values: OfSystem, facts: Facts) -> dict[str, float]:
-    """By query, what the rotation of the test passages changes; ``facts`` are those on the rotated ones."""
+    """Return the effect of rotating the test passages by query; ``facts`` are those on the rotated ones."""
     draw = facts.rotation if facts.training == "rotated" else None
     before, after = values(replace(facts, test="original", rotation=draw)), values(facts)
     return {query_id: after[query_id] - before[query_id] for query_id in before.keys() & after.keys()}
 
 
 def dose_findings(results: Sequence[Result], measure: str) -> list[Finding]:
-    """Where the training answers were; the change by dose, and whether it differs; MATS by dose; the trainings compared; baselines."""
+    """Return findings on training answers; changes by level, and differences; MATS; the trainings compared; baselines."""
     histograms = [(result, found) for result, found in of_type(results, PositionHistogram) if result.facts.variant]
     variants = _ordered([result for result, _ in histograms])
     idle, spoken = idle_trainings(results)
@@ -315,7 +315,7 @@ def _test_sets(results: Sequence[Result], measure: str, variants: Sequence[str])
 
 
 def _response(kind: Facts, measure: str, variants: Sequence[str], change: Change | None) -> Finding:
-    """Whether the most front-loaded dose loses more by the rotation than the least."""
+    """Say whether the most front-loaded level loses more by the rotation than the least."""
     least, most = variants[0], variants[-1]
     start = f"{named(kind)}: the change with {most} less the change with {least}"
     if change is None or (change.interval is None and not change.by_seed):
@@ -331,7 +331,7 @@ def _response(kind: Facts, measure: str, variants: Sequence[str], change: Change
 
 
 def run_architecture(collection: Collection, settings: ArchitectureSettings, workshop: Workshop) -> Path:
-    """Run the study on ``collection`` in the workshop's folder; give back the folder of its results.
+    """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
         InputError: as ``check_splits``.
@@ -366,7 +366,7 @@ def _trained(
 
 
 def measure_architectures(measured: Measured, settings: PositionBiasSettings, variants: Sequence[str]) -> list[Result]:
-    """As of a position-bias study; and the usual model, trained on rotated passages, against each changed model.
+    """Return a position-bias study's results; and the usual model, trained on rotated passages, against changed ones.
 
     ``variants`` begin with the usual model.
     """
@@ -383,7 +383,7 @@ def measure_architectures(measured: Measured, settings: PositionBiasSettings, va
 def rotated_against_changed(
     results: Sequence[Result], variants: Sequence[str], clusters: Mapping[str, str], seed: int
 ) -> list[Result]:
-    """The usual model trained on rotated passages (candidate) against each changed one trained on the original (baseline).
+    """Compare the usual model trained on rotated passages (candidate) with changed ones trained on originals (baseline).
 
     On each set of test passages, for each measure, seed and draw; p-values corrected over the changed models and test sets of these.
     """
@@ -427,7 +427,7 @@ def _values(result: Result) -> dict[str, float]:
 
 
 def architecture_findings(results: Sequence[Result], measure: str, variants: Sequence[str]) -> list[Finding]:
-    """What rotation changes for each model; rotated data against each changed model; the trainings compared; MATS; baselines."""
+    """Return findings on rotation by model; rotated data against changed models; the trainings compared; MATS; baselines."""
     idle, spoken = idle_trainings(results)
     changes = [change_by_variant(spoken, measure, kind, variants) for kind in kinds(results)]
     return [
@@ -442,7 +442,7 @@ def architecture_findings(results: Sequence[Result], measure: str, variants: Seq
 
 
 def _invariant(results: Sequence[Result], variants: Sequence[str]) -> list[Finding]:
-    """What a MATS above zero means where a model has no absolute positions."""
+    """Say what a MATS above zero means where a model has no absolute positions."""
     probed = {result.facts.variant for result in results if result.kind == "ats"}
     named = " and ".join(name for name in variants if name in probed and name != VARIANTS["sinusoid"])
     if not named:

@@ -1,4 +1,4 @@
-"""The TripClick study: what its results hold (training sets, telemetry, curves by re-ranking depth), and which results are its own.
+"""The TripClick study: contents of its results (training sets, telemetry, depth curves), and their selection.
 
 "Establishing Strong Baselines for TripClick Health Retrieval" (ECIR 2022), Tables 1 and 2, and §3.1 on training data.
 """
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 REGENERATED = "regenerated"  # the training set whose negatives are BM25's
-CLEANED = "-cleaned"  # behind a set's name: without its false negatives
+CLEANED = "-cleaned"  # suffix of a set's name: without its false negatives
 FIRST, RERANKER, ENSEMBLE, RETRIEVER = "first stage", "re-ranker", "ensemble", "retriever"
 ROLES = (FIRST, RERANKER, ENSEMBLE, RETRIEVER)
 AGAINST_BM25 = "against BM25"  # the axes of the study's comparisons
@@ -64,7 +64,7 @@ TESTS = {"head": "Head (DCTR)", "torso": "Torso (RAW)", "tail": "Tail (RAW)"}  #
 
 
 class TrainingSet(Figures, frozen=True, kw_only=True):
-    """What stands in a training set. ``positives`` are of a query, each once; None: not counted.
+    """Contents of a training set. ``positives`` are of a query, each once; None: not counted.
 
     False negatives are relevant in truth; None: the truth is not known. ``left_out`` counts by reason what could not be used.
     """
@@ -94,7 +94,7 @@ class AgainstRegenerated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Telemetry(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """What a system's trainings logged in the last half of their steps, seed by seed; None where they did not log it.
+    """Logs of a system's trainings in the last half of their steps, seed by seed; None where they did not log it.
 
     The margin is in the model's own scale. ``kept`` are the steps whose weights were kept; None: the last.
     """
@@ -111,7 +111,7 @@ class Telemetry(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def kept_steps(self) -> Sequence[int | None]:
-        """The steps whose weights were kept."""
+        """Return the steps whose weights were kept."""
         return self.steps if self.kept is None else self.kept
 
 
@@ -141,32 +141,32 @@ class DepthCurve(Figures, frozen=True, kw_only=True):
 
 
 def tripclick_systems(results: Iterable[Result]) -> list[Result]:
-    """The effectiveness of every system, by query."""
+    """Return the effectiveness of every system, by query."""
     return [result for result in results if result.kind == "per_query" and result.facts.role in ROLES]
 
 
 def of_role(results: Iterable[Result], *roles: str) -> list[Result]:
-    """The effectiveness of systems with one of these roles."""
+    """Return the effectiveness of systems with one of these roles."""
     return [result for result in tripclick_systems(results) if result.facts.role in roles]
 
 
 def judged_sets(results: Iterable[Result]) -> list[str]:
-    """The test sets, in order."""
+    """Return the test sets, in order."""
     return distinct(result.split for result in tripclick_systems(results))
 
 
 def compared_along(results: Iterable[Result], axis: str) -> list[tuple[Result, Comparison]]:
-    """The comparisons along one of the study's axes, each with its payload."""
+    """Return the comparisons along one of the study's axes, each with its payload."""
     return [(result, payload) for result, payload in of_type(results, Comparison) if payload.noted.axis == axis]
 
 
 def own_comparisons(results: Sequence[Result]) -> list[Result]:
-    """The comparisons along any of the study's axes."""
+    """Return the comparisons along any of the study's axes."""
     return [result for axis in (AGAINST_BM25, NEGATIVES, MEMBERS) for result, _ in compared_along(results, axis)]
 
 
 def paper_test(label: str) -> str | None:
-    """Which of TripClick's tests a split is, ``SPLIT`` or ``SPLIT.JUDGEMENTS``, by its name; None for any other.
+    """Return TripClick's test that a split is by name, ``SPLIT`` or ``SPLIT.JUDGEMENTS``; None for any other.
 
     The paper's head is judged by DCTR, torso and tail by raw clicks. In a merged collection a prefix stands before the split.
 
@@ -179,7 +179,7 @@ def paper_test(label: str) -> str | None:
 
 
 def short(facts: Facts) -> str:
-    """A model with what it began with, without its training set."""
+    """Return a model and its start, without its training set."""
     if facts.role == ENSEMBLE:
         return ended_name("Ensemble", facts.unfinished)
     name = "BM25" if facts.model == "bm25" else model_name(facts)
@@ -187,12 +187,12 @@ def short(facts: Facts) -> str:
 
 
 def set_name(facts: Facts) -> str:
-    """A training set in words."""
+    """Return a training set in words."""
     name = facts.variant
     return f"{name.removesuffix(CLEANED)}, false negatives left out" if name.endswith(CLEANED) else name
 
 
 def system_label(facts: Facts, systems: Sequence[Facts] = ()) -> str:
-    """A system as a row or a line names it; its training set where ``systems`` has several."""
+    """Return a system's label for a row or a line; with its training set where ``systems`` has several."""
     several = len({of.variant for of in systems if of.variant}) > 1
     return short(facts) + (f" ({set_name(facts)})" if several and facts.variant else "")

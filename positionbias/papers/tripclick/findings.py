@@ -1,4 +1,4 @@
-"""What the figures of a TripClick study say, in sentences; each is made from the numbers and true of nothing else."""
+"""Findings of a TripClick study in sentences, made from its figures alone."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ __all__ = ["tripclick_findings"]
 
 
 def tripclick_findings(results: Sequence[Result]) -> list[Finding]:
-    """False negatives; what was seen in training, and what was kept; better negatives; depth; against BM25; the ensemble;
-    recall; the paper's tests."""
+    """Return findings on false negatives, training, negatives, depth, BM25, the ensemble, recall, the paper's tests."""
     if not tripclick_systems(results):
         return []
     return [
@@ -67,7 +66,7 @@ def _name(facts: Facts) -> str:
 
 
 def _false(results: Sequence[Result]) -> list[Finding]:
-    """The share of each training set's negatives that are relevant in truth."""
+    """Give the share of each training set's negatives that are relevant in truth."""
     parts = []
     for result, held in of_type(results, TrainingSet):
         if held.false_negatives is not None:
@@ -77,7 +76,7 @@ def _false(results: Sequence[Result]) -> list[Finding]:
 
 
 def _seen_in_training(results: Sequence[Result]) -> list[Finding]:
-    """Pairwise accuracy and margin of a model's trainings, set by set: the paper's first evidence of bad negatives."""
+    """Give pairwise accuracy and margin of a model's trainings, set by set: the paper's first evidence of bad negatives."""
     by_model: dict[str, list[tuple[Result, Telemetry]]] = {}
     for result, logged in of_type(results, Telemetry):
         if result.value is not None:
@@ -105,7 +104,7 @@ def _tested(test: AgainstRegenerated | None) -> str:
 
 
 def _lower(tests: Sequence[AgainstRegenerated]) -> bool | None:
-    """Whether all sets with false negatives are lower, or one is higher; None where no test tells."""
+    """Return whether all sets with false negatives are lower, or one is higher; None where no test tells."""
     sure = [test for test in tests if is_significant(test.p_holm)]
     if any(test.difference is not None and test.difference > 0 for test in sure):
         return False
@@ -113,7 +112,7 @@ def _lower(tests: Sequence[AgainstRegenerated]) -> bool | None:
 
 
 def _as_they_began(results: Sequence[Result]) -> list[Finding]:
-    """Trainings of which validation kept step 0: what was measured is what they began with, whatever their negatives."""
+    """Name trainings of which validation kept step 0: their weights are the initial ones, whatever their negatives."""
     found = []
     for result, logged in of_type(results, Telemetry):
         if began := [str(seed) for seed, kept in zip(logged.seeds, logged.kept_steps, strict=True) if kept == 0]:
@@ -131,7 +130,7 @@ def _margin(logged: Telemetry) -> str:
 
 
 def _negatives(results: Sequence[Result]) -> list[Finding]:
-    """Every model on one training set against the same on another: BM25's negatives, and a set without its own false negatives."""
+    """Compare every model between training sets: BM25's negatives with another, a set with and without its false ones."""
     found = []
     held = {result.facts.variant: of for result, of in of_type(results, TrainingSet)}
     for result, payload in compared_along(results, NEGATIVES):
@@ -157,7 +156,7 @@ def _negatives(results: Sequence[Result]) -> list[Finding]:
 
 
 def _shallow(results: Sequence[Result]) -> list[Finding]:
-    """Tests whose candidates do not all reach the study's depth."""
+    """Name tests whose candidates do not all reach the study's depth."""
     found = []
     for result in of_role(results, FIRST):
         notes: Any = getattr(result.payload, "notes", {})
@@ -172,7 +171,7 @@ def _shallow(results: Sequence[Result]) -> list[Finding]:
 
 
 def _robust(results: Sequence[Result]) -> list[Finding]:
-    """How effectiveness goes on from the study's depth, or the shallowest, to the deepest: the paper's test of training data.
+    """Give the change from the study's depth, or the shallowest, to the deepest: the paper's test of training data.
 
     A model is called robust only where candidates deeper than the study's depth were re-ranked.
     """
@@ -196,8 +195,7 @@ def _robust(results: Sequence[Result]) -> list[Finding]:
 
 
 def _goes_on(change: Point, start: float) -> tuple[str, bool | None]:
-    """What a change from ``start`` amounts to; a fall whose interval lies within 3 % of it is called none, as everywhere
-    [decision]."""
+    """Return what a change from ``start`` amounts to; a fall whose interval lies within 3 % of it is none [decision]."""
     bounds, least = change.interval, -MARGIN * start
     if bounds is None or (bounds.low < least and bounds.high >= 0):
         return "these data do not decide", None
@@ -207,7 +205,7 @@ def _goes_on(change: Point, start: float) -> tuple[str, bool | None]:
 
 
 def _against_bm25(results: Sequence[Result]) -> list[Finding]:
-    """How many systems are above BM25, test by test; those that are not, by name."""
+    """Count the systems above BM25, test by test; name the others."""
     found = []
     tests = [(r, p) for r, p in compared_along(results, AGAINST_BM25) if r.measure == HEADLINE]
     for test in judged_sets(results):
@@ -223,7 +221,7 @@ def _against_bm25(results: Sequence[Result]) -> list[Finding]:
 
 
 def _ensemble(results: Sequence[Result]) -> list[Finding]:
-    """The ensemble against the best of its models on each test."""
+    """Compare the ensemble with the best of its models on each test."""
     found = []
     tests = [(r, p) for r, p in compared_along(results, MEMBERS) if r.measure == HEADLINE]
     for test in judged_sets(results):
@@ -238,7 +236,7 @@ def _ensemble(results: Sequence[Result]) -> list[Finding]:
 
 
 def _recall(results: Sequence[Result]) -> list[Finding]:
-    """Dense retrieval beside BM25: at which cutoffs its recall is higher."""
+    """Compare dense retrieval with BM25: at which cutoffs its recall is higher."""
     found = []
     values = {(r.facts, r.split, r.measure): r.value or 0.0 for r in of_role(results, FIRST, RETRIEVER)}
     first = next(facts for facts, _, _ in values if facts.role == FIRST)
@@ -253,7 +251,7 @@ def _recall(results: Sequence[Result]) -> list[Finding]:
 
 
 def _paper(results: Sequence[Result]) -> list[Finding]:
-    """That no test is the paper's."""
+    """Say that no test is the paper's."""
     if any(paper_test(test) for test in judged_sets(results)):
         return []
     names = ", ".join(TESTS.values())

@@ -1,4 +1,4 @@
-"""What the TripClick study measures: systems on tests, comparisons, depth curves, training sets, and logs of trainings."""
+"""Measurements of the TripClick study: systems on tests, comparisons, depth curves, training sets, training logs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ BM25 = Facts(model=FIRST_STAGE, role=FIRST)
 
 @dataclass(frozen=True)
 class TripClickStudy:
-    """What there is to measure. ``candidates`` by test split; ``trainsets`` by name."""
+    """Inputs of the measurements. ``candidates`` by test split; ``trainsets`` by name."""
 
     collection: Path
     settings: TripClickSettings
@@ -71,7 +71,7 @@ class TripClickStudy:
     trials: Sequence[Trial]
 
     def inputs(self) -> dict[str, Path]:
-        """Every artefact that is read, by its part."""
+        """Return every artefact read, by its part."""
         return {
             "collection": self.collection,
             **{f"candidates of {split}": path for split, path in self.candidates.items()},
@@ -81,7 +81,7 @@ class TripClickStudy:
 
 
 def measure_tripclick(study: TripClickStudy) -> list[Result]:
-    """Everything the study's report shows, what was found first.
+    """Return everything the study's report shows, findings first.
 
     Of re-rankers and the ensemble nDCG@10 and RR@10 (Table 1); of BM25 and retrievers J@10 and recall too (Table 2). A query's
     value is its mean over seeds; intervals and tests are over trainings and queries where there are three seeds or more
@@ -121,12 +121,11 @@ class _Measuring(Measuring):
         return system_label(facts, self.every)
 
     def _retrieved(self, deepest: int) -> tuple[str, ...]:
-        """What is measured of rankings that hold ``deepest`` passages a query, where there are so many: recall no deeper than
-        these."""
+        """Return the measures of rankings of ``deepest`` passages a query: recall no deeper than these."""
         return (JUDGED, *self.ranked, *(name for k, name in self.recall.items() if k <= deepest))
 
     def _read(self, facts: Facts, trials: Sequence[Trial]) -> None:
-        """One system's values; its runs are let go after that."""
+        """Read one system's values; its runs are released after that."""
         measures = self._retrieved(self.settings.retrieval_depth) if facts.role == RETRIEVER else self.ranked
         for split in self.first:
             whole = [read_run(trial.runs[split]) for trial in trials]
@@ -139,7 +138,7 @@ class _Measuring(Measuring):
                         self.curves += self._curve(facts, test, whole)
 
     def _cut(self, facts: Facts, split: str, run: Run) -> Run:
-        """What was re-ranked deeper, for its curve, down to the study's depth."""
+        """Return what was re-ranked deeper, for its curve, down to the study's depth."""
         if facts.role != RERANKER or self.settings.reach(split) == self.settings.depth:
             return run
         return apply_depth(self.first[split], run, self.settings.depth)
@@ -147,12 +146,12 @@ class _Measuring(Measuring):
     def _by_training(
         self, runs: Sequence[Run], seeds: Sequence[int | None], test: JudgedSplit, measures: Sequence[str]
     ) -> dict[str, dict[Repeat, Values]]:
-        """By measure, the values of each seed's run."""
+        """Return the values of each seed's run, by measure."""
         found = [per_query(run, self.qrels[test.label], measures) for run in runs]
         return {m: {(seed, None): of[m] for seed, of in zip(seeds, found, strict=True)} for m in measures}
 
     def results(self) -> list[Result]:
-        """Effectiveness, tests, curves, training sets, trainings."""
+        """Return effectiveness, tests, curves, training sets, trainings."""
         return [
             *self._effectiveness(),
             *self.corrected(self._tests(AGAINST_BM25, self._against_first())),
@@ -203,14 +202,14 @@ class _Measuring(Measuring):
                 yield facts, cleaned
 
     def _against_members(self) -> Iterable[tuple[Facts, Facts]]:
-        """The ensemble against every one of its models; the report takes the best of each test."""
+        """Compare the ensemble with every one of its models; the report takes the best of each test."""
         names = set(self.settings.in_ensemble)
         members = [f for f, trials in self.trials.items() if trials[0].name in names and f.variant == REGENERATED]
         ensembles = [facts for facts in self.every if facts.role == ENSEMBLE]
         return ((member, facts) for facts in ensembles for member in members if member.unfinished == facts.unfinished)
 
     def _tests(self, axis: str, pairs: Iterable[tuple[Facts, Facts]]) -> Iterator[tuple[tuple[str, str], Tested]]:
-        """Candidate against baseline on every test; a family of tests is a measure's of one test set [decision]."""
+        """Test candidate against baseline on every test; a family of tests is a measure's of one test set [decision]."""
         for base, facts in pairs:
             for test, measure in ((test.label, measure) for test in self.settings.tests for measure in self.ranked):
                 repeats = paired(self.values[base, test, measure], self.values[facts, test, measure])
@@ -220,7 +219,7 @@ class _Measuring(Measuring):
     # -- depth ----------------------------------------------------------------------------------------------------------------
 
     def _curve(self, facts: Facts, test: JudgedSplit, runs: Sequence[Run]) -> list[Result]:
-        """nDCG@10 at the depths of re-ranking that the candidates have; nothing where they have none."""
+        """Return nDCG@10 at the depths of re-ranking that the candidates have; empty where they have none."""
         first = self.first[test.split]
         queries = sorted(per_query(first, self.qrels[test.label], (HEADLINE,))[HEADLINE])
         asked = {*self.settings.depths, self.settings.depth}
@@ -253,8 +252,8 @@ class _Measuring(Measuring):
     # -- trainings ------------------------------------------------------------------------------------------------------------
 
     def _sets(self) -> list[Result]:
-        """What stands in each training set, and what its maker left out; the value is the share of its negatives that are
-        false, where the truth is known."""
+        """Return each training set's contents, and what its maker left out; the value is the share of false negatives,
+        where the truth is known."""
         found = []
         for name, path in self.study.trainsets.items():
             groups = Groups(path)
@@ -267,8 +266,8 @@ class _Measuring(Measuring):
         return found
 
     def _telemetry(self) -> list[Result]:
-        """What was logged in the trainings: a system's pairwise accuracy and margin over the last half of its steps, which
-        weights were kept, and a curve each."""
+        """Return training logs: pairwise accuracy and margin over the last half of a system's steps, the kept weights,
+        and a curve each."""
         curves: list[Result] = []
         seen: dict[Facts, Telemetry] = {}
         for facts, trials in self.trials.items():
@@ -291,14 +290,13 @@ class _Measuring(Measuring):
 
 
 def reached(candidates: Run, query_ids: Sequence[str], depths: Iterable[int]) -> dict[int, float]:
-    """By depth, ascending, the share of the queries that have so many candidates."""
+    """Return the share of the queries with so many candidates by depth, ascending."""
     sizes = _sizes(candidates, query_ids)
     return {depth: float((sizes >= depth).mean()) for depth in sorted(set(depths))}
 
 
 def within_candidates(candidates: Run, query_ids: Sequence[str], depths: Iterable[int]) -> list[int]:
-    """The depths that half the queries reach or more; where they reach none, the deepest that they do (none: 0 candidates)
-    [decision].
+    """Return the depths that half the queries reach or more, else the deepest (none: 0 candidates) [decision].
 
     Deeper than its candidates a ranking does not change, which would read as a model that more candidates do not harm.
     """
@@ -352,7 +350,7 @@ def against_regenerated(base: Telemetry, others: Sequence[Telemetry]) -> list[Ag
 
 
 def _late(curve: TrainingCurve, name: str) -> float | None:
-    """The mean of what was logged over the last half of the steps."""
+    """Return the mean of the log over the last half of the steps."""
     logged = [(step, value) for step, value in zip(curve.steps, curve.series.get(name, ()), strict=False) if value is not None]
     late = [value for step, value in logged if 2 * step >= logged[-1][0]]
     return sum(late) / len(late) if late else None

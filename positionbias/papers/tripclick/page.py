@@ -1,4 +1,4 @@
-"""What a page shows of a TripClick study: the paper's Tables 1 and 2, tests, training sets, and curves by depth."""
+"""Page of a TripClick study: the paper's Tables 1 and 2, tests, training sets, and curves by depth."""
 
 from __future__ import annotations
 
@@ -110,13 +110,13 @@ Curves = list[tuple[Result, DepthCurve]]
 
 
 def published_of(results: Sequence[Result]) -> Published | None:
-    """The paper's cells, for those tests that are its own by name."""
+    """Return the paper's cells, for those tests that are its own by name."""
     names = {test: name for test in judged_sets(results) if (name := paper_test(test))}
     return Published(PAPER, CELLS, names) if names else None
 
 
 def reranking_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """Table 1: BM25, every re-ranker and the ensemble on every test."""
+    """Return Table 1: BM25, every re-ranker and the ensemble on every test."""
     shown = of_role(results, FIRST, RERANKER, ENSEMBLE)
     measures = distinct(result.measure for result in shown if result.facts.role == RERANKER)
     tests, marks = judged_sets(shown), _marks(results)
@@ -133,7 +133,7 @@ def reranking_table(results: Sequence[Result], published: Published | None = Non
 
 
 def retrieval_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """Table 2: BM25 and dense retrieval over the whole collection."""
+    """Return Table 2: BM25 and dense retrieval over the whole collection."""
     shown = of_role(results, FIRST, RETRIEVER)
     measures = distinct(result.measure for result in shown)
     tests = judged_sets(shown) if any(result.facts.role == RETRIEVER for result in shown) else []
@@ -155,7 +155,7 @@ def retrieval_table(results: Sequence[Result], published: Published | None = Non
 
 
 def _cells(published: Published | None, table: int, tests: Sequence[str]) -> list[PublishedCell]:
-    """The paper's figures for those tests that are its own."""
+    """Return the paper's figures for those tests that are its own."""
     names = {published.names[test] for test in tests if test in published.names} if published else set()
     return [cell for cell in published.cells if cell.table == table and cell.collection in names] if published else []
 
@@ -176,8 +176,7 @@ def _side_by_side(
     marks: Mapping[tuple[str, str, Facts], str] | None,
     ours: str,
 ) -> list[list[Cell]]:
-    """Our systems and the paper's lines, kind by kind; a column each (test, measure). With ``marks`` intervals stand in the CSV
-    alone."""
+    """Return our systems and the paper's, by kind; a column each (test, measure). ``marks`` leaves intervals to CSV."""
     values = {(r.split, r.measure, r.facts): r for r in shown}
     names = published.names if published else {}
     rows = []
@@ -192,7 +191,7 @@ def _side_by_side(
 
 
 def _kinds(results: Sequence[Result], cells: Sequence[PublishedCell]) -> list[str]:
-    """The kinds of model that have rows, in the paper's order, ours that it has not before the ensemble."""
+    """Return the kinds of model that have rows, in the paper's order, those of ours alone before the ensemble."""
     found = distinct(facts.model for facts in [*(r.facts for r in results), *(c.facts for c in cells)])
     others = [kind for kind in found if kind not in (*ORDER, "ensemble")]
     return [kind for kind in (*ORDER, *others, "ensemble") if kind in found]
@@ -230,7 +229,7 @@ def _beside(
     stub: int,
     cells: Sequence[PublishedCell],
 ) -> Table:
-    """The table, with a word on the paper's lines where there are any, without those columns of names in which nothing stands."""
+    """Return the table with a note on the paper's lines where there are any, without empty columns of names."""
     if cells:
         notes.append(f"Published: {PAPER}, with its lines' numbers. Ours is another experiment, not a repetition of it.")
     gone = [place for place in range(stub) if not any(row[place].text for row in rows)]
@@ -244,7 +243,7 @@ def _beside(
 def _tests(
     found: Sequence[tuple[Result, Comparison, list[str]]], heads: Sequence[str]
 ) -> tuple[list[Column], list[list[Cell]]]:
-    """Comparisons as rows behind what names them."""
+    """Return comparisons as rows behind what names them."""
     rows = [
         [
             *map(text_cell, (result.split, result.measure, *names)),
@@ -260,7 +259,7 @@ def _tests(
 
 
 def negatives_table(results: Sequence[Result]) -> Table:
-    """Each model on one training set against the same on another."""
+    """Return each model on one training set against the same on another."""
     found = [
         (result, payload, [short(result.facts), set_name(converted(Facts, payload.noted.baseline)), set_name(result.facts)])
         for result, payload in compared_along(results, NEGATIVES)
@@ -271,7 +270,7 @@ def negatives_table(results: Sequence[Result]) -> Table:
 
 
 def _what_differs(results: Sequence[Result]) -> list[str]:
-    """What is alike and what is not in trainings on different sets, in numbers."""
+    """Give what is equal and what differs in trainings on different sets, in numbers."""
     held = [
         f"{set_name(result.facts)} {of.groups:,} triples of {of.queries:,} queries and {of.positives:,} clicked passages"
         for result, of in of_type(results, TrainingSet)
@@ -291,7 +290,7 @@ def _what_differs(results: Sequence[Result]) -> list[str]:
 
 
 def first_stage_tests_table(results: Sequence[Result]) -> Table:
-    """Every system against BM25: the tests behind the marks."""
+    """Return every system against BM25: the tests behind the marks."""
     found = [(result, payload, [result.system]) for result, payload in compared_along(results, AGAINST_BM25)]
     columns, rows = _tests(found, ("System", "BM25", "System's"))
     return Table("tripclick-bm25", "Against BM25", columns, rows, (EFFECT, P_NOTE), stub=3)
@@ -301,7 +300,7 @@ def first_stage_tests_table(results: Sequence[Result]) -> Table:
 
 
 def sets_table(results: Sequence[Result]) -> Table:
-    """What stands in each training set, how much of it is false, and what its maker could not use."""
+    """Return each training set's contents, how much of it is false, and what its maker could not use."""
     found = of_type(results, TrainingSet)
     left_out = distinct(reason for _, held in found for reason in held.left_out)
     rows = [
@@ -331,7 +330,7 @@ def _counted(number: int | None) -> Cell:
 
 
 def telemetry_table(results: Sequence[Result]) -> Table:
-    """What was seen in training: the paper's first evidence of bad negatives."""
+    """Return training logs: the paper's first evidence of bad negatives."""
     found = of_type(results, Telemetry)
     shares = {result.facts.variant: result.value for result, _ in of_type(results, TrainingSet)}
     rows = [
@@ -370,7 +369,7 @@ def _over_seeds(values: Sequence[float | None]) -> Cell:
 
 
 def depths_table(results: Sequence[Result]) -> Table:
-    """The depth curves' points."""
+    """Return the depth curves' points."""
     found = of_type(results, DepthCurve)
     depths = sorted({point.depth for _, curve in found for point in curve.points})
     systems = distinct(result.facts for result, _ in found)
@@ -385,7 +384,7 @@ def depths_table(results: Sequence[Result]) -> Table:
 
 
 def _depth_notes(found: Sequence[tuple[Result, DepthCurve]]) -> list[str]:
-    """Which depths not all queries have the candidates for, and which most have not."""
+    """Say which depths not all queries have the candidates for, and which most have not."""
     notes = [OVER_NOTE]
     for test in distinct(result.split for result, _ in found):
         curve = next(curve for result, curve in found if result.split == test)
@@ -403,19 +402,19 @@ def _depth_notes(found: Sequence[tuple[Result, DepthCurve]]) -> list[str]:
 
 
 def curves_by_model(results: Sequence[Result]) -> Curves:
-    """The depth curves of models trained on BM25's negatives."""
+    """Return the depth curves of models trained on BM25's negatives."""
     return [(r, curve) for r, curve in of_type(results, DepthCurve) if r.facts.variant == REGENERATED]
 
 
 def compared_curves(results: Sequence[Result]) -> Curves:
-    """The depth curves of models that were trained on several sets, all of them."""
+    """Return the depth curves of models trained on several sets."""
     curves = of_type(results, DepthCurve)
     several = {short(r.facts) for r, _ in curves if r.facts.variant != REGENERATED}
     return [(r, curve) for r, curve in curves if short(r.facts) in several]
 
 
 def depth_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
-    """A panel a test, a line a model: nDCG@10 against re-ranking depth, on a logarithmic axis, with intervals.
+    """Draw nDCG@10 by re-ranking depth, on a logarithmic axis, with intervals: a panel per test, a line per model.
 
     Raises:
         InputError: no depth curve.
@@ -429,7 +428,7 @@ def depth_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
 
 
 def negatives_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
-    """A panel a model and test, a line a training set.
+    """Draw a panel per model and test, a line per training set.
 
     Raises:
         InputError: no model with several training sets.
@@ -443,7 +442,7 @@ def negatives_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
 
 
 def _sets(every: Iterable[Facts]) -> list[str]:
-    """Training sets in words, BM25's first."""
+    """Return training sets in words, BM25's first."""
     return sorted(distinct(set_name(facts) for facts in every), key=lambda name: name != REGENERATED)
 
 
@@ -472,7 +471,7 @@ def _curves(panels: Mapping[str, Curves], lines: Sequence[str], line: Callable[[
 
 
 def _line(axes: Any, points: Sequence[DepthPoint], index: int, lines: int) -> None:
-    """One curve; a little aside, so that no interval hides another."""
+    """Draw one curve, shifted so that intervals do not overlap."""
     aside = 1.03 ** (index - (lines - 1) / 2)
     places = [point.depth * aside for point in points]
     means = [Estimate(point.mean, point.interval) for point in points]
@@ -480,7 +479,7 @@ def _line(axes: Any, points: Sequence[DepthPoint], index: int, lines: int) -> No
 
 
 def _depth_marks(axes: Any, depths: Sequence[int], width: float) -> None:
-    """Depths as they are; where there is no room for all, the first, the last and those between that are far enough apart."""
+    """Mark the depths; where there is no room for all, the first, the last and those between that are far enough apart."""
     room = 0.42 / max(0.5, width - 0.7) * max(0.1, log10(depths[-1] / depths[0]))
     kept = [depths[-1]]
     for depth in reversed(depths[:-1]):
@@ -491,7 +490,7 @@ def _depth_marks(axes: Any, depths: Sequence[int], width: float) -> None:
 
 
 def depth_caption(results: Sequence[Result]) -> str:
-    """What the figure shows, with the ends of its curves."""
+    """Describe the figure, with the ends of its curves."""
     return (
         "nDCG@10 by how many of BM25's candidates are re-ranked, with intervals over trainings and queries (of one training seed over queries); models trained on BM25's negatives. A model that was "
         "trained well loses nothing by more candidates. A curve ends at the deepest of the depths for which half the queries have candidates."
@@ -500,7 +499,7 @@ def depth_caption(results: Sequence[Result]) -> str:
 
 
 def negatives_caption(results: Sequence[Result]) -> str:
-    """What the figure shows, with the ends of its curves."""
+    """Describe the figure, with the ends of its curves."""
     found = compared_curves(results)
     return (
         "The same models trained on different sets, with intervals over trainings and queries (of one training seed over queries)."
@@ -521,14 +520,14 @@ def _ends(found: Curves, name: Callable[[Result], str]) -> str:
 
 
 def logged(results: Sequence[Result]) -> list[tuple[Result, TrainingCurve]]:
-    """What was logged in the trainings of models that have several training sets."""
+    """Return the training logs of models that have several training sets."""
     curves = [(r, curve) for r, curve in of_type(results, TrainingCurve) if r.facts.role in (RERANKER, RETRIEVER)]
     several = {short(r.facts) for r, _ in curves if r.facts.variant != REGENERATED}
     return [(r, curve) for r, curve in curves if short(r.facts) in several]
 
 
 def telemetry_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
-    """A row a model: pairwise accuracy and score margin by training step, a line a training set and seed.
+    """Draw pairwise accuracy and score margin by training step: a row per model, a line per training set and seed.
 
     Raises:
         InputError: no model with several training sets.
@@ -560,7 +559,7 @@ def _logged_line(axes: Any, curve: TrainingCurve, name: str, index: int) -> None
 
 
 def telemetry_caption(results: Sequence[Result]) -> str:
-    """What the figure shows."""
+    """Describe the figure."""
     facts: list[Facts] = distinct(result.facts for result, _ in logged(results))
     seeds = len(distinct(of.seed for of in facts))
     repeated = f" {seeds} lines a set: one a seed." if seeds > 1 else ""
@@ -571,7 +570,7 @@ def telemetry_caption(results: Sequence[Result]) -> str:
 
 
 class _Figure(NamedTuple):
-    """One of the figures: when there is one, how it is drawn and captioned, which axes studies share."""
+    """One of the figures: when it exists, how it is drawn and captioned, which axes studies share."""
 
     there: Callable[[Sequence[Result]], Sequence[Any]]
     draw: Callable[[Sequence[Result], float], Figure]
@@ -587,7 +586,7 @@ FIGURES = {
 
 
 def tripclick_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str, Figure]:
-    """The figures of a study by name, those that its results make."""
+    """Return the figures of a study that its results support, by name."""
     return {name: of.draw(results, width) for name, of in FIGURES.items() if of.there(results)}
 
 

@@ -1,4 +1,4 @@
-"""What the TripClick study is run with: test sets, models, training sets, depths; and its command."""
+"""Settings of the TripClick study: test sets, models, training sets, depths; and its command."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from positionbias.training.config import TrainConfig
 
 __all__ = ["COMMAND", "DEPTHS", "OWN_JUDGEMENTS", "JudgedSplit", "Negatives", "Ranker", "StoredSet", "TripClickSettings"]
 
-DENSE = "bert_dot"  # what retrieves; every other kind re-ranks
+DENSE = "bert_dot"  # kinds that retrieve; every other re-ranks
 DEPTHS = (5, 10, 20, 50, 100, 200, 500, 1000)
 IN_ENSEMBLE = "bert_cat"
-OWN_JUDGEMENTS = "own"  # what a split's own set of judgements is called, which has no name
+OWN_JUDGEMENTS = "own"  # the name of a split's own, unnamed set of judgements
 
 
 class JudgedSplit(NamedTuple):
@@ -34,7 +34,7 @@ class JudgedSplit(NamedTuple):
 
     @property
     def label(self) -> str:
-        """As results name it, and as the collection's files are named."""
+        """Return the name in results and in the collection's files."""
         return self.split if self.judgements is None else f"{self.split}.{self.judgements}"
 
     @staticmethod
@@ -71,7 +71,7 @@ class Negatives(NamedTuple):
 
 
 class StoredSet(Negatives):
-    """A training set that is there."""
+    """An existing training set."""
 
     @classmethod
     def parse(cls, text: str) -> Negatives:
@@ -85,25 +85,25 @@ class StoredSet(Negatives):
 
 
 class Ranker(NamedTuple):
-    """A model of the study under its name, the kind alone or with what it begins with."""
+    """A model of the study under its name: the kind, alone or with its start."""
 
     name: str
     model: ModelSettings
 
     @property
     def dense(self) -> bool:
-        """Whether it retrieves."""
+        """Return whether it retrieves."""
         return self.model.kind == DENSE
 
     def stem(self, of: Negatives) -> str:
-        """What a training of it on a set is called in files, before its seed."""
+        """Return the file name of its training on a set, before the seed."""
         own = re.sub(r"[^\w.-]+", "-", self.name).strip("-")
         return f"{own}-{of.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripClickSettings:
-    """What the study is run with; empty ``compared``, ``ensemble`` and ``curve_tests`` mean what their help says.
+    """Settings of the study; empty ``compared``, ``ensemble`` and ``curve_tests`` mean what their help says.
 
     Models are trained on triples with BM25's negatives; the models ``compared`` on every other set too. ``depths`` that are
     deeper than ``retrieval_depth`` are left out. A validation re-ranks to ``depth``, as tests are re-ranked: which step's
@@ -174,7 +174,7 @@ class TripClickSettings:
         check_once({"--train": self.train, "--depths": self.depths})
         if min(self.depths) < 1:
             raise _wrong("--depths", "depths from 1", min(self.depths), "raise it")
-        if self.depths != DEPTHS and max(self.depths) > self.retrieval_depth:  # of the defaults those that are there
+        if self.depths != DEPTHS and max(self.depths) > self.retrieval_depth:  # the defaults that exist
             raise _wrong("--depths", bound, max(self.depths), "change one")
         self._check_splits()
         self._check_sets()
@@ -182,7 +182,7 @@ class TripClickSettings:
         within = tuple(depth for depth in sorted(self.depths) if depth <= self.retrieval_depth)
         object.__setattr__(self, "depths", within)
         object.__setattr__(self, "curve_tests", self.curve_tests or (self.tests[0].split,))
-        # without validation no depth is looked at, and none is a setting of a training
+        # without validation no depth is tried, and none is a setting of a training
         least, most = (1, TrainConfig().most_depth) if self.validation is None else (self.depth, self.depth)
         decided: dict[str, Any] = {"least_depth": least, "most_depth": most, "probe_passages": 0}
         trained = (replace(model, training=replace(model.training, **decided)) for model in self.models)
@@ -210,7 +210,7 @@ class TripClickSettings:
             raise _wrong("--cleaned", wanted, "no set" if self.truth else "none", "give both")
 
     def _check_models(self) -> None:
-        """What is compared and put together must be there."""
+        """Check that all compared and combined models exist."""
         every = [ranker.name for ranker in self.rankers]
         if twice := _twice(every):
             found, do = f"{twice!r} twice", "drop one, or give it another encoder"
@@ -228,44 +228,44 @@ class TripClickSettings:
 
     @property
     def others(self) -> tuple[Negatives, ...]:
-        """The further training sets."""
+        """Return the further training sets."""
         return (*self.negatives_of, *self.trainsets)
 
     @property
     def rankers(self) -> list[Ranker]:
-        """The models with their names: where a kind comes more than once, what it begins with stands behind it."""
+        """Return the models with their names: where a kind comes more than once, its start follows."""
         kinds = Counter(model.kind for model in self.models)
         return [Ranker(f"{m.kind}-{m.pretrained or 'random'}" if kinds[m.kind] > 1 else m.kind, m) for m in self.models]
 
     @property
     def in_ensemble(self) -> list[str]:
-        """The names of the ensemble's models; none where there are not two."""
+        """Return the names of the ensemble's models; none for fewer than two."""
         own = [ranker.name for ranker in self.rankers if ranker.model.kind == IN_ENSEMBLE]
         return list(self.ensemble) or (own if len(own) > 1 else [])
 
     @property
     def sets(self) -> list[Negatives]:
-        """Every training set, BM25's first."""
+        """Return every training set, BM25's first."""
         found = [Negatives(REGENERATED), *self.others]
         return [*found, *(of._replace(name=f"{of.name}{CLEANED}", cleaned=True) for of in self.others if self.cleaned)]
 
     def trained_on(self, ranker: Ranker) -> list[Negatives]:
-        """The training sets of one model."""
+        """Return the training sets of one model."""
         compared = self.compared or [of.name for of in self.rankers if not of.dense]
         return self.sets if ranker.name in compared else self.sets[:1]
 
     def reach(self, split: str) -> int:
-        """How deep the candidates of a test are re-ranked."""
+        """Return how deep the candidates of a test are re-ranked."""
         return max(self.depth, *self.depths) if split in self.curve_tests else self.depth
 
     @property
     def test_splits(self) -> list[str]:
-        """The splits of the tests, once."""
+        """Return the splits of the tests, once."""
         return list(dict.fromkeys(test.split for test in self.tests))
 
     @property
     def splits(self) -> list[str]:
-        """Every split that is read, once."""
+        """Return every split that is read, once."""
         return list(dict.fromkeys((*self.train, *([self.validation] if self.validation else []), *self.test_splits)))
 
     def record(self) -> dict[str, Any]:
@@ -288,7 +288,7 @@ def _wrong(flag: str, wanted: str, found: object, do: str) -> SettingError:
 
 
 def _named(flag: str, form: str, text: str) -> tuple[str, str]:
-    """The two sides of ``NAME=VALUE``."""
+    """Split ``NAME=VALUE`` into its two sides."""
     name, _, value = text.partition("=")
     if not name or not value:
         raise _wrong(flag, form, repr(text), "write it so")
@@ -301,7 +301,7 @@ def _check_known(flag: str, what: str, given: Iterable[str], known: Collection[s
 
 
 def _twice(names: Iterable[str]) -> str | None:
-    """The first name that comes twice."""
+    """Return the first name that comes twice."""
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 

@@ -1,4 +1,4 @@
-"""The TripClick study: re-rankers and dense retrieval on clicks, and what the negatives they are trained on make of them.
+"""The TripClick study: re-rankers and dense retrieval on clicks, and the effect of their training negatives.
 
     BM25 candidates → training sets: BM25's negatives, and others → models → each test's candidates re-ranked, an ensemble; the
     collection encoded, searched → measures, tests, depth curves → report
@@ -44,7 +44,7 @@ NOTES = (
 
 
 def run_study(collection: Collection, settings: TripClickSettings, workshop: Workshop) -> Path:
-    """Run the study on ``collection`` in the workshop's folder; give back the folder of its results.
+    """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
         InputError, SettingError, DependencyError: as ``check_study``.
@@ -60,8 +60,7 @@ class _Study:
         self.runs = {split: self._candidates(split) for split in settings.splits}
 
     def run(self) -> Path:
-        """All steps, in their order: one seed after another, and one model on all its training sets, so that a study cut short
-        compares."""
+        """Run all steps: one seed after another, one model on all its training sets, so that a cut study compares."""
         settings = self.settings
         self.trainsets = {of.name: self._trainset(of) for of in settings.sets}
         trials: list[Trial] = []
@@ -111,7 +110,7 @@ class _Study:
         return self.workshop.steps.make(name, place, drawn_from(of, settings), inputs, make, work=work)
 
     def _triples(self) -> int:
-        """About how many triples a set has, where each positive has all its negatives."""
+        """Return about how many triples a set has, where each positive has all its negatives."""
         splits = self.collection.split_facts
         return sum(splits[split].qrels for split in self.settings.train) * self.settings.negatives
 
@@ -134,13 +133,13 @@ class _Study:
         return Trial(ranker.name, facts, seed, self._retrieved(place) if ranker.dense else self._reranked(place), place)
 
     def _reranked(self, model: Path) -> dict[str, Path]:
-        """By split its candidates in a model's order, down to the deepest depth that is looked at."""
+        """Return candidates in a model's order by split, down to the deepest depth needed."""
         at, reach = self.collection.path, self.settings.reach
         splits = self.settings.test_splits
         return {split: self.workshop.reranked(model, at, split, self.runs[split], depth=reach(split)) for split in splits}
 
     def _retrieved(self, model: Path) -> dict[str, Path]:
-        """By split what a model finds in the whole collection."""
+        """Return a model's retrieval from the whole collection by split."""
         settings, at = self.settings, self.collection.path
         vectors = self.workshop.encoded(model, at)
         return {
@@ -149,7 +148,7 @@ class _Study:
         }
 
     def _ensemble(self, members: Sequence[Trial], seed: int) -> Trial:
-        """The re-rankers of one seed together, within the depth that they re-rank to."""
+        """Return the ensemble of one seed's re-rankers, within the depth that they re-rank to."""
         runs = {}
         for split in self.settings.test_splits:
             of = {trial.name: trial.runs[split] for trial in members}
@@ -162,7 +161,7 @@ class _Study:
 
 
 def check_study(collection: Collection, settings: TripClickSettings, *, dry_run: bool = False) -> None:
-    """See that splits, judgements, given runs, training sets and what models begin with are there and fit the collection.
+    """Check that splits, judgements, given runs, training sets and models' starts exist and fit the collection.
 
     Of a training run the beginning is read, of a training set a sample; the rest is looked at when it is used. A dry run asks
     no hub.
@@ -191,7 +190,7 @@ def _check_splits(found: Collection, settings: TripClickSettings) -> None:
 
 
 def _check_judgements(found: Collection, settings: TripClickSettings) -> None:
-    """Every set that is named, and of what is measured on a passage that is relevant."""
+    """Check every named set, and that each measured one has a relevant passage."""
     named = [(split, of.judgements) for split in settings.train for of in settings.others]
     asked = [(test.split, test.judgements) for test in settings.tests]
     asked += [(split, name) for split, name in named if name != OWN_JUDGEMENTS]
@@ -243,7 +242,7 @@ def _check_stored(stored: Path, collection: Collection, settings: TripClickSetti
 
 
 def _check_candidates(path: Path, collection: Collection, split: str, *, whole: bool) -> None:
-    """A run of a test or validation is read whole; that of training queries, which may be as large as a disk, at its beginning."""
+    """Check candidates: a run of a test or validation whole; that of training queries, which may be huge, at its beginning."""
     if whole:
         run = read_run(path)
     else:
@@ -257,7 +256,7 @@ def _check_candidates(path: Path, collection: Collection, split: str, *, whole: 
 
 
 def _check_beginnings(settings: TripClickSettings, *, dry_run: bool) -> None:
-    """Encoders (one of the hub is fetched here, as its training would) and checkpoints to go on from."""
+    """Check encoders (fetched here from the hub, as a training would) and checkpoints to go on from."""
     for model in settings.models:
         if model.encoder is not None and (not dry_run or model.encoder == MINILM or Path(model.encoder).expanduser().exists()):
             encoder_folder(model.encoder)

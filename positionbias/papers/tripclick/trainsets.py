@@ -40,10 +40,10 @@ __all__ = ["LEFT_OUT", "Distinct", "count_set", "drawn_from", "truth_of", "write
 
 COMMAND = "study tripclick"
 ABSENT = "positives missing from the corpus"
-LEFT_OUT = "left_out"  # of a set's manifest: what could not be used, by its reason
+LEFT_OUT = "left_out"  # of a set's manifest: what could not be used, by reason
 _BLOCK = 4_096  # queries
-_COUNTED = 1 << 14  # groups of a set that are counted at once
-_PARTS = 32  # files; of what is counted a part is held at once
+_COUNTED = 1 << 14  # groups counted at once
+_PARTS = 32  # files; counting holds a part at once
 
 Pairs = Mapping[str, tuple[str, ...]]  # passages by query
 
@@ -113,7 +113,7 @@ def drawn_from(of: Negatives, settings: TripClickSettings) -> dict[str, Any]:
 
 
 def truth_of(collection: Collection, settings: TripClickSettings) -> Iterable[Qrel]:
-    """The complete judgements of the training splits."""
+    """Return the complete judgements of the training splits."""
     return chain.from_iterable(collection.qrels(split, settings.truth) for split in settings.train)
 
 
@@ -131,8 +131,8 @@ def _as_they_are(block: Sequence[TrainingGroup]) -> Sequence[TrainingGroup]:
 def _stored(
     stored: Path, collection: Collection, settings: TripClickSettings, counts: Counter[str]
 ) -> Iterator[list[TrainingGroup]]:
-    """The groups of a stored set in blocks, without what is relevant in truth; a group that has no negative left is dropped,
-    and counted."""
+    """Yield a stored set's groups in blocks, without what is relevant in truth; groups left without negatives
+    are dropped and counted."""
     relevant = {query_id: set(passages) for query_id, passages in relevant_passages(truth_of(collection, settings)).items()}
     groups = iter(Groups(stored))
     counts["groups without a negative left"] = 0
@@ -164,8 +164,7 @@ def _blocks(
     settings: TripClickSettings,
     counts: Counter[str],
 ) -> Iterator[tuple[Ordinary, ...]]:
-    """The queries of a split, with what is clicked and what its negatives are drawn from, in blocks; counts (query, clicked
-    passage) pairs.
+    """Yield the queries of a split with clicks and negatives, in blocks; counts (query, clicked passage) pairs.
 
     What a query has is in an order of its own, not in that of stored judgements: these are a set.
     """
@@ -205,8 +204,7 @@ def _without(query: Ordinary, never: Sequence[Pairs]) -> Ordinary:
 def _judged(
     collection: Collection, split: str, positives: Pairs, judgements: Iterable[Qrel], counts: Counter[str]
 ) -> Iterator[tuple[Ordinary, ...]]:
-    """As ``OrdinaryGroups.blocks``: what is judged not relevant in a set of judgements stands where candidates do, by its ids'
-    order."""
+    """Yield ``OrdinaryGroups.blocks`` with judged non-relevant passages for candidates, in the order of their ids."""
     negatives: dict[str, list[str]] = {}
     for qrel in judgements:
         if qrel.grade < 1:
@@ -263,32 +261,32 @@ def count_set(groups: Groups, truth: Iterable[Qrel] | None, left_out: Mapping[st
 
 
 def _keys(ids: Iterable[tuple[str, ...]]) -> np.ndarray:
-    """A key of each, ``(n,)`` uint64."""
+    """Return a key of each, ``(n,)`` uint64."""
     return keys64(0, "distinct", ["\x1f".join(item).encode() for item in ids])
 
 
 def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Which of the keys stand among ``known``, which are sorted."""
+    """Return which of the keys are among ``known``, which are sorted."""
     if not len(known):
         return np.zeros(len(keys), bool)
     return known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys
 
 
 class Distinct:
-    """Keys on disk, parted by their first bits, to be looked at each once."""
+    """Keys on disk, split by their first bits, to be read each once."""
 
     def __init__(self, files: ExitStack) -> None:
         self._files = [files.enter_context(tempfile.TemporaryFile()) for _ in range(_PARTS)]  # noqa: SIM115 (the caller closes them)
 
     def add(self, keys: np.ndarray) -> None:
-        """Keep these, any number of times each."""
+        """Add these keys; each may come any number of times."""
         found = np.unique(keys)
         edges = np.searchsorted(found, np.arange(1, _PARTS, dtype=np.uint64) << np.uint64(64 - _PARTS.bit_length() + 1))
         for file, part in zip(self._files, np.split(found, edges), strict=True):
             file.write(part.tobytes())
 
     def parts(self) -> Iterator[np.ndarray]:
-        """The keys, each once, part by part."""
+        """Yield the keys, each once, part by part."""
         for file in self._files:
             file.seek(0)
             yield np.unique(np.frombuffer(file.read(), np.uint64))

@@ -21,7 +21,7 @@ _AT_ONCE = 4_096  # groups looked up together
 
 
 class GroupSource(Protocol):
-    """Where training draws its groups from; ``epoch`` is a function of the seed, so a resumed training sees the same.
+    """Source of training groups; ``epoch`` is a function of the seed, so a resumed training sees the same.
 
     ``left_out`` counts what could not become a group, ``absent`` pairs whose relevant passage is not in the collection.
     """
@@ -35,14 +35,14 @@ class GroupSource(Protocol):
     def __len__(self) -> int: ...
 
     def epoch(self, epoch: int, start: int = 0) -> Iterator[tuple[int, TrainingGroup]]:
-        """(index, group) of one epoch from ``start`` on, in that epoch's own order."""
+        """Yield (index, group) of one epoch from ``start`` on, in that epoch's own order."""
 
     def positives_among(self, passage_ids: Set[str]) -> Set[str]:
-        """Those of the passages that are the positive of a group."""
+        """Return those of the passages that are the positive of a group."""
 
 
 class StoredGroups:
-    """The groups of a training set, each once an epoch; of one of more than ``group_size`` passages some negatives are drawn each time.
+    """The groups of a training set, once an epoch; of more than ``group_size`` passages some negatives are drawn each time.
 
     The order of an epoch takes four bytes a group.
     """
@@ -56,7 +56,7 @@ class StoredGroups:
         return len(self.groups)
 
     def epoch(self, epoch: int, start: int = 0) -> Iterator[tuple[int, TrainingGroup]]:
-        """As ``GroupSource.epoch``."""
+        """Yield groups as ``GroupSource.epoch``."""
         order = np.arange(len(self.groups), dtype=np.uint32)
         generator(self.seed, "epoch order", epoch).shuffle(order)
         for first in range(start, len(order), _AT_ONCE):
@@ -65,7 +65,7 @@ class StoredGroups:
                 yield index, self._cut(group, epoch, place)
 
     def positives_among(self, passage_ids: Set[str]) -> Set[str]:
-        """As ``GroupSource.positives_among``."""
+        """Return positives as ``GroupSource.positives_among``."""
         return self.groups.positives_among(passage_ids)
 
     def _cut(self, group: TrainingGroup, epoch: int, place: int) -> TrainingGroup:
@@ -80,7 +80,7 @@ class StoredGroups:
 
 @dataclass(frozen=True)
 class GroupSampler:
-    """Draws groups; the group at (epoch, index) is a function of the seed alone, so a resumed training sees the same.
+    """Sampler of groups; the group at (epoch, index) is a function of the seed alone, so a resumed training sees the same.
 
     Negatives are drawn without replacement; a pool with fewer than are wanted makes a smaller group.
     """
@@ -96,7 +96,7 @@ class GroupSampler:
         return len(self.positives)
 
     def epoch(self, epoch: int, start: int = 0) -> Iterator[tuple[int, TrainingGroup]]:
-        """(index, group) of one epoch from ``start`` on, in that epoch's own order: each positive once, with fresh negatives."""
+        """Yield (index, group) of one epoch from ``start`` on, in that order: each positive once, with fresh negatives."""
         order: np.ndarray = generator(self.seed, "epoch order", epoch).permutation(len(self.positives))
         for index in range(start, len(order)):
             query_id, positive = self.positives[int(order[index])]
@@ -105,7 +105,7 @@ class GroupSampler:
             yield index, TrainingGroup(query_id, (positive, *(pool[i] for i in drawn)), (1, *([0] * len(drawn))))
 
     def positives_among(self, passage_ids: Set[str]) -> Set[str]:
-        """As ``GroupSource.positives_among``."""
+        """Return positives as ``GroupSource.positives_among``."""
         return {passage_id for _, passage_id in self.positives if passage_id in passage_ids}
 
 
@@ -118,7 +118,7 @@ def make_sampler(
     absent: Container[str] = (),
     group_size: int = 2,
 ) -> GroupSampler:
-    """A sampler over all (query, relevant passage) pairs whose query has at least one candidate to set against it.
+    """Return a sampler over all (query, relevant passage) pairs whose query has at least one negative candidate.
 
     Negatives are candidates not judged relevant; pairs without any are left out and counted, and so are, apart, pairs whose relevant
     passage is ``absent``: judged, but not in the collection.
@@ -149,7 +149,7 @@ def sampler_over(
     absent: Container[str] = (),
     group_size: int = 2,
 ) -> GroupSampler:
-    """As ``make_sampler``, from relevant passages and the passages to set against them, both by query."""
+    """Return a sampler as ``make_sampler``, from relevant passages and negatives, both by query."""
     positives: list[tuple[str, str]] = []
     left_out = not_there = 0
     for query_id, passages in relevant.items():

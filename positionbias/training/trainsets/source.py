@@ -1,4 +1,4 @@
-"""Where a training's groups come from, as its plan names them: opened, and checked before anything is made."""
+"""Sources of a training's groups by its plan, opened and checked before anything is made."""
 
 from __future__ import annotations
 

@@ -45,17 +45,17 @@ class Taught:
         return len(self.source)
 
     def epoch(self, epoch: int, start: int = 0) -> Iterator[tuple[int, TrainingGroup]]:
-        """As ``GroupSource.epoch``."""
+        """Yield groups as ``GroupSource.epoch``."""
         for index, group in self.source.epoch(epoch, start):
             yield index, group._replace(teacher_scores=self.teacher.scores(group.query_id, group.passage_ids))
 
     def positives_among(self, passage_ids: Set[str]) -> Set[str]:
-        """As ``GroupSource.positives_among``."""
+        """Return positives as ``GroupSource.positives_among``."""
         return self.source.positives_among(passage_ids)
 
 
 def _drawn(source: GroupSource) -> Iterator[tuple[str, Sequence[str]]]:
-    """The pairs that a source may draw, by query."""
+    """Yield the pairs that a source may draw, by query."""
     if isinstance(source, StoredGroups):
         yield from ((group.query_id, group.passage_ids) for group in islice(source.groups, _CHECKED))
     if isinstance(source, GroupSampler):
@@ -63,15 +63,15 @@ def _drawn(source: GroupSource) -> Iterator[tuple[str, Sequence[str]]]:
         for query_id, passage_id in source.positives:
             positives.setdefault(query_id, []).append(passage_id)
         for query_id, passage_ids in positives.items():
-            # what stands in the teacher's own ranking has a score
+            # passages of the teacher's own ranking have a score
             pool = () if isinstance(source.negatives, _Pools) else source.negatives[query_id]
             yield query_id, [*passage_ids, *pool]
 
 
 class _Pools(Mapping[str, Sequence[str]]):
-    """What is set against the relevant passages of each query: the teacher's first ``depth`` that are not judged relevant.
+    """Negatives of each query: the teacher's first ``depth`` passages that are not judged relevant.
 
-    They are read anew each time, as the pools of millions of queries are more than memory has room for.
+    They are read anew each time, as the pools of millions of queries exceed memory.
     """
 
     def __init__(self, teacher: TeacherScores, relevant: Mapping[str, Sequence[str]], depth: int) -> None:
@@ -101,7 +101,7 @@ def make_taught_sampler(
     absent: Container[str] = (),
     group_size: int = 2,
 ) -> GroupSampler:
-    """As ``make_sampler``, with negatives from the teacher's first ``depth`` passages that are not judged relevant.
+    """Return a sampler as ``make_sampler``, with negatives from the teacher's first ``depth`` not judged relevant.
 
     Raises:
         InputError: nothing to train on, or the teacher ranks passages that are not in the collection.
@@ -124,6 +124,6 @@ def make_taught_sampler(
 
 
 def _scored_here(teacher: TeacherScores, collection: Collection) -> bool:
-    """Whether the scores were made, or checked, of this very collection."""
+    """Return whether the scores were made, or checked, of this very collection."""
     scored = None if teacher.manifest is None else teacher.manifest.input("collection")
     return scored is not None and scored.checksum == collection.checksum
