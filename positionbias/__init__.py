@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from positionbias.ops.probe import ats, mats
     from positionbias.ops.ranking import rerank
     from positionbias.ops.retrieval import encode, retrieve
-    from positionbias.ops.studies import study
+    from positionbias.ops.studies import demo, study
     from positionbias.ops.training import train
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
@@ -65,6 +65,7 @@ _PUBLIC = {
     "check": "ops.audit",
     "clean": "ops.leakage",
     "debias": "ops.positions",
+    "demo": "ops.studies",
     "draw_clicks": "ops.trainsets",
     "draw_contaminated": "ops.trainsets",
     "draw_leaked": "ops.trainsets",
@@ -122,6 +123,7 @@ __all__ = [
     "check",
     "clean",
     "debias",
+    "demo",
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",

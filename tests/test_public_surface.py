@@ -27,6 +27,7 @@ PUBLIC = [
     "check",
     "clean",
     "debias",
+    "demo",
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",
