@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from positionbias.ops.probe import ats, mats
     from positionbias.ops.ranking import rerank
     from positionbias.ops.retrieval import encode, retrieve
-    from positionbias.ops.studies import study
+    from positionbias.ops.studies import demo, study
     from positionbias.ops.training import teach, train
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
@@ -67,6 +67,7 @@ _PUBLIC = {
     "clean": "ops.leakage",
     "debias": "ops.positions",
     "distil_vectors": "ops.encoders",
+    "demo": "ops.studies",
     "draw_clicks": "ops.trainsets",
     "draw_contaminated": "ops.trainsets",
     "draw_leaked": "ops.trainsets",
@@ -127,6 +128,7 @@ __all__ = [
     "clean",
     "debias",
     "distil_vectors",
+    "demo",
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",

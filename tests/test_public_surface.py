@@ -28,6 +28,7 @@ PUBLIC = [
     "clean",
     "debias",
     "distil_vectors",
+    "demo",
     "draw_clicks",
     "draw_contaminated",
     "draw_leaked",

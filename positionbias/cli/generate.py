@@ -12,6 +12,7 @@ import click
 from positionbias.cli.common import all_of, emit, json_option
 from positionbias.cli.settings_options import option_of
 from positionbias.core.operation import Parameter, gathered, parameters_of
+from positionbias.core.progress import say
 
 __all__ = ["command_of", "help_text", "print_outcome"]
 
@@ -33,6 +34,8 @@ def print_outcome(outcome: Any, *, as_json: bool) -> None:
     if outcome is not None:
         piped = getattr(outcome, "piped", False)  # the data takes standard output
         emit(results_of(outcome), as_json=as_json, table=lambda: text_of(outcome), aside=piped)
+        if afterwards := getattr(outcome, "afterwards", ""):
+            say(afterwards)
 
 
 def help_of(operation: Callable[..., Any]) -> str:
@@ -46,4 +49,8 @@ def help_text(text: str, parameters: Iterable[Parameter]) -> str:
     flags = {one.name: one.flag for one in parameters}
     text = re.sub(r"``(\w+)``", lambda found: flags.get(found[1], found[1]), text)
     blocks = [block for block in text.split("\n\n") if not block.lstrip().startswith(">>>")]
-    return "\n\n".join(re.sub("^    ", "  ", f"\b\n{one}", flags=re.M) if one.startswith("    ") else one for one in blocks)
+    return "\n\n".join(f"\b\n{_half_indented(one)}" if one.startswith("    ") else one for one in blocks)
+
+
+def _half_indented(block: str) -> str:
+    return re.sub("^ +", lambda found: found[0].replace("    ", "  "), block, flags=re.M)

@@ -26,7 +26,7 @@ INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 # name -> (module, attribute, one line of help): a command's module is imported only when it is called,
 # so that ``posbias --help`` is quick and no command pays for another's libraries.
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "demo": ("positionbias.cli.demo", "demo", "The whole study in miniature, in under five minutes."),
+    "demo": ("positionbias.ops.studies", "demo", "The whole study in miniature, in under five minutes."),
     "import": ("positionbias.cli.groups", "import_", "Bring a data set in as a collection."),
     "export": ("positionbias.ops.artefacts", "export", "Write a collection in a published form."),
     "merge": ("positionbias.ops.collections", "merge", "Several collections as one, for training across corpora."),

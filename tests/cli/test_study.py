@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import positionbias
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
@@ -274,3 +275,9 @@ def test_the_demo_goes_on_where_it_was_stopped(small_demo, tmp_path, capsys, mon
     assert (collection.name, collection.manifest.settings["seed"], len(collection)) == ("planted", 4, 100)
     study = read_manifest(place / "results").settings["study"]
     assert (study["seed"], study["seeds"], study["draws"]) == (4, [4], [4])
+
+
+def test_the_demo_from_python_gives_its_results(small_demo, tmp_path):
+    found = positionbias.demo(seed=4, workers=1, out=tmp_path / "demo")
+    assert (tmp_path / "demo" / "report.html").exists()
+    assert "What was found" in str(found)
