@@ -17,12 +17,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import SHARD_PASSAGES, create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Provenance, input_ref
+from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -110,19 +110,22 @@ def sample(
             for further, qrels in split.further.items():
                 writer.add_qrels(name, further, qrels)
         writer.finish(
-            name=out.name,
-            command="sample",
-            settings=settings,
-            seed=seed,
-            inputs=[input_ref("sampled", collection.path, collection.checksum, artefact=out)],
-            licence=collection.manifest.licence,
-            notes=(
-                "Queries and passages were drawn by (seed, id) alone; all that is judged for a drawn query was kept [decision].",
-                *collection.manifest.notes,
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command="sample",
+                settings=settings,
+                seed=seed,
+                inputs=(input_ref("sampled", collection.path, collection.checksum, artefact=out),),
+                licence=collection.manifest.licence,
+                notes=(
+                    "Queries and passages were drawn by (seed, id) alone; all that is judged for a drawn query was kept [decision].",
+                    *collection.manifest.notes,
+                ),
+                content={"sample": {"passages": len(collection), "judged_or_answering": len(rows)}},
+                provenance=provenance or {},
             ),
-            content={"sample": {"passages": len(collection), "judged_or_answering": len(rows)}},
             allow_absent=True,  # judged passages missing in the collection are missing in the sample too
-            **(provenance or {}),
         )
     return Collection(out)
 

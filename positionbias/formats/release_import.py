@@ -15,12 +15,12 @@ from typing import ClassVar
 
 from positionbias.core.blocks import Block, numbered_lines
 from positionbias.core.budgets import DOCUMENT
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import InputRef, Provenance, input_ref
+from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
@@ -242,19 +242,22 @@ class ReleaseImport(ABC):
                 if source.member is None:
                     self.add_collection(source)
             self.writer.finish(
-                name=out.name,
-                command=self.command,
-                settings=settings,
-                seed=seed,
-                inputs=[*self.inputs(out), *_refs(attached, out)],
-                licence=self.licence,
-                notes=self.notes,
-                content={
-                    "source": {**asdict(self._source()), **self.source_facts()},
-                    **({"validation": asdict(held_out.recorded())} if held_out else {}),
-                },
+                Manifest(
+                    kind=KIND,
+                    name=out.name,
+                    command=self.command,
+                    settings=settings,
+                    seed=seed,
+                    inputs=(*self.inputs(out), *_refs(attached, out)),
+                    licence=self.licence,
+                    notes=self.notes,
+                    content={
+                        "source": {**asdict(self._source()), **self.source_facts()},
+                        **({"validation": asdict(held_out.recorded())} if held_out else {}),
+                    },
+                    provenance=provenance or {},
+                ),
                 allow_absent=True,
-                **(provenance or {}),
             )
             collection = Collection(self.writer.folder)
             self.add_beside(collection)

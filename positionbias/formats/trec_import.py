@@ -11,12 +11,12 @@ from pathlib import Path
 
 from msgspec import Struct, to_builtins
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import Json, JsonObject
-from positionbias.core.manifest import InputRef, Provenance, input_ref
+from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
@@ -108,17 +108,22 @@ def import_trec(
             writer.add_split(split, queries, judged)
         kinds = [kind for kind in KINDS if counts[kind]]
         writer.finish(
-            name=out.name,
-            command="import trec",
-            settings=settings,
-            inputs=_inputs(places, named, out),
-            licence="; ".join(_LICENCES[kind] for kind in kinds),
-            notes=tuple(_NOTES[kind] for kind in kinds),
-            content={
-                "source": to_builtins(TrecSource(format="trec", **counts, skipped_files=dict(sorted(places.skipped.items()))))
-            },
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command="import trec",
+                settings=settings,
+                inputs=_inputs(places, named, out),
+                licence="; ".join(_LICENCES[kind] for kind in kinds),
+                notes=tuple(_NOTES[kind] for kind in kinds),
+                content={
+                    "source": to_builtins(
+                        TrecSource(format="trec", **counts, skipped_files=dict(sorted(places.skipped.items())))
+                    )
+                },
+                provenance=provenance or {},
+            ),
             allow_absent=True,
-            **(provenance or {}),
         )
     return Collection(out)
 

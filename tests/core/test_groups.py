@@ -14,6 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups, TrainingGroup, Triples, group_queries, write_groups
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Query
 from tests.sealing import reseal
 
@@ -101,7 +102,7 @@ def asked(place: Path, *splits: tuple[str, dict[str, str]]) -> Collection:
     with create_collection(place) as writer:
         for split, texts in splits:
             writer.add_split(split, [Query(query_id, text) for query_id, text in texts.items()], [])
-        writer.finish(name="asked", command="a test", settings={})
+        writer.finish(Manifest("collection", "asked", "a test"))
     return Collection(place)
 
 

@@ -11,7 +11,7 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
 from positionbias.corpora.sample import sample
@@ -30,7 +30,7 @@ def large(place: Path, shard: int = 40, ids: list[str] = IDS) -> Collection:
         test = [Query(f"e{number}", "x") for number in range(10)]
         answers = [Answer(f"e{n}", f"p{200 + n}", "of", 0, 2) for n in range(10)]
         writer.add_split("test", test, [], answers)
-        writer.finish(name="large", command="a test", settings={}, licence="invented", notes=["a decision"], allow_absent=True)
+        writer.finish(Manifest("collection", "large", "a test", licence="invented", notes=("a decision",)), allow_absent=True)
     return Collection(place)
 
 
@@ -106,5 +106,5 @@ def test_many_shards_become_few(tmp_path: Path) -> None:
 def test_an_empty_collection_has_an_empty_sample(tmp_path: Path) -> None:
     with create_collection(tmp_path / "empty") as writer:
         writer.add_split("test", [Query("q", "x")], [])
-        writer.finish(name="empty", command="a test", settings={})
+        writer.finish(Manifest("collection", "empty", "a test"))
     assert len(sample(Collection(tmp_path / "empty"), tmp_path / "sample", queries=1, passages=1)) == 0

@@ -14,7 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.groups import TrainingGroup, write_groups
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
 from positionbias.core.shard_work import work_folder
@@ -63,7 +63,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Collection:
         queries = [Query("q1", "one"), Query("q2", "two words"), Query("q3", "now three words")]
         writer.add_split("train", queries, JUDGED)
         writer.add_split("test", [Query("t1", "of the test")], [])
-        writer.finish(name="small", command="a test", settings={}, allow_absent=True)
+        writer.finish(Manifest("collection", "small", "a test"), allow_absent=True)
     return Collection(place)
 
 
