@@ -29,7 +29,7 @@ def as_it_is(part: Any) -> Any:
 
 def make(folder: Path, parts: Sequence[list[TrainingGroup] | Triples]) -> Groups:
     folder.mkdir()
-    write_groups(folder, as_it_is, parts, splits=("train", "test"), name="set", command="a test", settings={})
+    write_groups(folder, as_it_is, parts, Manifest("trainset", "set", "a test"), splits=("train", "test"))
     return Groups(folder)
 
 
@@ -50,7 +50,7 @@ def test_what_is_counted_while_groups_are_made_stands_in_the_manifest(tmp_path: 
 
     (tmp_path / "set").mkdir()
     write_groups(
-        tmp_path / "set", list, items(), splits=("train",), name="set", command="a test", settings={}, content=lambda: counts
+        tmp_path / "set", list, items(), Manifest("trainset", "set", "a test"), splits=("train",), content=lambda: counts
     )
     assert Groups(tmp_path / "set").manifest.content["items"] == 2
 

@@ -169,7 +169,7 @@ def test_a_training_set_alone(small: Collection, tk: Any, tmp_path: Path) -> Non
         TrainingGroup("q2", ("a", "b"), (1, 0)),
     ]
     (tmp_path / "set").mkdir()
-    write_groups(tmp_path / "set", list, [groups], splits=("train", "test"), name="set", command="a test", settings={})
+    write_groups(tmp_path / "set", list, [groups], Manifest("trainset", "set", "a test"), splits=("train", "test"))
     taught = teach(by_length(tk[2]), small, TaughtPassages(trainset=tmp_path / "set"), tmp_path / "scores")
     assert (taught.splits, taught.split, taught.query_ids) == (("train", "test"), None, ["q2", "t1"])
     assert taught.ranked("q2", 9) == ["d", "c", "b", "a"]
@@ -197,6 +197,6 @@ def test_faults(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> N
     with pytest.raises(OutputExistsError):
         teach_run(teacher, small, "train", run_path, out)
     (tmp_path / "set").mkdir()
-    write_groups(tmp_path / "set", list, [[]], splits=("train",), name="set", command="a test", settings={})
+    write_groups(tmp_path / "set", list, [[]], Manifest("trainset", "set", "a test"), splits=("train",))
     with pytest.raises(InputError, match="wanted training groups; found none; give another --trainset"):
         teach(teacher, small, TaughtPassages(trainset=tmp_path / "set"), tmp_path / "none")

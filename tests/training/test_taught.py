@@ -75,7 +75,7 @@ def teacher(tmp_path: Path) -> TeacherScores:
 
 def groups_of(folder: Path, *groups: TrainingGroup) -> Groups:
     folder.mkdir()
-    write_groups(folder, list, [groups], splits=("train",), name="set", command="a test", settings={})
+    write_groups(folder, list, [groups], Manifest("trainset", "set", "a test"), splits=("train",))
     return Groups(folder)
 
 
