@@ -16,6 +16,7 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
 from positionbias.formats.msmarco_export import write_msmarco
+from positionbias.formats.release_settings import MsmarcoSettings
 
 from .msmarco_files import write_files
 from .test_msmarco import COLLECTION, RELEASE
@@ -60,7 +61,7 @@ def test_any_collection_goes_round_with_its_names(tmp_path: Path, small_collecti
         Attachment("dl19", out / "queries.dl19.tsv", out / "qrels.dl19.tsv"),
         Attachment("dl19.llm", out / "queries.dl19.tsv", out / "qrels.dl19.llm.tsv"),
     ]
-    again = import_msmarco([out], tmp_path / "again", attachments=attachments, keep_unjudged=True)
+    again = import_msmarco([out], tmp_path / "again", release=MsmarcoSettings(attach=attachments, keep_unjudged=True))
     assert again.checksum == made.checksum
     written = write_msmarco(small_collection, tmp_path / "exported", ["test"])
     assert (written.fields_left_out, written.answers_left_out) == (1, 4)
