@@ -71,7 +71,6 @@ def import_trec(
     qrels: SplitFiles,
     out: Path | str,
     *,
-    docs_format: str = "auto",
     reading: Reading | None = None,
     map_shards: MapShards = map,
     overwrite: bool = False,
@@ -84,14 +83,12 @@ def import_trec(
 
     Raises:
         InputError: as the readers; no documents at all; a judgement of a query that its split has not.
-        SettingError: another docs_format than auto, sgml, nyt or wapo.
+        SettingError: judgements of a split without topics.
     """
-    if docs_format not in ("auto", *KINDS):
-        raise SettingError(f"--docs-format: wanted auto, {', '.join(KINDS)}; found {docs_format!r}; give one of these")
     out, reading = Path(out), reading or Reading()
-    places = Places([Path(path) for path in docs], None if docs_format == "auto" else docs_format)
+    places = Places([Path(path) for path in docs], None if reading.docs_format == "auto" else reading.docs_format)
     splits = _splits(topics, qrels)
-    settings = {"docs_format": docs_format, "tags": list(reading.tags), "encoding": reading.encoding}
+    settings = {"docs_format": reading.docs_format, "tags": list(reading.tags), "encoding": reading.encoding}
     named = [(role, split, Path(path)) for role, given in (("topics", topics), ("qrels", qrels)) for split, path in given]
     state: list[Json] = [places.state()]
     state += [[role, split, file_state(path)] for role, split, path in named]

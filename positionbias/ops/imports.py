@@ -304,10 +304,6 @@ def import_trec(
             place="read",
         ),
     ] = (),
-    docs_format: Annotated[
-        Literal["auto", "sgml", "nyt", "wapo"],
-        Setting("TREC SGML, New York Times XML, Washington Post JSON lines; auto tells each file by its content."),
-    ] = "auto",
     reading: Reading = Reading(),
     engine: Engine = Engine(),
     out: Out,
@@ -333,7 +329,6 @@ def import_trec(
         [split_and_name(given) for given in topics],
         [split_and_name(given) for given in qrels],
         output_place(out),
-        docs_format=docs_format,
         reading=reading,
     )
     collection = engine.write(work, overwrite=overwrite)
