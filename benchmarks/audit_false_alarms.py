@@ -52,6 +52,7 @@ from positionbias.audit.trials import Trial, _placebo_queries
 from positionbias.audit.verdict import answer, effects_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import choose, key64
@@ -658,7 +659,7 @@ def _task(folder: Path, asked: Sequence[Asked], seed: int) -> Task:
             [Qrel(one.query_id, one.passage_id, 1) for one in ordered],
             [Answer(one.query_id, one.passage_id, one.text[one.start : one.end], one.start, one.end) for one in ordered],
         )
-        writer.finish(name="asked", command="import planted", settings={}, seed=seed, licence="CC0-1.0 (invented text)")
+        writer.finish(Manifest("collection", "asked", "import planted", seed=seed, licence="CC0-1.0 (invented text)"))
     collection = Collection(folder)
     lists = ((one.query_id, [ids[text] for text in one.candidates], -np.arange(len(one.candidates))) for one in asked)
     return make_task(collection, "test", Run("candidates", lists), AuditSettings(depth=MENTIONS + STRANGERS, seed=seed))

@@ -35,6 +35,7 @@ from positionbias.audit.two_runs import MARGIN, RotatedRun, moves_of, two_run_ve
 from positionbias.audit.verdict import answer as answer_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import keys64
@@ -248,7 +249,7 @@ def several_questions(source: Collection, out: Path, questions: int) -> Collecti
         writer.add_passages(sorted([*joined, *(Passage(*item) for item in texts.items())]))
         qrels = [Qrel(one.query_id, one.passage_id, 1) for one in moved]
         writer.add_split("test", source.queries("test"), qrels, moved)
-        writer.finish(name=out.name, command="a benchmark", settings={})
+        writer.finish(Manifest("collection", out.name, "a benchmark"))
     return Collection(out)
 
 

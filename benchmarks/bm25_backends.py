@@ -28,7 +28,7 @@ from measuring import hardware, measured, result_place
 from positionbias.core.collection import Collection, find_collection, read_shard
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.files import remove
-from positionbias.core.manifest import package_versions
+from positionbias.core.manifest import Manifest, package_versions
 from positionbias.core.publish import write_json
 from positionbias.core.records import Passage, Query
 from positionbias.core.run import Run, read_run
@@ -148,7 +148,7 @@ def _on_msmarco(folder: Path, temporary: Path) -> Iterator[dict[str, Any]]:
         open(folder / "collection.tsv", encoding="utf-8", newline="\n") as lines,
     ):
         writer.add_passages(Passage(*line.rstrip("\n").split("\t", 1)) for line in lines)
-        writer.finish(name="msmarco_mini", command="a benchmark", settings={})
+        writer.finish(Manifest("collection", "msmarco_mini", "a benchmark"))
     for year in ("dl19", "dl20"):
         queries = [Query(*line.split("\t")) for line in (folder / f"queries.{year}.tsv").read_text("utf-8").splitlines()]
         relevant: dict[str, set[str]] = {}

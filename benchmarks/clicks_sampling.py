@@ -28,6 +28,7 @@ from measuring import Measured, hardware, measured, result_place
 from positionbias.core.blocks import file_lines
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query, relevant_passages
 
 WORDS = np.array([f"w{number}" for number in range(50_000)])
@@ -76,7 +77,7 @@ def make_collection(place: Path, passages: int, words: int, queries: int, depth:
     with create_collection(place) as writer:
         writer.add_passages(passages_of(passages, words))
         writer.add_split("train", [Query(str(n + 1), " ".join(text)) for n, text in enumerate(texts)], qrels)
-        writer.finish(name="clicks", command="benchmark", settings={})
+        writer.finish(Manifest("collection", "clicks", "benchmark"))
 
 
 def make_run(path: Path, passages: int, queries: int, depth: int) -> None:
@@ -144,7 +145,7 @@ def search_rate(folder: Path, passages: int, words: int, queries: int, depth: in
         made = [Query(f"q{n}", " ".join(text)) for n, text in enumerate(texts)]
         writer.add_split("one", made[:1], [])
         writer.add_split("all", made[1:], [])
-        writer.finish(name="bm25", command="benchmark", settings={})
+        writer.finish(Manifest("collection", "bm25", "benchmark"))
     seconds = []
     for split in ("one", "all"):
         started = time.process_time()

@@ -29,6 +29,7 @@ from measuring import Measured, hardware, measured, result_place
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import generator
 
@@ -77,7 +78,7 @@ def make_input(rows: int, place: Path) -> Collection:
     with create_collection(place, overwrite=True) as writer:
         writer.add_passages(passages())
         writer.add_split("train", queries, qrels, answers)
-        writer.finish(name=place.name, command="a benchmark", settings={"rows": rows}, licence="invented")
+        writer.finish(Manifest("collection", place.name, "a benchmark", settings={"rows": rows}, licence="invented"))
     return Collection(place)
 
 

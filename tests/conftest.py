@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.progress import set_quiet
 from positionbias.core.records import Answer, Passage, Qrel, Query
 
@@ -94,5 +95,5 @@ def small_collection(tmp_path: Path) -> Collection:
         writer.add_passages(PASSAGES)
         for split, (queries, qrels, answers) in SPLITS.items():
             writer.add_split(split, queries, qrels, answers)
-        writer.finish(name="small", command="a test", settings={}, seed=1, licence="invented")
+        writer.finish(Manifest("collection", "small", "a test", seed=1, licence="invented"))
     return Collection(place)

@@ -58,7 +58,7 @@ def collection_of(place: Path, texts: Sequence[str]) -> Collection:
     """A collection of passages p0, p1 … without queries."""
     with create_collection(place) as writer:
         writer.add_passages(Passage(f"p{number}", text) for number, text in enumerate(texts))
-        writer.finish(name=place.name, command="a test", settings={})
+        writer.finish(Manifest("collection", place.name, "a test"))
     return Collection(place)
 
 

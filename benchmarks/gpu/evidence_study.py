@@ -21,6 +21,8 @@ from positionbias.core.files import sha256_file
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
+from positionbias.formats.release_settings import MsmarcoSettings
+from positionbias.formats.splits import ValidationDraw
 from positionbias.formats.squad import import_squad
 from positionbias.models.distil import distil
 from positionbias.models.settings import DistilSettings
@@ -231,7 +233,8 @@ def _msmarco(data: Path, work: Path, size: Size) -> Study:
     files = {path.name: path for path in (*parts, *(file for one in attached for file in (one.queries, one.qrels)))}
     asked: dict[str, Any] = {"validation": size.validation["msmarco"], "seed": SEED}
     original = work / "original"
-    imported = partial(import_msmarco, parts, original, attachments=attached, **asked, overwrite=True)
+    release = MsmarcoSettings(attach=attached, validation=ValidationDraw(**asked))
+    imported = partial(import_msmarco, parts, original, release=release, overwrite=True)
     _made(shop.steps, original, asked, files, imported)
     given = {name: data / f"bm25.{name}.run" for name in TREC}
     return Study("msmarco", {"original": original}, TREC, given, 2, "", size.depths["msmarco"], shop)

@@ -35,6 +35,7 @@ from positionbias.core.publish import atomic_folder, write_json
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
 from positionbias.formats.msmarco_qa import import_msmarco_qa
+from positionbias.formats.release_settings import MsmarcoSettings
 from positionbias.formats.squad import import_squad
 from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.positions.histogram import position_histogram
@@ -120,7 +121,7 @@ def _imported(folder: Path, scratch: Path) -> list[Collection]:
     parts = [msmarco / name for name in ("collection.tsv.gz", *TRAIN)]
     return [
         import_squad([squad / "train.json.gz"], squad / "test.json.gz", scratch / "squad"),
-        import_msmarco(parts, scratch / "msmarco", attachments=attached),
+        import_msmarco(parts, scratch / "msmarco", release=MsmarcoSettings(attach=attached)),
     ]
 
 

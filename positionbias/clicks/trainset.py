@@ -30,7 +30,7 @@ from positionbias.clicks.shuffle import Range, ranges, triples_of
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, StorageError, bad_input
 from positionbias.core.files import open_bytes, remove, sha256_file
-from positionbias.core.groups import Groups, Triples, write_groups
+from positionbias.core.groups import KIND, Groups, Triples, write_groups
 from positionbias.core.input_state import file_mark
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, seal_again
 from positionbias.core.progress import step, track
@@ -142,17 +142,20 @@ def write_click_set(
             folder,
             partial(_groups_of, which, tuple(paths)),
             track(parts, "writing training groups", unit="shards"),
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command=COMMAND,
+                settings={name: value for name, value in asdict(settings).items() if name != "seed"},
+                seed=settings.seed,
+                inputs=tuple(inputs),
+                licence=collection.manifest.licence,
+                notes=_NOTES,
+                content={"clicks": counts.to_rows()},
+                provenance=provenance_facts,
+            ),
             splits=(settings.split,),
-            name=out.name,
-            command=COMMAND,
-            settings={name: value for name, value in asdict(settings).items() if name != "seed"},
-            seed=settings.seed,
             map_shards=map_shards,
-            inputs=inputs,
-            licence=collection.manifest.licence,
-            notes=_NOTES,
-            content={"clicks": counts.to_rows()},
-            **provenance_facts,
         )
         groups = Groups(folder)
         if settings.form:

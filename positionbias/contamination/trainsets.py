@@ -17,9 +17,9 @@ from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordina
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import open_bytes, sha256_file
-from positionbias.core.groups import Groups, TrainingGroup, group_queries, write_groups
+from positionbias.core.groups import KIND, Groups, TrainingGroup, group_queries, write_groups
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import input_ref
+from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import relevant_passages
@@ -124,14 +124,17 @@ def write_contaminated_set(
             folder,
             partial(_groups_of, collection, settings.group_size, settings.seed),
             track(blocks, "writing training groups", unit="blocks"),
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command=COMMAND,
+                settings=settings.record(),
+                seed=settings.seed,
+                inputs=tuple(inputs),
+                licence=collection.manifest.licence,
+                notes=_NOTES,
+            ),
             splits=(settings.split, *(target.split for target, _ in from_targets)),
-            name=out.name,
-            command=COMMAND,
-            settings=settings.record(),
-            seed=settings.seed,
-            inputs=inputs,
-            licence=collection.manifest.licence,
-            notes=_NOTES,
             content=lambda: _counted(source, from_targets, settings.group_size).to_rows(),
         )
     return Groups(out)

@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from positionbias.core.collection import ANSWERS, KIND, QRELS, QUERIES, Collection, SplitFacts
+from positionbias.core.collection import ANSWERS, QRELS, QUERIES, Collection, SplitFacts
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
-from positionbias.core.json_text import Json, JsonObject
-from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, write_manifest
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import MANIFEST, Manifest, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import NAME
@@ -159,24 +159,12 @@ class CollectionWriter:
             raise not_unicode(f"split {name!r}", error) from None
         pq.write_table(table, self.folder / kind / f"{name}.parquet")
 
-    def finish(
-        self,
-        *,
-        name: str,
-        command: str,
-        settings: JsonObject,
-        seed: int | None = None,
-        inputs: Sequence[InputRef] = (),
-        licence: str = "",
-        notes: Sequence[str] = (),
-        content: JsonObject | None = None,
-        allow_absent: bool = False,
-        **provenance_facts: Json,
-    ) -> None:
+    def finish(self, manifest: Manifest, *, allow_absent: bool = False) -> None:
         """Index the ids, check that every judged or answering passage exists, write the manifest.
 
-        With ``allow_absent`` judgements of passages that are not there are kept, and counted by split in ``content["absent"]``:
-        published judgements do not always fit the published passages. Answers must have their passage.
+        ``manifest`` says what made the collection; its content and provenance are added to those of every collection. With
+        ``allow_absent`` judgements of absent passages are kept, and counted by split in ``content["absent"]``: published
+        judgements do not always fit the published passages. Answers must have their passage.
 
         Raises:
             InputError: an id twice, an answer in a passage that is not there, or a judgement of one without ``allow_absent``.
@@ -188,28 +176,18 @@ class CollectionWriter:
         absent = self._absent(PassageIndex(self.folder / INDEX, count, passages, sealed=True), allow_absent)
         # the split's name counts: a query that moves from one split to another changes the collection
         checksum += rows_checksum((name, split.checksum) for name, split in self._splits.items())
-        manifest = Manifest(
-            kind=KIND,
-            name=name,
-            command=command,
-            settings=dict(settings),
-            seed=seed,
-            inputs=tuple(inputs),
-            licence=licence,
-            notes=tuple(notes),
-            content={
-                "checksum": f"{checksum % CHECKSUM_MODULUS:032x}",
-                "passages_checksum": passages,
-                "passages": count,
-                "shards": self._shards,
-                "splits": {name: _recorded(split) for name, split in self._splits.items()},
-                **({"absent": absent} if absent else {}),
-                **(content or {}),
-            },
-            versions=package_versions("pyarrow"),
-            provenance=provenance(**provenance_facts),
-        )
-        write_manifest(self.folder / MANIFEST, manifest)
+        content = {
+            "checksum": f"{checksum % CHECKSUM_MODULUS:032x}",
+            "passages_checksum": passages,
+            "passages": count,
+            "shards": self._shards,
+            "splits": {name: _recorded(split) for name, split in self._splits.items()},
+            **({"absent": absent} if absent else {}),
+            **manifest.content,
+        }
+        facts = provenance(**manifest.provenance)
+        made = replace(manifest, content=content, versions=package_versions("pyarrow"), provenance=facts)
+        write_manifest(self.folder / MANIFEST, made)
         self._finished = True
 
     def _absent(self, index: PassageIndex, allow: bool) -> dict[str, dict[str, int]]:

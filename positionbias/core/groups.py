@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
@@ -25,10 +25,9 @@ import pyarrow.ipc as ipc
 from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     MANIFEST,
-    InputRef,
     Manifest,
     manifest_path,
     package_versions,
@@ -199,23 +198,16 @@ def write_groups(
     folder: Path,
     groups_of: Callable[[Item], Iterable[TrainingGroup] | Triples],
     items: Iterable[Item],
+    manifest: Manifest,
     *,
     splits: Sequence[str],
-    name: str,
-    command: str,
-    settings: JsonObject,
-    seed: int | None = None,
     map_shards: MapShards = map,
-    inputs: Sequence[InputRef] = (),
-    licence: str = "",
-    notes: Sequence[str] = (),
-    content: JsonObject | Callable[[], JsonObject] | None = None,
-    **provenance_facts: Json,
+    content: Callable[[], JsonObject] = dict,
 ) -> int:
     """Write the groups of each item as one shard into ``folder``, which is in the making (``resumable_folder``); gives how many.
 
-    ``groups_of`` must be picklable (a function of a module). ``splits`` name the queries that the groups speak of. ``content`` is what the
-    manifest says of them, or a function that gives it, called when all are written.
+    ``groups_of`` must be picklable (a function of a module). ``manifest`` says what made the groups; the facts of every set are added to its
+    content and provenance, and what ``content()`` says when all are written. ``splits`` name the splits of the groups' queries.
 
     Raises:
         InputError: a group of fewer than two passages, or with another number of labels or scores than passages.
@@ -226,26 +218,17 @@ def write_groups(
         Shard, partial(_make, groups_of), items, lambda index: folder / "groups" / f"{index:05d}.arrow", map_shards
     ):
         count, checksum, shards = count + facts.count, checksum + facts.checksum, shards + 1
-    manifest = Manifest(
-        kind=KIND,
-        name=name,
-        command=command,
-        settings=dict(settings),
-        seed=seed,
-        inputs=tuple(inputs),
-        licence=licence,
-        notes=tuple(notes),
-        content={
-            "checksum": f"{checksum % _MODULUS:032x}",
-            "groups": count,
-            "shards": shards,
-            "splits": list(splits),
-            **((content() if callable(content) else content) or {}),
-        },
-        versions=package_versions("pyarrow"),
-        provenance=provenance(**provenance_facts),
-    )
-    write_manifest(folder / MANIFEST, manifest)
+    counted = {
+        "checksum": f"{checksum % _MODULUS:032x}",
+        "groups": count,
+        "shards": shards,
+        "splits": list(splits),
+        **manifest.content,
+        **content(),
+    }
+    facts = provenance(**manifest.provenance)
+    made = replace(manifest, content=counted, versions=package_versions("pyarrow"), provenance=facts)
+    write_manifest(folder / MANIFEST, made)
     return count
 
 

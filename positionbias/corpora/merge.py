@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Provenance, input_ref
+from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
@@ -68,19 +68,22 @@ def merge(
         for name, (split, having) in _splits(collections, apart).items():
             _join_split(writer, name, split, having)
         writer.finish(
-            name=out.name,
-            command="merge",
-            settings={"collections": {prefix: c.name for prefix, c in collections.items()}, "apart": apart},
-            inputs=[input_ref(prefix, c.path, c.checksum, artefact=out) for prefix, c in collections.items()],
-            licence=_licences(collections),
-            notes=(
-                f"Ids stand behind their collection's prefix and {SEPARATOR!r}; splits of one name were "
-                f"{'kept apart, behind the prefix and a dot' if apart else 'joined'} [decision].",
-                *dict.fromkeys(note for collection in collections.values() for note in collection.manifest.notes),
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command="merge",
+                settings={"collections": {prefix: c.name for prefix, c in collections.items()}, "apart": apart},
+                inputs=tuple(input_ref(prefix, c.path, c.checksum, artefact=out) for prefix, c in collections.items()),
+                licence=_licences(collections),
+                notes=(
+                    f"Ids stand behind their collection's prefix and {SEPARATOR!r}; splits of one name were "
+                    f"{'kept apart, behind the prefix and a dot' if apart else 'joined'} [decision].",
+                    *dict.fromkeys(note for collection in collections.values() for note in collection.manifest.notes),
+                ),
+                content={"merged": merged},
+                provenance=provenance or {},
             ),
-            content={"merged": merged},
             allow_absent=True,  # judged passages missing in a collection are missing here too
-            **(provenance or {}),
         )
     return Collection(out)
 

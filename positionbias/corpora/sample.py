@@ -17,12 +17,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import SHARD_PASSAGES, create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Provenance, input_ref
+from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -30,7 +30,7 @@ from positionbias.core.seeds import key64, keys64
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, read_shard, write_shard
 
-__all__ = ["sample"]
+__all__ = ["SampleSettings", "sample"]
 
 RANGE_BITS = 16
 SHARDS = 64  # of the sample: small shards are joined with neighbouring ones
@@ -63,19 +63,35 @@ class _Part:
         return repr([sorted(file_mark(path).items()) for path, _ in self.shards])
 
 
+@dataclass(frozen=True, slots=True)
+class SampleSettings:
+    """How many queries of each split to draw, and how many passages in all; every split where none is named.
+
+    Raises:
+        SettingError: fewer than one of either.
+    """
+
+    queries: int
+    passages: int
+    splits: Sequence[str] = ()
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for flag, value in (("--queries", self.queries), ("--passages", self.passages)):
+            if value < 1:
+                raise SettingError(f"{flag}: wanted at least 1; found {value}; raise it")
+
+
 def sample(
     collection: Collection,
     out: Path | str,
+    asked: SampleSettings,
     *,
-    queries: int,
-    passages: int,
-    splits: Sequence[str] = (),
-    seed: int = 1,
     map_shards: MapShards = map,
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write ``queries`` queries a split (all where it has fewer) and ``passages`` passages: those judged for these queries or answering them,
+    """Write that many queries a split (all where it has fewer) and passages: those judged for these queries or answering them,
     and others drawn, up to that number.
 
     Raises:
@@ -83,13 +99,11 @@ def sample(
         InputError: no such split.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
-    for flag, value in (("--queries", queries), ("--passages", passages)):
-        if value < 1:
-            raise SettingError(f"{flag}: wanted at least 1; found {value}; raise it")
     refuse_existing(out, overwrite=overwrite)  # before all passages are read
-    out, names = Path(out), list(dict.fromkeys(splits)) or collection.splits
-    settings: JsonObject = {"queries": queries, "passages": passages, "splits": names, "seed": seed}
-    kept = {name: _draw_queries(collection, name, queries, seed) for name in names}
+    out, names = Path(out), list(dict.fromkeys(asked.splits)) or collection.splits
+    passages, seed = asked.passages, asked.seed
+    settings: JsonObject = {"queries": asked.queries, "passages": passages, "splits": names, "seed": seed}
+    kept = {name: _draw_queries(collection, name, asked.queries, seed) for name in names}
     needed = sorted(set[str]().union(*(split.passages() for split in kept.values())))
     rows = collection.find(needed)
     rows = np.sort(rows[rows >= 0])
@@ -110,19 +124,22 @@ def sample(
             for further, qrels in split.further.items():
                 writer.add_qrels(name, further, qrels)
         writer.finish(
-            name=out.name,
-            command="sample",
-            settings=settings,
-            seed=seed,
-            inputs=[input_ref("sampled", collection.path, collection.checksum, artefact=out)],
-            licence=collection.manifest.licence,
-            notes=(
-                "Queries and passages were drawn by (seed, id) alone; all that is judged for a drawn query was kept [decision].",
-                *collection.manifest.notes,
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command="sample",
+                settings=settings,
+                seed=seed,
+                inputs=(input_ref("sampled", collection.path, collection.checksum, artefact=out),),
+                licence=collection.manifest.licence,
+                notes=(
+                    "Queries and passages were drawn by (seed, id) alone; all that is judged for a drawn query was kept [decision].",
+                    *collection.manifest.notes,
+                ),
+                content={"sample": {"passages": len(collection), "judged_or_answering": len(rows)}},
+                provenance=provenance or {},
             ),
-            content={"sample": {"passages": len(collection), "judged_or_answering": len(rows)}},
             allow_absent=True,  # judged passages missing in the collection are missing in the sample too
-            **(provenance or {}),
         )
     return Collection(out)
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from positionbias.core.carry_split import carry_split
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import InputRef, Provenance, input_ref
+from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.publish import refuse_existing
 
 __all__ = ["LEFT_OUT", "LeftOut", "without"]
@@ -77,15 +77,18 @@ def without(
         place.parent.mkdir()
         place.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), encoding="utf-8")
         writer.finish(
-            name=out.name,
-            command=left_out.command,
-            settings=left_out.settings,
-            inputs=inputs,
-            licence=collection.manifest.licence,
-            notes=(*collection.manifest.notes, left_out.why),
-            content={LEFT_OUT: _facts(collection, left_out, len(queries), len(gone), sha256_file(place))},
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command=left_out.command,
+                settings=left_out.settings,
+                inputs=tuple(inputs),
+                licence=collection.manifest.licence,
+                notes=(*collection.manifest.notes, left_out.why),
+                content={LEFT_OUT: _facts(collection, left_out, len(queries), len(gone), sha256_file(place))},
+                provenance=provenance or {},
+            ),
             allow_absent=True,  # judged passages missing in the collection are missing here too
-            **(provenance or {}),
         )
     return Collection(out)
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from positionbias.core.blocks import Block, file_blocks
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import bad_input
 from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Provenance, input_ref
+from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import HIGHEST_GRADE, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
@@ -103,15 +103,20 @@ def import_beir(
         repeated = _add_splits(writer, release)
         note = "A passage is its title, a space and its text, where a title stands." if titles else "Titles are left out."
         writer.finish(
-            name=out.name,
-            command=_COMMAND,
-            settings=settings,
-            inputs=[input_ref(role, path, content_digest(path), artefact=out) for role, path in release.inputs.items()],
-            licence=LICENCE,
-            notes=(note, *_NOTES),
-            content={"source": asdict(BeirSource("beir", corpus, repeated))},
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command=_COMMAND,
+                settings=settings,
+                inputs=tuple(
+                    input_ref(role, path, content_digest(path), artefact=out) for role, path in release.inputs.items()
+                ),
+                licence=LICENCE,
+                notes=(note, *_NOTES),
+                content={"source": asdict(BeirSource("beir", corpus, repeated))},
+                provenance=provenance or {},
+            ),
             allow_absent=True,
-            **(provenance or {}),
         )
     return Collection(out)
 

@@ -18,11 +18,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Provenance, package_versions
+from positionbias.core.manifest import Manifest, Provenance, package_versions
 from positionbias.core.progress import track
 from positionbias.core.records import HIGHEST_GRADE, Answer, Passage, Qrel, Query
 from positionbias.formats.markup import plain_text
@@ -110,17 +110,20 @@ def import_irds(
         left_out = {split: dict(sorted(records.counts.items())) for split, records in read.items()}
         source = IrdsSource("irds", package_versions("ir_datasets")["ir_datasets"], left_out)
         writer.finish(
-            name=out.name,
-            command="import irds",
-            settings={"names": [f"{split}={name}" for split, name in names]},
-            licence=_licence(datasets),
-            notes=(
-                "Text is ir_datasets' default_text() of documents and queries.",
-                "A pair judged several times keeps its highest grade [decision].",
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command="import irds",
+                settings={"names": [f"{split}={name}" for split, name in names]},
+                licence=_licence(datasets),
+                notes=(
+                    "Text is ir_datasets' default_text() of documents and queries.",
+                    "A pair judged several times keeps its highest grade [decision].",
+                ),
+                content={"source": asdict(source)},
+                provenance=provenance or {},
             ),
-            content={"source": asdict(source)},
             allow_absent=True,
-            **(provenance or {}),
         )
     return Collection(out)
 

@@ -28,12 +28,12 @@ from positionbias.core.manifest import Provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Passage
 from positionbias.core.shard_work import MapShards
-from positionbias.formats.attach import Attachment
 from positionbias.formats.candidates import TOP1000_NOTE, split_top1000, top1000_rankings, write_candidates
 from positionbias.formats.distinct import ClashError, distinct
 from positionbias.formats.release_import import ReleaseImport
+from positionbias.formats.release_settings import MsmarcoSettings
 from positionbias.formats.sources import Source
-from positionbias.formats.splits import HoldOut, Split, part
+from positionbias.formats.splits import Split, part
 from positionbias.formats.triples import triple_passages, write_triples
 
 __all__ = ["FILE_OF_SPLIT", "LICENCE", "import_msmarco", "kind_of", "role_of", "tsv_passages"]
@@ -192,35 +192,19 @@ def import_msmarco(
     places: Sequence[Path | str],
     out: Path | str,
     *,
-    attachments: Sequence[Attachment] = (),
-    validation: int = 0,
-    validation_by: HoldOut = HoldOut.PASSAGE,
-    seed: int = 1,
-    keep_unjudged: bool = False,
-    skip: Iterable[str] = (),
+    release: MsmarcoSettings = MsmarcoSettings(),
     map_shards: MapShards = map,
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of MS MARCO's files at ``places``: folders, archives or single files, earlier ones first.
 
-    ``validation`` queries are drawn from training where there are no files of dev/small, those that share a relevant passage
-    together, or with ``validation_by`` "query" one by one; ``skip`` leaves out kinds of files
+    Validation queries are drawn from training where there are no files of dev/small. ``release.skip`` leaves out kinds of files
     (``kind_of``). What was missing, not read and left out stands in ``content["source"]``.
 
     Raises:
         InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
-        SettingError: ``validation`` or an attachment's name cannot be.
+        SettingError: the validation draw or an attachment's name cannot be.
     """
-    skip = sorted(skip)
-    return _Import(places, skip=skip, map_shards=map_shards).run(
-        Path(out),
-        settings={"skip": skip},
-        attachments=attachments,
-        validation=validation,
-        validation_by=validation_by,
-        seed=seed,
-        keep_unjudged=keep_unjudged,
-        overwrite=overwrite,
-        provenance=provenance,
-    )
+    making = _Import(places, skip=release.skip, map_shards=map_shards)
+    return making.run(Path(out), settings={}, release=release, overwrite=overwrite, provenance=provenance)

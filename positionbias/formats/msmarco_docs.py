@@ -26,10 +26,10 @@ from positionbias.core.errors import SettingError
 from positionbias.core.manifest import Provenance
 from positionbias.core.records import Passage
 from positionbias.core.shard_work import MapShards
-from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import LICENCE
 from positionbias.formats.release_import import ReleaseImport
-from positionbias.formats.splits import HoldOut, Split
+from positionbias.formats.release_settings import MsmarcoDocsSettings
+from positionbias.formats.splits import Split
 
 __all__ = ["FIELDS", "import_msmarco_docs"]
 
@@ -103,39 +103,23 @@ def import_msmarco_docs(
     out: Path | str,
     *,
     fields: Sequence[str] = FIELDS,
-    attachments: Sequence[Attachment] = (),
-    validation: int = 0,
-    validation_by: HoldOut = HoldOut.PASSAGE,
-    seed: int = 1,
-    keep_unjudged: bool = False,
-    skip: Iterable[str] = (),
+    release: MsmarcoDocsSettings = MsmarcoDocsSettings(),
     map_shards: MapShards = map,
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection of the files at ``places``: folders, archives or single files, earlier ones first.
 
-    ``validation`` queries are drawn from training, those that share a relevant document together, or with ``validation_by``
-    "query" one by one; ``skip`` may hold "top100".
+    Validation queries are drawn from training. ``release.skip`` may hold "top100".
 
     Raises:
         InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
-        SettingError: ``validation``, ``fields`` or an attachment's name cannot be.
+        SettingError: the validation draw, ``fields`` or an attachment's name cannot be.
     """
     if not fields or set(fields) - set(FIELDS) or len(set(fields)) < len(fields):
         found = ", ".join(fields) or "none"
         raise SettingError(
             f"--fields: wanted some of {', '.join(FIELDS)}, each once; found {found}; give these in the order wanted"
         )
-    skip = sorted(skip)
-    return _Import(tuple(fields), places, skip=skip, map_shards=map_shards).run(
-        Path(out),
-        settings={"fields": list(fields), "skip": skip},
-        attachments=attachments,
-        validation=validation,
-        validation_by=validation_by,
-        seed=seed,
-        keep_unjudged=keep_unjudged,
-        overwrite=overwrite,
-        provenance=provenance,
-    )
+    making = _Import(tuple(fields), places, skip=release.skip, map_shards=map_shards)
+    return making.run(Path(out), settings={"fields": list(fields)}, release=release, overwrite=overwrite, provenance=provenance)

@@ -23,13 +23,13 @@ from pathlib import Path
 
 import numpy as np
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import remove
 from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Provenance, input_ref
+from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage
 from positionbias.core.seeds import key64
@@ -105,14 +105,19 @@ def import_msmarco_qa(
                 writer.add_split(split, queries, qrels, answers)
         remove(work)
         writer.finish(
-            name=out.name,
-            command=_COMMAND,
-            settings=settings,
-            inputs=[input_ref(source.split, source.path, content_digest(source.path), artefact=out) for source in sources],
-            licence=LICENCE,
-            notes=_NOTES,
-            content={"source": asdict(QaSource("msmarco-qa", pairs, counts))},
-            **(provenance or {}),
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command=_COMMAND,
+                settings=settings,
+                inputs=tuple(
+                    input_ref(source.split, source.path, content_digest(source.path), artefact=out) for source in sources
+                ),
+                licence=LICENCE,
+                notes=_NOTES,
+                content={"source": asdict(QaSource("msmarco-qa", pairs, counts))},
+                provenance=provenance or {},
+            )
         )
     return Collection(out)
 

@@ -28,6 +28,7 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, read_shard, rows_checksum
 from positionbias.formats.release_import import ReleaseImport
+from positionbias.formats.release_settings import ReleaseSettings
 from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split
 
@@ -175,11 +176,6 @@ def import_orcas(
         InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
         SettingError: ``documents`` has a split "orcas" already.
     """
-    skip = sorted(skip)
-    return _Import(documents, places, skip=skip, map_shards=map_shards).run(
-        Path(out),
-        settings={"skip": skip},
-        keep_unjudged=keep_unjudged,
-        overwrite=overwrite,
-        provenance=provenance,
-    )
+    release = ReleaseSettings(skip=tuple(skip), keep_unjudged=keep_unjudged)
+    making = _Import(documents, places, skip=release.skip, map_shards=map_shards)
+    return making.run(Path(out), settings={}, release=release, overwrite=overwrite, provenance=provenance)

@@ -15,23 +15,24 @@ from typing import ClassVar
 
 from positionbias.core.blocks import Block, numbered_lines
 from positionbias.core.budgets import DOCUMENT
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import InputRef, Provenance, input_ref
+from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.formats.attach import Attachment, attach, parse_queries
 from positionbias.formats.candidates import trec_rankings, write_candidates
+from positionbias.formats.release_settings import ReleaseSettings
 from positionbias.formats.sources import Release, Source
 from positionbias.formats.splits import (
     HeldOut,
     HoldOut,
     Split,
-    check_validation,
+    ValidationDraw,
     draw_validation,
     judged_split,
     part,
@@ -203,30 +204,28 @@ class ReleaseImport(ABC):
         out: Path,
         *,
         settings: JsonObject,
-        attachments: Sequence[Attachment] = (),
-        validation: int = 0,
-        validation_by: HoldOut = HoldOut.PASSAGE,
-        seed: int = 1,
-        keep_unjudged: bool = False,
+        release: ReleaseSettings,
         overwrite: bool = False,
         provenance: Provenance | None = None,
     ) -> Collection:
-        """Make the collection at ``out``.
+        """Make the collection at ``out``; ``settings`` are recorded besides those of ``release``.
 
         Raises:
             InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
-            SettingError: ``validation`` or an attachment's name cannot be.
+            SettingError: the validation draw or an attachment's name cannot be.
         """
-        check_validation(validation)
+        draw = release.validation
+        attachments = [Attachment(name, Path(queries), Path(qrels)) for name, queries, qrels in release.attach]
         attached = {f"{kind} {item.name}": getattr(item, kind) for item in attachments for kind in ("queries", "qrels")}
         self.release.read_elsewhere(attached.values())
         settings = {
-            "validation": validation,
-            **({"validation_by": validation_by.value} if validation else {}),
-            "seed": seed,
-            "keep_unjudged": keep_unjudged,
+            "validation": draw.validation,
+            **({"validation_by": draw.by.value} if draw.validation else {}),
+            "seed": draw.seed,
+            "keep_unjudged": release.keep_unjudged,
             "attach": [attachment.name for attachment in attachments],
             **settings,
+            "skip": sorted(release.skip),
         }
         states = [*self.states(), *(file_state(path) for path in attached.values())]
         job: JsonObject = {"command": self.command, "settings": settings, "inputs": states}
@@ -235,26 +234,29 @@ class ReleaseImport(ABC):
             self._gather()
             if not self.collections:
                 self.add_passages_elsewhere()
-            splits, held_out = self._all_splits(attachments, validation, validation_by, seed, keep_unjudged)
+            splits, held_out = self._all_splits(attachments, draw, release.keep_unjudged)
             for split in splits:
                 split.write(self.writer)
             for source in self.collections:
                 if source.member is None:
                     self.add_collection(source)
             self.writer.finish(
-                name=out.name,
-                command=self.command,
-                settings=settings,
-                seed=seed,
-                inputs=[*self.inputs(out), *_refs(attached, out)],
-                licence=self.licence,
-                notes=self.notes,
-                content={
-                    "source": {**asdict(self._source()), **self.source_facts()},
-                    **({"validation": asdict(held_out.recorded())} if held_out else {}),
-                },
+                Manifest(
+                    kind=KIND,
+                    name=out.name,
+                    command=self.command,
+                    settings=settings,
+                    seed=draw.seed,
+                    inputs=(*self.inputs(out), *_refs(attached, out)),
+                    licence=self.licence,
+                    notes=self.notes,
+                    content={
+                        "source": {**asdict(self._source()), **self.source_facts()},
+                        **({"validation": asdict(held_out.recorded())} if held_out else {}),
+                    },
+                    provenance=provenance or {},
+                ),
                 allow_absent=True,
-                **(provenance or {}),
             )
             collection = Collection(self.writer.folder)
             self.add_beside(collection)
@@ -301,11 +303,11 @@ class ReleaseImport(ABC):
             raise bad_input(source.place, wanted="passages", found="an empty file", do="fetch it again, or take it away")
 
     def _all_splits(
-        self, attachments: Sequence[Attachment], validation: int, by: HoldOut, seed: int, keep_unjudged: bool
+        self, attachments: Sequence[Attachment], draw: ValidationDraw, keep_unjudged: bool
     ) -> tuple[list[Split], HeldOut | None]:
         """Return the non-empty splits of the release and attachments, and the validation draw."""
         splits = self.splits(keep_unjudged=keep_unjudged)
-        held_out = self._draw_validation(splits, validation, by, seed) if validation else None
+        held_out = self._draw_validation(splits, draw) if draw.validation else None
         self._count_left_out(splits)
         splits = [split for split in splits if split.queries]
         attach(splits, attachments, keep_unjudged=keep_unjudged)
@@ -315,8 +317,8 @@ class ReleaseImport(ABC):
     def _count_left_out(self, splits: Sequence[Split]) -> None:
         self.left_out |= {split.name: split.left_out() for split in splits if split.left_out()}
 
-    def _draw_validation(self, splits: list[Split], count: int, by: HoldOut, seed: int) -> HeldOut:
-        """Move ``count`` queries from train to validation, if the release has no validation queries."""
+    def _draw_validation(self, splits: list[Split], draw: ValidationDraw) -> HeldOut:
+        """Move the drawn queries from train to validation, if the release has no validation queries."""
         by_name = {split.name: split for split in splits}
         train = by_name.get("train", Split("train"))
         validation = by_name.get("validation", Split("validation"))
@@ -324,8 +326,9 @@ class ReleaseImport(ABC):
             raise SettingError(
                 f"--validation: wanted a release without validation queries; found {len(validation.queries):,} of them; leave it out"
             )
-        group_of = sharing_passages(train.qrels) if by == HoldOut.PASSAGE else {}
-        drawn = draw_validation(train.queries, count, seed, purpose=f"{self.form} validation", groupings={by: group_of})
+        groupings = {draw.by: sharing_passages(train.qrels) if draw.by == HoldOut.PASSAGE else {}}
+        purpose = f"{self.form} validation"
+        drawn = draw_validation(train.queries, draw.validation, draw.seed, purpose=purpose, groupings=groupings)
         train.queries, validation.queries = part(train.queries, drawn.query_ids)
         train.qrels, validation.qrels = part(train.qrels, drawn.query_ids)
         if validation.name not in by_name:

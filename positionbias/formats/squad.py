@@ -16,12 +16,12 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.input_state import content_digest, unchanged
 from positionbias.core.json_text import Json
-from positionbias.core.manifest import input_ref
+from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, atomic_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -151,26 +151,29 @@ def import_squad(
             if split in gathered.queries:
                 writer.add_split(split, gathered.queries[split], gathered.qrels[split], gathered.answers[split])
         writer.finish(
-            name=out.name,
-            command="import squad",
-            settings={
-                "validation": validation,
-                **({"validation_by": validation_by.value} if validation else {}),
-                "seed": seed,
-            },
-            seed=seed,
-            inputs=[input_ref(role, path, content_digest(path), artefact=out) for role, path in files],
-            licence=LICENCE,
-            notes=(
-                "Each paragraph of every file is a passage, without de-duplication [decision].",
-                "Unanswerable questions are dropped and counted; tabs and line breaks became spaces.",
-                "Validation questions are drawn from training by seed, whole articles or passages where it is not by query, and taken "
-                "out of it [decision].",
-            ),
-            content={
-                "source": asdict(SquadSource("squad", gathered.source)),
-                **({"validation": asdict(held_out.recorded())} if held_out else {}),
-            },
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command="import squad",
+                settings={
+                    "validation": validation,
+                    **({"validation_by": validation_by.value} if validation else {}),
+                    "seed": seed,
+                },
+                seed=seed,
+                inputs=tuple(input_ref(role, path, content_digest(path), artefact=out) for role, path in files),
+                licence=LICENCE,
+                notes=(
+                    "Each paragraph of every file is a passage, without de-duplication [decision].",
+                    "Unanswerable questions are dropped and counted; tabs and line breaks became spaces.",
+                    "Validation questions are drawn from training by seed, whole articles or passages where it is not by query, and taken "
+                    "out of it [decision].",
+                ),
+                content={
+                    "source": asdict(SquadSource("squad", gathered.source)),
+                    **({"validation": asdict(held_out.recorded())} if held_out else {}),
+                },
+            )
         )
     return Collection(out)
 

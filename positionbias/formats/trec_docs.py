@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from positionbias.core.blocks import Block
 from positionbias.core.errors import SettingError, bad_input
@@ -53,8 +53,11 @@ codecs.register_error(_CONTROLS, _latin1_control)
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Settings for reading documents: the content tags of SGML, and the encoding where it is not UTF-8."""
+    """Settings for reading documents: their format, the content tags of SGML, and the encoding where it is not UTF-8."""
 
+    docs_format: Literal["auto", "sgml", "nyt", "wapo"] = setting(
+        "auto", "TREC SGML, New York Times XML, Washington Post JSON lines; auto tells each file by its content."
+    )
     tags: tuple[str, ...] = setting(
         CONTENT_TAGS,
         "Only this SGML element is text; may be given again.",
@@ -64,6 +67,8 @@ class Reading:
     encoding: str = setting("windows-1252", "Of SGML documents that are not UTF-8; they are counted.")
 
     def __post_init__(self) -> None:
+        if self.docs_format not in ("auto", *KINDS):
+            raise SettingError(f"--docs-format: wanted auto, {', '.join(KINDS)}; found {self.docs_format!r}; give one of these")
         for tag in self.tags:
             if not _TAG_NAME.match(tag):
                 raise SettingError(f"--tag: wanted the name of an SGML element; found {tag!r}; give one such as TEXT")

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from msgspec import Struct, to_builtins
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import Json, JsonObject
-from positionbias.core.manifest import InputRef, Provenance, input_ref
+from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
@@ -71,7 +71,6 @@ def import_trec(
     qrels: SplitFiles,
     out: Path | str,
     *,
-    docs_format: str = "auto",
     reading: Reading | None = None,
     map_shards: MapShards = map,
     overwrite: bool = False,
@@ -84,14 +83,12 @@ def import_trec(
 
     Raises:
         InputError: as the readers; no documents at all; a judgement of a query that its split has not.
-        SettingError: another docs_format than auto, sgml, nyt or wapo.
+        SettingError: judgements of a split without topics.
     """
-    if docs_format not in ("auto", *KINDS):
-        raise SettingError(f"--docs-format: wanted auto, {', '.join(KINDS)}; found {docs_format!r}; give one of these")
     out, reading = Path(out), reading or Reading()
-    places = Places([Path(path) for path in docs], None if docs_format == "auto" else docs_format)
+    places = Places([Path(path) for path in docs], None if reading.docs_format == "auto" else reading.docs_format)
     splits = _splits(topics, qrels)
-    settings = {"docs_format": docs_format, "tags": list(reading.tags), "encoding": reading.encoding}
+    settings = {"docs_format": reading.docs_format, "tags": list(reading.tags), "encoding": reading.encoding}
     named = [(role, split, Path(path)) for role, given in (("topics", topics), ("qrels", qrels)) for split, path in given]
     state: list[Json] = [places.state()]
     state += [[role, split, file_state(path)] for role, split, path in named]
@@ -108,17 +105,22 @@ def import_trec(
             writer.add_split(split, queries, judged)
         kinds = [kind for kind in KINDS if counts[kind]]
         writer.finish(
-            name=out.name,
-            command="import trec",
-            settings=settings,
-            inputs=_inputs(places, named, out),
-            licence="; ".join(_LICENCES[kind] for kind in kinds),
-            notes=tuple(_NOTES[kind] for kind in kinds),
-            content={
-                "source": to_builtins(TrecSource(format="trec", **counts, skipped_files=dict(sorted(places.skipped.items()))))
-            },
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command="import trec",
+                settings=settings,
+                inputs=_inputs(places, named, out),
+                licence="; ".join(_LICENCES[kind] for kind in kinds),
+                notes=tuple(_NOTES[kind] for kind in kinds),
+                content={
+                    "source": to_builtins(
+                        TrecSource(format="trec", **counts, skipped_files=dict(sorted(places.skipped.items())))
+                    )
+                },
+                provenance=provenance or {},
+            ),
             allow_absent=True,
-            **(provenance or {}),
         )
     return Collection(out)
 

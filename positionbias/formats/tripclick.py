@@ -42,6 +42,7 @@ from positionbias.core.shards import Shard, write_shard
 from positionbias.formats.attach import parse_queries
 from positionbias.formats.candidates import trec_rankings, write_candidates
 from positionbias.formats.release_import import Held, ReleaseImport
+from positionbias.formats.release_settings import ReleaseSettings
 from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split, judged_split
 from positionbias.formats.trec_files import document_blocks
@@ -265,7 +266,6 @@ def import_tripclick(
     Raises:
         InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
     """
-    skip = sorted(skip)
-    return _Import(places, skip=skip, map_shards=map_shards).run(
-        Path(out), settings={"skip": skip}, keep_unjudged=keep_unjudged, overwrite=overwrite, provenance=provenance
-    )
+    release = ReleaseSettings(skip=tuple(skip), keep_unjudged=keep_unjudged)
+    making = _Import(places, skip=release.skip, map_shards=map_shards)
+    return making.run(Path(out), settings={}, release=release, overwrite=overwrite, provenance=provenance)

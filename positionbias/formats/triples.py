@@ -21,8 +21,8 @@ import numpy as np
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.files import remove
-from positionbias.core.groups import TrainingGroup, write_groups
-from positionbias.core.manifest import input_ref
+from positionbias.core.groups import KIND, TrainingGroup, write_groups
+from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Query
 from positionbias.core.seeds import key64, keys64
@@ -105,17 +105,19 @@ def write_triples(
             folder,
             partial(_text_groups, place, text_of) if texts else partial(_id_groups, place),
             _counted(blocks, content),
-            splits=(SPLIT,),
-            name=name,
-            command=command,
-            settings={},
-            map_shards=map_shards,
-            inputs=(input_ref("collection", out, collection.checksum, artefact=out / "trainsets" / name),),
-            licence=collection.manifest.licence,
-            notes=(
-                "lines whose query is no training query, or whose passages or texts are not in the collection, are left out",
+            Manifest(
+                kind=KIND,
+                name=name,
+                command=command,
+                inputs=(input_ref("collection", out, collection.checksum, artefact=out / "trainsets" / name),),
+                licence=collection.manifest.licence,
+                notes=(
+                    "lines whose query is no training query, or whose passages or texts are not in the collection, are left out",
+                ),
             ),
-            content=content,
+            splits=(SPLIT,),
+            map_shards=map_shards,
+            content=lambda: content,
         )
     finally:
         remove(table)

@@ -9,7 +9,7 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
-from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.groups import KIND, Groups, TrainingGroup, write_groups
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import track
@@ -159,15 +159,18 @@ def _write(
         folder,
         list,
         _blocks(drawn.groups),
+        Manifest(
+            kind=KIND,
+            name=name,
+            command=COMMAND,
+            settings={**inputs.record(), **{name: value for name, value in asdict(settings).items() if name != "seed"}},
+            seed=settings.seed,
+            inputs=tuple(refs),
+            licence=inputs.collection.manifest.licence,
+            notes=_NOTES,
+            content={**drawn.figures.to_rows(), "leaks": _leaks(material, drawn)},
+        ),
         splits=material.splits,
-        name=name,
-        command=COMMAND,
-        settings={**inputs.record(), **{name: value for name, value in asdict(settings).items() if name != "seed"}},
-        seed=settings.seed,
-        inputs=refs,
-        licence=inputs.collection.manifest.licence,
-        notes=_NOTES,
-        content={**drawn.figures.to_rows(), "leaks": _leaks(material, drawn)},
     )
 
 

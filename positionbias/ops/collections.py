@@ -128,17 +128,11 @@ def sample(
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
     from positionbias.core.collection import find_collection
+    from positionbias.corpora.sample import SampleSettings
     from positionbias.corpora.sample import sample as write_sample
 
-    work = partial(
-        write_sample,
-        find_collection(collection),
-        output_place(out),
-        queries=queries,
-        passages=passages,
-        splits=splits,
-        seed=seed,
-    )
+    asked = SampleSettings(queries, passages, splits, seed)
+    work = partial(write_sample, find_collection(collection), output_place(out), asked)
     drawn = engine.write(work, overwrite=overwrite)
     say(f"written to {drawn.path}; look at it with: posbias show {out}")
     return drawn

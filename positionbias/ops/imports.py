@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from positionbias.core.operation import Out, Overwrite, operation
@@ -14,13 +13,13 @@ from positionbias.core.places import CollectionLike, Place, output_place
 from positionbias.core.progress import is_quiet, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
+from positionbias.formats.release_settings import KEEP_UNJUDGED, SKIP, MsmarcoDocsSettings, MsmarcoSettings
 from positionbias.formats.splits import DrawnQueries, ValidationDraw
 from positionbias.formats.trec_docs import Reading
 from positionbias.planted.settings import PlantedSettings
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
-    from positionbias.formats.attach import Attachment
 
 __all__ = [
     "import_beir",
@@ -38,17 +37,7 @@ __all__ = [
 Places = Annotated[
     Sequence[Place], Setting("A folder of the release's files, archives, or single files.", metavar="DIR|FILE...", place="read")
 ]
-Attached = Annotated[
-    Sequence[tuple[str, str, str]],
-    Setting(
-        "A further split from two files: queries in TSV or as TREC topics, judgements in four columns. "
-        "A name SPLIT.SET adds a further judgement set to a split. May be given again.",
-        metavar="NAME QUERIES QRELS",
-        place="read",
-    ),
-]
-KeepUnjudged = Annotated[bool, Setting("Keep queries without a judgement in their splits.")]
-_SKIP = "Leave these files alone, even where they are there. May be given again."
+KeepUnjudged = Annotated[bool, Setting(KEEP_UNJUDGED)]
 _LEFT_OUT = {
     "judged_again": "pairs judged several times, kept once with the highest grade",
     "judgements_of_other_queries": "judgements of queries that are not there, left out",
@@ -104,10 +93,7 @@ def import_squad(
 def import_msmarco(
     places: Places,
     *,
-    attach: Attached = (),
-    validation: ValidationDraw = ValidationDraw(),
-    skip: Annotated[Sequence[Literal["top1000", "qidpidtriples", "triples"]], Setting(_SKIP)] = (),
-    keep_unjudged: KeepUnjudged = False,
+    release: MsmarcoSettings = MsmarcoSettings(),
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
@@ -126,17 +112,7 @@ def import_msmarco(
     """
     from positionbias.formats.msmarco import import_msmarco as read
 
-    work = partial(
-        read,
-        places,
-        output_place(out),
-        attachments=_attachments(attach),
-        validation=validation.validation,
-        validation_by=validation.by,
-        seed=validation.seed,
-        keep_unjudged=keep_unjudged,
-        skip=skip,
-    )
+    work = partial(read, places, output_place(out), release=release)
     collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
     return _told(collection, out)
@@ -152,10 +128,7 @@ def import_msmarco_docs(
             "What makes a document's text, in this order; may be given again. What stands in front is a position bias of its own."
         ),
     ] = ("url", "title", "body"),
-    attach: Attached = (),
-    validation: ValidationDraw = ValidationDraw(),
-    skip: Annotated[Sequence[Literal["top100"]], Setting(_SKIP)] = (),
-    keep_unjudged: KeepUnjudged = False,
+    release: MsmarcoDocsSettings = MsmarcoDocsSettings(),
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
@@ -173,18 +146,7 @@ def import_msmarco_docs(
     """
     from positionbias.formats.msmarco_docs import import_msmarco_docs as read
 
-    work = partial(
-        read,
-        places,
-        output_place(out),
-        fields=fields,
-        attachments=_attachments(attach),
-        validation=validation.validation,
-        validation_by=validation.by,
-        seed=validation.seed,
-        keep_unjudged=keep_unjudged,
-        skip=skip,
-    )
+    work = partial(read, places, output_place(out), fields=fields, release=release)
     collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
     return _told(collection, out)
@@ -202,7 +164,7 @@ def import_orcas(
             place="read",
         ),
     ] = None,
-    skip: Annotated[Sequence[Literal["top100"]], Setting(_SKIP)] = (),
+    skip: Annotated[Sequence[Literal["top100"]], Setting(SKIP)] = (),
     keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,
@@ -284,7 +246,7 @@ def import_msmarco_qa(
 def import_tripclick(
     places: Places,
     *,
-    skip: Annotated[Sequence[Literal["runs", "triples", "logs"]], Setting(_SKIP)] = (),
+    skip: Annotated[Sequence[Literal["runs", "triples", "logs"]], Setting(SKIP)] = (),
     keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,
@@ -342,10 +304,6 @@ def import_trec(
             place="read",
         ),
     ] = (),
-    docs_format: Annotated[
-        Literal["auto", "sgml", "nyt", "wapo"],
-        Setting("TREC SGML, New York Times XML, Washington Post JSON lines; auto tells each file by its content."),
-    ] = "auto",
     reading: Reading = Reading(),
     engine: Engine = Engine(),
     out: Out,
@@ -371,7 +329,6 @@ def import_trec(
         [split_and_name(given) for given in topics],
         [split_and_name(given) for given in qrels],
         output_place(out),
-        docs_format=docs_format,
         reading=reading,
     )
     collection = engine.write(work, overwrite=overwrite)
@@ -486,12 +443,6 @@ def import_planted(*, planted: PlantedSettings = PlantedSettings(), out: Out, ov
     from positionbias.planted.generator import write_planted
 
     return _told(write_planted(output_place(out), planted, overwrite=overwrite), out)
-
-
-def _attachments(given: Sequence[tuple[str, str, str]]) -> list[Attachment]:
-    from positionbias.formats.attach import Attachment
-
-    return [Attachment(name, Path(queries), Path(qrels)) for name, queries, qrels in given]
 
 
 def _told(collection: Collection, out: Place) -> Collection:

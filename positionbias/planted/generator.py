@@ -33,10 +33,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Manifest
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer, Passage
@@ -199,13 +200,16 @@ def write_planted(
                 *judgements([(query.query_id, query) for query in tests], answers, mentions),
             )
         writer.finish(
-            name=name or out.name,
-            command="import planted",
-            settings=settings.recorded(),
-            seed=settings.seed,
-            licence="CC0-1.0 (invented text)",
-            notes=("The answering sentence's place follows the density of positionbias.planted.generator [decision].",),
-            content=_true_pairs(writer.folder, leaks) if leaks else None,
+            Manifest(
+                kind=KIND,
+                name=name or out.name,
+                command="import planted",
+                settings=settings.recorded(),
+                seed=settings.seed,
+                licence="CC0-1.0 (invented text)",
+                notes=("The answering sentence's place follows the density of positionbias.planted.generator [decision].",),
+                content=_true_pairs(writer.folder, leaks) if leaks else {},
+            )
         )
     return Collection(out)
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from positionbias.core.carry_split import carry_split
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Provenance, input_ref
+from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage
 from positionbias.core.shard_work import MapShards
@@ -109,19 +109,22 @@ def rewrite(
             splits[split] = {"answers": len(answers), "kept": len(moved), "cut": len(answers) - len(moved)}
         original = collection.manifest
         writer.finish(
-            name=name or out.name,
-            command=rewriting.command,
-            settings=rewriting.settings,
-            seed=rewriting.seed,
-            inputs=[input_ref(ORIGINAL, collection.path, collection.checksum, artefact=out)],
-            licence=original.licence,
-            notes=(*original.notes, *rewriting.notes),
-            content={
-                **{key: value for key, value in original.content.items() if key not in OWN_CONTENT},
-                rewriting.what: {"passages": dict(passages), "splits": splits, **rewriting.beside(writer.folder)},
-            },
+            Manifest(
+                kind=KIND,
+                name=name or out.name,
+                command=rewriting.command,
+                settings=rewriting.settings,
+                seed=rewriting.seed,
+                inputs=(input_ref(ORIGINAL, collection.path, collection.checksum, artefact=out),),
+                licence=original.licence,
+                notes=(*original.notes, *rewriting.notes),
+                content={
+                    **{key: value for key, value in original.content.items() if key not in OWN_CONTENT},
+                    rewriting.what: {"passages": dict(passages), "splits": splits, **rewriting.beside(writer.folder)},
+                },
+                provenance=provenance or {},
+            ),
             allow_absent=True,  # judged passages missing in the original are missing here too
-            **(provenance or {}),
         )
     return Collection(out)
 

@@ -18,11 +18,11 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from positionbias.core.carry_split import carry_split
-from positionbias.core.collection import Collection
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Provenance, input_ref
+from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.seeds import drawn_order
@@ -94,16 +94,19 @@ def select(
         for split in collection.splits:
             carry_split(collection, writer, split, chosen.query_ids if split == selection.split else None)
         writer.finish(
-            name=name or out.name,
-            command="select",
-            settings=settings,
-            seed=selection.seed,
-            inputs=inputs,
-            licence=collection.manifest.licence,
-            notes=(*collection.manifest.notes, *_notes(selection)),
-            content={"selection": chosen.facts.to_rows()},
+            Manifest(
+                kind=KIND,
+                name=name or out.name,
+                command="select",
+                settings=settings,
+                seed=selection.seed,
+                inputs=tuple(inputs),
+                licence=collection.manifest.licence,
+                notes=(*collection.manifest.notes, *_notes(selection)),
+                content={"selection": chosen.facts.to_rows()},
+                provenance=provenance or {},
+            ),
             allow_absent=True,  # what the collection judges without holding it, this one does too
-            **(provenance or {}),
         )
     return Collection(out)
 

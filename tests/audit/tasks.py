@@ -44,7 +44,7 @@ def make_task_of(place: Path, passages: Mapping[str, Sequence[str]], asked: Mapp
         writer.add_passages([Passage(name, " ".join(parts)) for name, parts in passages.items()])
         queries = [Query(query_id, one.text) for query_id, one in asked.items()]
         writer.add_split("test", queries, [Qrel(query_id, one.passage_id, 1) for query_id, one in asked.items()], answers)
-        writer.finish(name="small", command="a test", settings={}, seed=1, licence="invented")
+        writer.finish(Manifest("collection", "small", "a test", seed=1, licence="invented"))
     ids = list(passages)
     run = Run("first", [(query_id, ids, -np.arange(len(ids), dtype=float)) for query_id in asked])
     return make_task(Collection(place), "test", run, AuditSettings(depth=len(ids)))

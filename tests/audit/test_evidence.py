@@ -13,6 +13,7 @@ from positionbias.audit.evidence import Evidence, evidence_of, movements
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
 from positionbias.positions.rotate import Rotation
@@ -34,7 +35,7 @@ def colours(place: Path) -> Collection:
             [Qrel("q1", "p1", 1), Qrel("q1", "p2", 1), Qrel("q2", "p1", 1), Qrel("q3", "p3", 1), Qrel("q4", "p3", 2)],
             [Answer("q1", "p1", "gold"), Answer("q1", "p2", "gold"), Answer("q2", "p2", "comes"), Answer("q4", "p3", "azure")],
         )
-        writer.finish(name="colours", command="a test", settings={})
+        writer.finish(Manifest("collection", "colours", "a test"))
     return Collection(place)
 
 
@@ -77,7 +78,7 @@ def test_an_answer_that_fills_its_passage_has_no_position_and_is_chosen_last(tmp
         queries = [Query("q1", "which?"), Query("q2", "what?")]
         qrels = [Qrel("q1", "p1", 1), Qrel("q1", "p2", 1), Qrel("q2", "p1", 1)]
         writer.add_split("test", queries, qrels, [Answer(qrel.query_id, qrel.passage_id, "gold") for qrel in qrels])
-        writer.finish(name="filled", command="a test", settings={})
+        writer.finish(Manifest("collection", "filled", "a test"))
     collection = Collection(tmp_path / "c")
     found = evidence_of(collection, "test", qrels, Matching())
     assert (found.by_query["q1"].passage_id, found.by_query["q1"].relative) == ("p2", 1)

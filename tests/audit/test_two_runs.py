@@ -17,6 +17,7 @@ from positionbias.audit.verdict import answer as answer_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
@@ -141,7 +142,7 @@ def small(place: Path, texts: dict[str, str], question: str = "who left?", split
     with create_collection(place) as writer:
         writer.add_passages(Passage(*item) for item in texts.items())
         writer.add_split(split, [Query("q1", question)], [Qrel("q1", "p1", 1)], [Answer("q1", "p1", "gold")])
-        writer.finish(name=place.name, command="a test", settings={})
+        writer.finish(Manifest("collection", place.name, "a test"))
     return Collection(place)
 
 

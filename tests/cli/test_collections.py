@@ -9,6 +9,7 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 
 from .conftest import RunPosbias
@@ -163,7 +164,7 @@ def test_what_a_form_can_hold_comes_back(run_posbias: RunPosbias, tmp_path: Path
     with create_collection(tmp_path / "c") as writer:
         writer.add_passages(Passage(f"p{number}", f"Lamp {number}, and <more> é.") for number in range(9))
         writer.add_split("train", [Query("q1", "a lamp"), Query("q2", "é")], [Qrel("q1", "p3", 1), Qrel("q2", "p4", 1)])
-        writer.finish(name="c", command="a test", settings={})
+        writer.finish(Manifest("collection", "c", "a test"))
     done = run_posbias("export", "./c", "--to", form, "--workers", 2, "--out", "./out")
     assert done.returncode == 0, done.stderr
     assert "9 " in done.stdout
@@ -217,7 +218,7 @@ def test_absent_passages_and_further_judgements_are_said(run_posbias: RunPosbias
         writer.add_passages([Passage("p", "one two")])
         writer.add_split("test", [Query("q", "two")], [Qrel("q", "p", 1), Qrel("q", "lost", 1)])
         writer.add_qrels("test", "raw", [Qrel("q", "p", 0)])
-        writer.finish(name="c", command="a test", settings={}, allow_absent=True)
+        writer.finish(Manifest("collection", "c", "a test"), allow_absent=True)
     shown = run_posbias("show", "./c").stdout.splitlines()
     assert "test: 1 judgements more, 'raw'" in shown
     assert "test: 1 judgements are of passages that are not in the collection (1 passages)" in shown
@@ -247,7 +248,7 @@ def test_squad_has_the_known_counts(run_posbias: RunPosbias, posbias_data: Path)
 def test_squads_form_needs_a_split(run_posbias: RunPosbias, tmp_path: Path) -> None:
     with create_collection(tmp_path / "bare") as writer:
         writer.add_passages([Passage("a", "one two")])
-        writer.finish(name="bare", command="a test", settings={})
+        writer.finish(Manifest("collection", "bare", "a test"))
     done = run_posbias("export", "./bare", "--to", "squad", "--out", "./release")
     line = "posbias: bare: wanted a split to write in SQuAD's form; found no splits; import it with its questions\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", line)

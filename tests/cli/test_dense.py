@@ -10,7 +10,7 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Query
 from positionbias.core.run import read_run
 from positionbias.dense.vectors import Vectors
@@ -79,7 +79,7 @@ def test_an_empty_run_is_said_to_be_one(dot: Path, tmp_path: Path, capsys: pytes
     with create_collection(tmp_path / "c") as writer:
         writer.add_passages([Passage("p1", "a lamp")])
         writer.add_split("test", [Query("q1", " ")], [], [])
-        writer.finish(name="c", command="a test", settings={})
+        writer.finish(Manifest("collection", "c", "a test"))
     vectors = tmp_path / "vectors"
     assert posbias(capsys, "encode", tmp_path / "c", "--model", dot, "--out", vectors)[0] == 0
     for number, more in enumerate((["--vectors", vectors, "--model", dot], [])):

@@ -10,6 +10,7 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 
 
@@ -23,7 +24,7 @@ def source(tmp_path: Path) -> Path:
         answers = [Answer(q, p, w, texts[p].index(w), texts[p].index(w) + len(w)) for q, p, w in asked]
         writer.add_split("train", [Query(q, "who?") for q, _, _ in asked], [Qrel(q, p, 1) for q, p, _ in asked], answers)
         writer.add_split("eval", [Query("e", "who?")], [])
-        writer.finish(name="source", command="a test", settings={})
+        writer.finish(Manifest("collection", "source", "a test"))
     return tmp_path / "source"
 
 

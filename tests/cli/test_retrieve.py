@@ -7,6 +7,7 @@ import pytest
 
 from positionbias.cli.main import main
 from positionbias.core.files import sha256_file
+from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run
 
 
@@ -77,7 +78,7 @@ def test_queries_without_a_known_term_are_counted(small_collection, tmp_path, ca
     with create_collection(tmp_path / "tiny") as writer:
         writer.add_passages([Passage("p", "lamp")])
         writer.add_split("test", [Query("q1", "lamp"), Query("q2", "zebra")], [])
-        writer.finish(name="tiny", command="a test", settings={})
+        writer.finish(Manifest("collection", "tiny", "a test"))
     code, _, err = posbias(capsys, "retrieve", tmp_path / "tiny", "--out", tmp_path / "tiny.run")
     assert code == 0
     assert "1 of 2 queries have no term that a passage holds" in err

@@ -15,6 +15,7 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage
 
 from ..engine.session import processes_of_session
@@ -128,7 +129,7 @@ def test_a_stopped_debias_goes_on_when_run_again(tmp_path: Path, number: int, co
     with create_collection(tmp_path / "many") as writer:
         for start in range(0, 120_000, 40_000):
             writer.add_passages(Passage(f"p{number}", "one two three " * 20) for number in range(start, start + 40_000))
-        writer.finish(name="many", command="a test", settings={})
+        writer.finish(Manifest("collection", "many", "a test"))
     arguments = ["debias", "./many", "--out", "./rotated", "--workers", workers]
     done = stop(arguments, tmp_path, ".rotated.work/content/passages/*.arrow", number, group=group)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "posbias: stopped; run the same command again to go on\n")

@@ -12,6 +12,7 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.groups import TrainingGroup, write_groups
+from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run
 from positionbias.core.teacher_scores import open_teacher_scores
 
@@ -86,7 +87,7 @@ def test_a_training_set_is_scored_alone(posbias: Command, collection: Collection
     pairs = [(q.query_id, q.passage_id) for q in collection.qrels("train") if q.grade][:3]
     groups = [TrainingGroup(query_id, (passage_id, pairs[n - 1][1]), (1, 0)) for n, (query_id, passage_id) in enumerate(pairs)]
     (tmp_path / "set").mkdir()
-    write_groups(tmp_path / "set", list, [groups], splits=("train",), name="set", command="a test", settings={})
+    write_groups(tmp_path / "set", list, [groups], Manifest("trainset", "set", "a test"), splits=("train",))
     asked = ("--model", model, "--trainset", tmp_path / "set", "--out", tmp_path / "scores")
     code, printed, err = posbias("teach", collection.path, *asked)
     assert code == 0, err

@@ -14,6 +14,7 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 
 OSC = "\x1b]0;owned\x07"
@@ -42,7 +43,9 @@ def hostile(tmp_path: Path) -> Collection:
     with create_collection(place) as writer:
         writer.add_passages([Passage(f"d{OSC}", f"a {OSC} b c"), Passage("e", "d e f")])
         writer.add_split("test", [Query(f"q{OSC}", "a")], [Qrel(f"q{OSC}", "e", 1)], [Answer(f"q{OSC}", "e", "d")])
-        writer.finish(name=f"n[/red]{OSC}\x9b2J", command=f"made{OSC}", settings={OSC: OSC}, licence=OSC, notes=[OSC])
+        writer.finish(
+            Manifest("collection", f"n[/red]{OSC}\x9b2J", f"made{OSC}", settings={OSC: OSC}, licence=OSC, notes=(OSC,))
+        )
     (tmp_path / "x.run").write_text(f"q{OSC} Q0 e 1 2.0 tag{OSC}\nq{OSC} Q0 d{OSC} 2 1.0 tag{OSC}\n")
     return Collection(place)
 

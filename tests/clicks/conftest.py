@@ -13,7 +13,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
-from positionbias.core.manifest import MANIFEST
+from positionbias.core.manifest import MANIFEST, Manifest
 from positionbias.core.records import Passage, Qrel, Query
 
 QUERIES, PASSAGES, DEPTH = 30, 80, 25
@@ -36,7 +36,7 @@ def clicks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Collection, Path]:
         queries = [*(Query(f"q{n}", f"question {n}") for n in range(QUERIES)), Query("alone", "x"), Query("unjudged", "y")]
         writer.add_split("train", queries, qrels)
         writer.add_qrels("train", "dctr", further)
-        writer.finish(name="tiny", command="a test", settings={}, allow_absent=True)
+        writer.finish(Manifest("collection", "tiny", "a test"), allow_absent=True)
     (folder / "train.run").write_text("".join(lines))
     return Collection(folder / "tiny"), folder / "train.run"
 

@@ -16,6 +16,7 @@ from positionbias.clicks.shuffle import ranges
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import StorageError
+from positionbias.core.manifest import Manifest
 from positionbias.core.run_blocks import run_blocks
 from tests.clicks.conftest import contents, draw
 
@@ -77,7 +78,7 @@ def test_a_collection_in_another_order_is_drawn_from_anew(
         writer.add_passages(reversed(list(clicks[0].passages())))
         writer.add_split("train", clicks[0].queries("train"), clicks[0].qrels("train"))
         writer.add_qrels("train", "dctr", clicks[0].qrels("train", "dctr"))
-        writer.finish(name="tiny", command="a test", settings={}, allow_absent=True)
+        writer.finish(Manifest("collection", "tiny", "a test"), allow_absent=True)
     assert Collection(place).checksum == clicks[0].checksum
     whole = draw(tmp_path / "whole" / "set", clicks, **settings)
     assert list(draw(tmp_path / "part" / "set", (Collection(place), clicks[1]), **settings)) == list(whole)

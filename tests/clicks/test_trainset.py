@@ -20,6 +20,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
 from positionbias.core.run_blocks import run_blocks
@@ -122,7 +123,7 @@ def test_queries_that_got_nothing_are_counted(tmp_path: Path) -> None:
     with create_collection(tmp_path / "few") as writer:
         writer.add_passages(Passage(f"p{n}", "x") for n in range(5))
         writer.add_split("train", [Query(f"q{n}", "x") for n in range(10)], qrels)
-        writer.finish(name="few", command="a test", settings={}, allow_absent=True)
+        writer.finish(Manifest("collection", "few", "a test"), allow_absent=True)
     drawn = {"q0": "1", "q1": "012", "q2": "1234", "q3": "01", "q4": "0", "q5": "01", "q6": "1234"}
     lines = [f"{query_id} Q0 p{place} 1 {9 - int(place)} x\n" for query_id, places in drawn.items() for place in places]
     (tmp_path / "r.run").write_text("".join(lines))
@@ -281,7 +282,7 @@ def test_what_a_line_cannot_carry(tmp_path: Path) -> None:
     with create_collection(tmp_path / "odd") as writer:
         writer.add_passages([Passage("a\tb", "one\x0btwo\x85three\u2028four\r\nfive"), Passage("c", "x\ty")])
         writer.add_split("train", [Query("q", "a\u2029b")], [Qrel("q", "a\tb", 1)])
-        writer.finish(name="odd", command="a test", settings={})
+        writer.finish(Manifest("collection", "odd", "a test"))
     (tmp_path / "r.run").write_text("q Q0 c 1 1 x\n")
     odd = Collection(tmp_path / "odd"), tmp_path / "r.run"
     with pytest.raises(
@@ -300,7 +301,7 @@ def test_a_judgement_that_stands_twice_is_drawn_for_once(tmp_path: Path) -> None
             [Query("a", "x"), Query("b", "x"), Query("c", "x")],
             [Qrel("c", "p0", 1), Qrel("a", "p1", 1), Qrel("c", "p0", 1)],
         )
-        writer.finish(name="twice", command="a test", settings={})
+        writer.finish(Manifest("collection", "twice", "a test"))
     (tmp_path / "r.run").write_text("".join(f"{query} Q0 p{n} 1 {9 - n} x\n" for query in "ac" for n in range(4)))
     groups = draw(tmp_path / "set", (Collection(tmp_path / "twice"), tmp_path / "r.run"), negatives=2)
     assert Counter((group.query_id, group.passage_ids[0]) for group in groups) == {("a", "p1"): 2, ("c", "p0"): 2}

@@ -43,7 +43,7 @@ def corpus(place: Path, splits: Splits = SPLITS) -> Collection:
         writer.add_passages(Passage(f"{item}{kind}", f"text of {item}") for item in ids for kind in "+*-_")
         for split, (queries, qrels) in splits.items():
             writer.add_split(split, queries, qrels)
-        writer.finish(name=place.name, command="a test", settings={}, licence="invented", allow_absent=True)
+        writer.finish(Manifest("collection", place.name, "a test", licence="invented"), allow_absent=True)
     return Collection(place)
 
 

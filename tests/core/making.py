@@ -7,6 +7,7 @@ from pathlib import Path
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 
 
@@ -21,5 +22,5 @@ def make_collection(
         writer.add_passages(passages)
         for split, (queries, qrels) in (splits or {}).items():
             writer.add_split(split, queries, qrels)
-        writer.finish(name=place.name, command="a test", settings={})
+        writer.finish(Manifest("collection", place.name, "a test"))
     return Collection(place)

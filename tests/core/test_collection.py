@@ -11,7 +11,7 @@ import pytest
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, StorageError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from tests.sealing import reseal
 
@@ -65,7 +65,7 @@ def test_further_judgement_sets_are_kept_apart_and_counted(tmp_path: Path) -> No
             writer.add_split("test", [Query("q", "a")], [Qrel("q", "p", 1)])
             for set_name, qrels in further.items():
                 writer.add_qrels("test", set_name, qrels)
-            writer.finish(name="c", command="a test", settings={})
+            writer.finish(Manifest("collection", "c", "a test"))
         return Collection(tmp_path / name)
 
     one = made("one", {"raw": [Qrel("q", "p", 3)], "clicks": []})
@@ -99,7 +99,7 @@ def test_names_of_splits_and_judgement_sets_are_checked(tmp_path: Path) -> None:
             writer.add_split("test.raw", [], [])
         with pytest.raises(InputError, match="wanted qrels of its own queries; found one of query 'z'"):
             writer.add_qrels("test", "more", [Qrel("z", "p", 1)])
-        writer.finish(name="c", command="a test", settings={})
+        writer.finish(Manifest("collection", "c", "a test"))
 
 
 def test_judgements_of_absent_passages_are_kept_where_that_is_allowed(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_judgements_of_absent_passages_are_kept_where_that_is_allowed(tmp_path: 
         writer.add_split("train", [Query("t", "a")], [Qrel("t", "p", 1)])
         writer.add_split("test", [Query("q", "a"), Query("r", "b")], qrels)
         writer.add_qrels("test", "raw", [Qrel("q", "never", 1)])
-        writer.finish(name="c", command="a test", settings={}, allow_absent=True)
+        writer.finish(Manifest("collection", "c", "a test"), allow_absent=True)
     made = Collection(tmp_path / "c")
     assert made.qrels("test") == qrels
     # gone twice, lost once, never once: four judgements of three passages
@@ -120,7 +120,7 @@ def test_judgements_of_absent_passages_are_kept_where_that_is_allowed(tmp_path: 
         with create_collection(tmp_path / "d") as writer:
             writer.add_passages([Passage("p", "text")])
             writer.add_split("test", [Query("q", "a")], [], [Answer("q", "gone", "x")])
-            writer.finish(name="d", command="a test", settings={}, allow_absent=True)
+            writer.finish(Manifest("collection", "d", "a test"), allow_absent=True)
 
     with pytest.raises(
         InputError, match="wanted every answering passage in the collection; found 1 that are not, the first 'gone'"
@@ -224,7 +224,7 @@ def test_workers_and_time_stand_under_provenance_only(tmp_path: Path) -> None:
     for number, workers in enumerate((1, 8)):
         with create_collection(tmp_path / f"c{number}") as writer:
             writer.add_passages([Passage("p", "text")])
-            writer.finish(name="c", command="a test", settings={"k": 1}, seed=3, workers=workers)
+            writer.finish(Manifest("collection", "c", "a test", settings={"k": 1}, seed=3, provenance={"workers": workers}))
     one, two = (read_manifest(tmp_path / f"c{number}") for number in (0, 1))
     assert one.comparable() == two.comparable()
     assert (one.provenance["workers"], two.provenance["workers"]) == (1, 8)

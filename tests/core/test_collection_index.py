@@ -17,7 +17,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_index import id_hashes
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
@@ -65,7 +65,7 @@ def test_the_index_is_the_same_however_it_is_merged(tmp_path: Path, monkeypatch:
         monkeypatch.setattr(collection_index, "MERGED_RECORDS", merged)
         with create_collection(tmp_path / name) as writer:
             writer.add_blocks(list, [passages[at : at + 700] for at in range(0, 5_000, 700)], map_shards)
-            writer.finish(name=name, command="a test", settings={})
+            writer.finish(Manifest("collection", name, "a test"))
         folder = tmp_path / name / "cache" / "passages"
         assert sorted(path.name for path in folder.iterdir()) == ["buckets.npy", "manifest.json", "records.npy"]
         return [(folder / name).read_bytes() for name in ("buckets.npy", "records.npy")]

@@ -14,6 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups, TrainingGroup, Triples, group_queries, write_groups
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Query
 from tests.sealing import reseal
 
@@ -28,7 +29,7 @@ def as_it_is(part: Any) -> Any:
 
 def make(folder: Path, parts: Sequence[list[TrainingGroup] | Triples]) -> Groups:
     folder.mkdir()
-    write_groups(folder, as_it_is, parts, splits=("train", "test"), name="set", command="a test", settings={})
+    write_groups(folder, as_it_is, parts, Manifest("trainset", "set", "a test"), splits=("train", "test"))
     return Groups(folder)
 
 
@@ -49,7 +50,7 @@ def test_what_is_counted_while_groups_are_made_stands_in_the_manifest(tmp_path: 
 
     (tmp_path / "set").mkdir()
     write_groups(
-        tmp_path / "set", list, items(), splits=("train",), name="set", command="a test", settings={}, content=lambda: counts
+        tmp_path / "set", list, items(), Manifest("trainset", "set", "a test"), splits=("train",), content=lambda: counts
     )
     assert Groups(tmp_path / "set").manifest.content["items"] == 2
 
@@ -101,7 +102,7 @@ def asked(place: Path, *splits: tuple[str, dict[str, str]]) -> Collection:
     with create_collection(place) as writer:
         for split, texts in splits:
             writer.add_split(split, [Query(query_id, text) for query_id, text in texts.items()], [])
-        writer.finish(name="asked", command="a test", settings={})
+        writer.finish(Manifest("collection", "asked", "a test"))
     return Collection(place)
 
 

@@ -116,25 +116,28 @@ def test_what_the_system_says_comes_with_advice(tmp_path: Path, code: int, advic
 WRITERS = {
     "collection": """
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage
 with create_collection(place) as writer:
     writer.add_passages(Passage(f"p{n}", "word " * 50) for n in range(20_000))
-    writer.finish(name="x", command="x", settings={})
+    writer.finish(Manifest("collection", "x", "x"))
 """,
     "index of a collection": """
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage
 with create_collection(place) as writer:
     writer.add_blocks(list, [[Passage(f"p{n}", "") for n in range(start, start + 1_000)] for start in range(0, 30_000, 1_000)])
-    writer.finish(name="x", command="x", settings={})
+    writer.finish(Manifest("collection", "x", "x"))
 """,
     "queries": """
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Query
 import hashlib
 with create_collection(place) as writer:
     writer.add_split("train", [Query(f"q{n}", hashlib.sha256(str(n).encode()).hexdigest() * 3) for n in range(20_000)], [])
-    writer.finish(name="x", command="x", settings={})
+    writer.finish(Manifest("collection", "x", "x"))
 """,
     "run": """
 from positionbias.core.run import Run, write_run

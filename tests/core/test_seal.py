@@ -31,7 +31,7 @@ def collection(tmp_path: Path) -> Path:
         writer.add_passages(Passage(f"p{number}", f"text {number} " * 40) for number in range(9_000))
         writer.add_split("test", [Query("q1", "what")], [Qrel("q1", "p1", 1)], [Answer("q1", "p1", "text", 0, 4)])
         writer.add_qrels("test", "more", [Qrel("q1", "p2", 2)])
-        writer.finish(name="c", command="a test", settings={})
+        writer.finish(Manifest("collection", "c", "a test"))
     return place
 
 
@@ -93,7 +93,7 @@ def test_random_access_verifies_what_it_touches_and_no_more(collection: Path) ->
 def test_a_shard_of_another_collection_is_refused(collection: Path, tmp_path: Path) -> None:
     with create_collection(tmp_path / "d") as writer:
         writer.add_passages(Passage(f"p{number}", f"TEXT {number} " * 40) for number in range(9_000))
-        writer.finish(name="d", command="a test", settings={})
+        writer.finish(Manifest("collection", "d", "a test"))
     shutil.copyfile(tmp_path / "d" / "passages" / "00000.arrow", collection / "passages" / "00000.arrow")
     with pytest.raises(InputError, match="wanted the content that its manifest names"):
         Collection(collection).texts(["p1"])
@@ -113,7 +113,7 @@ def test_a_rolled_index_does_not_give_other_texts(collection: Path) -> None:
 def test_an_index_of_another_collection_is_built_again(collection: Path, tmp_path: Path) -> None:
     with create_collection(tmp_path / "d") as writer:
         writer.add_passages(Passage(f"p{number}", "") for number in reversed(range(9_000)))
-        writer.finish(name="d", command="a test", settings={})
+        writer.finish(Manifest("collection", "d", "a test"))
     shutil.rmtree(collection / "cache")
     shutil.copytree(tmp_path / "d" / "cache", collection / "cache")
     assert Collection(collection).texts(["p1", "p8"]) == ["text 1 " * 40, "text 8 " * 40]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shards import pairs_checksum, rows_checksum, write_shard
 from tests.sealing import reseal
@@ -42,7 +43,9 @@ def test_the_checksum_is_of_the_content_alone(tmp_path: Path) -> None:
     with create_collection(resharded) as writer:
         writer.add_blocks(list, [passages[:5], passages[5:]])
         writer.add_split("train", queries, qrels)
-        writer.finish(name="other name", command="other command", settings={"other": 1}, seed=7, workers=4)
+        writer.finish(
+            Manifest("collection", "other name", "other command", settings={"other": 1}, seed=7, provenance={"workers": 4})
+        )
     assert Collection(resharded).checksum == first.checksum
     moved = make_collection(tmp_path / "c", passages, {"train": (queries[:1], qrels[:1]), "test": (queries[1:], qrels[1:])})
     assert moved.checksum != first.checksum

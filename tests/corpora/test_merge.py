@@ -10,7 +10,7 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import OutputExistsError, SettingError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shard_work import work_folder
 from positionbias.corpora.merge import merge
@@ -26,7 +26,7 @@ def other(tmp_path: Path) -> Collection:
         writer.add_qrels("test", "raw", [Qrel("q3", "x:y", 0)])
         writer.add_split("extra", [Query("q9", "what")], [], [Answer("q9", "p-lamp", "lamp", 8, 12)])
         writer.finish(
-            name="other", command="a test", settings={}, licence="invented too", notes=["a decision"], allow_absent=True
+            Manifest("collection", "other", "a test", licence="invented too", notes=("a decision",)), allow_absent=True
         )
     return Collection(tmp_path / "other")
 

@@ -11,10 +11,10 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
-from positionbias.corpora.sample import sample
+from positionbias.corpora.sample import SampleSettings, sample
 from positionbias.engine.local import map_shards
 
 IDS = [f"p{number}" for number in range(300)]
@@ -30,12 +30,12 @@ def large(place: Path, shard: int = 40, ids: list[str] = IDS) -> Collection:
         test = [Query(f"e{number}", "x") for number in range(10)]
         answers = [Answer(f"e{n}", f"p{200 + n}", "of", 0, 2) for n in range(10)]
         writer.add_split("test", test, [], answers)
-        writer.finish(name="large", command="a test", settings={}, licence="invented", notes=["a decision"], allow_absent=True)
+        writer.finish(Manifest("collection", "large", "a test", licence="invented", notes=("a decision",)), allow_absent=True)
     return Collection(place)
 
 
 def test_judged_and_answering_passages_are_kept_and_others_drawn(tmp_path: Path) -> None:
-    drawn = sample(large(tmp_path / "large"), tmp_path / "sample", queries=12, passages=100, seed=3)
+    drawn = sample(large(tmp_path / "large"), tmp_path / "sample", SampleSettings(queries=12, passages=100, seed=3))
     train = {query.query_id for query in drawn.queries("train")}
     assert (len(train), len(drawn.queries("test")), len(drawn)) == (12, 10, 100)
     lowest = sorted((key64(3, "sample query", f"t{n}"), f"t{n}") for n in range(50))[:12]
@@ -57,54 +57,57 @@ def test_judged_and_answering_passages_are_kept_and_others_drawn(tmp_path: Path)
 
 
 def test_order_sharding_and_workers_change_nothing(tmp_path: Path) -> None:
-    settings = {"queries": 5, "passages": 77}
-    one = sample(large(tmp_path / "a"), tmp_path / "1" / "sample", **settings)  # type: ignore[arg-type]
-    two = sample(large(tmp_path / "b", shard=7, ids=IDS[::-1]), tmp_path / "2" / "sample", **settings)  # type: ignore[arg-type]
+    settings = SampleSettings(queries=5, passages=77)
+    one = sample(large(tmp_path / "a"), tmp_path / "1" / "sample", settings)
+    two = sample(large(tmp_path / "b", shard=7, ids=IDS[::-1]), tmp_path / "2" / "sample", settings)
     assert two.checksum == one.checksum
-    again = sample(
-        Collection(tmp_path / "a"), tmp_path / "3" / "sample", map_shards=partial(map_shards, workers=2), **settings  # type: ignore[arg-type]
-    )  # fmt: skip
+    again = sample(Collection(tmp_path / "a"), tmp_path / "3" / "sample", settings, map_shards=partial(map_shards, workers=2))
     assert [path.read_bytes() for path in again.shard_paths] == [path.read_bytes() for path in one.shard_paths]
     assert read_manifest(again.path).comparable() == read_manifest(one.path).comparable()
 
 
 def test_fewer_are_part_of_more_and_seeds_differ(tmp_path: Path) -> None:
     whole = large(tmp_path / "large")
-    ids = {n: set(sample(whole, tmp_path / f"s{n}", queries=50, passages=n).passage_ids()) for n in (150, 151, 300)}
+    ids = {
+        n: set(sample(whole, tmp_path / f"s{n}", SampleSettings(queries=50, passages=n)).passage_ids()) for n in (150, 151, 300)
+    }
     assert [len(found) for found in ids.values()] == [150, 151, 300]
     assert ids[150] < ids[151] < ids[300] == set(IDS)
-    seeds = [set(sample(whole, tmp_path / f"seed{n}", queries=1, passages=50, seed=n).passage_ids()) for n in range(20)]
+    seeds = [
+        set(sample(whole, tmp_path / f"seed{n}", SampleSettings(queries=1, passages=50, seed=n)).passage_ids())
+        for n in range(20)
+    ]
     counts = Counter(item for found in seeds for item in found)
     assert len(counts) > 250  # 20 draws of about 40 of 280: one in 14 passages is never drawn
-    assert sample(whole, tmp_path / "more", queries=1, passages=10_000)
+    assert sample(whole, tmp_path / "more", SampleSettings(queries=1, passages=10_000))
 
 
 def test_nothing_need_be_drawn(tmp_path: Path) -> None:
     whole = large(tmp_path / "large")
-    only = sample(whole, tmp_path / "only", queries=10, passages=10, splits=["test"])
+    only = sample(whole, tmp_path / "only", SampleSettings(queries=10, passages=10, splits=["test"]))
     assert only.splits == ["test"]
     assert only.passage_ids() == [f"p{200 + n}" for n in range(10)]
     with pytest.raises(
         SettingError,
         match=r"--passages: wanted room for the 10 passages that are judged .* found 9; raise it, or lower --queries",
     ):
-        sample(whole, tmp_path / "less", queries=10, passages=9, splits=["test"])
+        sample(whole, tmp_path / "less", SampleSettings(queries=10, passages=9, splits=["test"]))
     with pytest.raises(InputError, match="wanted split 'dev'; found train, test"):
-        sample(whole, tmp_path / "less", queries=10, passages=9, splits=["dev"])
+        sample(whole, tmp_path / "less", SampleSettings(queries=10, passages=9, splits=["dev"]))
     for wrong in ({"queries": 0, "passages": 1}, {"queries": 1, "passages": 0}):
         with pytest.raises(SettingError, match="wanted at least 1; found 0"):
-            sample(whole, tmp_path / "less", **wrong)
+            SampleSettings(**wrong)
     assert not (tmp_path / "less").exists()
 
 
 def test_many_shards_become_few(tmp_path: Path) -> None:
     whole = large(tmp_path / "large", shard=2)
-    drawn = sample(whole, tmp_path / "drawn", queries=3, passages=60)
+    drawn = sample(whole, tmp_path / "drawn", SampleSettings(queries=3, passages=60))
     assert (len(whole.shard_paths), len(drawn.shard_paths), len(drawn)) == (150, 64, 60)
 
 
 def test_an_empty_collection_has_an_empty_sample(tmp_path: Path) -> None:
     with create_collection(tmp_path / "empty") as writer:
         writer.add_split("test", [Query("q", "x")], [])
-        writer.finish(name="empty", command="a test", settings={})
-    assert len(sample(Collection(tmp_path / "empty"), tmp_path / "sample", queries=1, passages=1)) == 0
+        writer.finish(Manifest("collection", "empty", "a test"))
+    assert len(sample(Collection(tmp_path / "empty"), tmp_path / "sample", SampleSettings(queries=1, passages=1))) == 0

@@ -38,7 +38,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     with create_collection(place) as writer:
         writer.add_passages(passages(60))
         writer.add_split("test", [Query(f"q{n}", text) for n, text in enumerate(queries)], [Qrel("q0", "p3", 1)], [])
-        writer.finish(name="dense", command="a test", settings={})
+        writer.finish(Manifest("collection", "dense", "a test"))
     return Collection(place)
 
 

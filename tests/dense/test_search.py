@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import DependencyError, InputError, SettingError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.nearest import inner_products
 from positionbias.core.records import Query
 from positionbias.core.retrieval import Retrieval
@@ -211,7 +211,7 @@ def test_a_full_disk_does_not_stop_a_search_and_two_are_one_line(tmp_path: Path,
 def test_nothing_is_found_among_no_passages(checkpoint: Checkpoint, tmp_path: Path, index: Index) -> None:
     with create_collection(tmp_path / "c") as writer:
         writer.add_split("test", [Query("q1", "lamp")], [], [])
-        writer.finish(name="none", command="a test", settings={})
+        writer.finish(Manifest("collection", "none", "a test"))
     none = Collection(tmp_path / "c")
     vectors = encode_collection(checkpoint, none, tmp_path / "v")
     done = retrieve_dense(checkpoint, vectors, none, Retrieval("test", 5), tmp_path / "d.run", how=DenseSearch(index))

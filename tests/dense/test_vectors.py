@@ -17,6 +17,7 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError, StorageError
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.single_vectors import SingleVectors, length_one
@@ -45,7 +46,7 @@ def of_passages(place: Path, shards: int) -> Collection:
     with create_collection(place) as writer:
         for part in np.array_split(np.arange(60), shards):
             writer.add_passages(passages(60)[row] for row in part)
-        writer.finish(name="dense", command="a test", settings={})
+        writer.finish(Manifest("collection", "dense", "a test"))
     return Collection(place)
 
 
@@ -193,7 +194,7 @@ def test_vectors_of_another_model_or_of_other_passages_are_refused(
         vectors.check(longer, collection)
     with create_collection(tmp_path / "c2") as writer:
         writer.add_passages([Passage("p1", "other")])
-        writer.finish(name="second", command="a test", settings={})
+        writer.finish(Manifest("collection", "second", "a test"))
     with pytest.raises(InputError, match=r"v: wanted vectors of the passages of .*c2; found those of the collection 'dense'"):
         vectors.check(checkpoint, Collection(tmp_path / "c2"))
 

@@ -23,7 +23,7 @@ from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, PositionBiasError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.engine.choose import open_engine
@@ -93,7 +93,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Collection:
             [Qrel(f"q{number}", f"p{number}", 1) for number in asked],
             [Answer(f"q{number}", f"p{number}", text_of(number)[:4], 0, 4) for number in asked],
         )
-        writer.finish(name="original", command="a test", settings={})
+        writer.finish(Manifest("collection", "original", "a test"))
     return Collection(place)
 
 

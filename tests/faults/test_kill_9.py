@@ -16,7 +16,7 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import generator
 
@@ -109,7 +109,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixture
             [Qrel(f"q{number}", f"p{number}", 1) for number in asked],
             [Answer(f"q{number}", f"p{number}", text_of(number)[:2], 0, 2) for number in asked],
         )
-        writer.finish(name="original", command="a test", settings={})
+        writer.finish(Manifest("collection", "original", "a test"))
     name, *options = request.param.split()
     arguments = [name, str(folder / "original"), "--out", "./rotated", *options, "--workers", "2"]
     command = [sys.executable, "-c", POSBIAS, *arguments]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Query
 from positionbias.firststage.bm25 import PRESETS, Bm25Settings, open_index, retrieve, search
 from positionbias.firststage.terms import Analyzer
@@ -29,7 +30,7 @@ def collection_of(path, texts):
     passages = [Passage(*item) for item in texts.items()]
     with create_collection(path, overwrite=True) as writer:
         writer.add_passages(passages)
-        writer.finish(name=path.name, command="test", settings={})
+        writer.finish(Manifest("collection", path.name, "test"))
     return Collection(path)
 
 

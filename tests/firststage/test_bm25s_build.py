@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Query
 from positionbias.core.shards import Shard, write_shard
 from positionbias.engine.choose import open_engine
@@ -46,7 +47,7 @@ def collection_of(path: Path, shards: Sequence[Sequence[str]]) -> Collection:
     with create_collection(path, overwrite=True) as writer:
         for _ in writer.add_shards(Shard, write, numbered):
             pass
-        writer.finish(name="shards", command="a test", settings={})
+        writer.finish(Manifest("collection", "shards", "a test"))
     return Collection(path)
 
 

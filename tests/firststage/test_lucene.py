@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, StorageError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Query
 from positionbias.core.run import Ranking, Run, read_run
 from positionbias.firststage import lucene
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(
 def collection_of(path: Path, texts: Mapping[str, str]) -> Collection:
     with create_collection(path) as writer:
         writer.add_passages(Passage(*item) for item in texts.items())
-        writer.finish(name=path.name, command="a test", settings={})
+        writer.finish(Manifest("collection", path.name, "a test"))
     return Collection(path)
 
 
@@ -296,7 +296,7 @@ def test_agreement_with_anserini_over_all_of_ms_marco(posbias_data, tmp_path):
         writer.add_passages(
             Passage(*line.split("\t", 1)) for line in (mini / "collection.tsv").read_text("utf-8").rstrip("\n").split("\n")
         )
-        writer.finish(name="mini", command="a test", settings={})
+        writer.finish(Manifest("collection", "mini", "a test"))
     collection = Collection(tmp_path / "mini")
     queries = [Query(*line.split("\t")) for line in (mini / "queries.dl19.tsv").read_text("utf-8").splitlines()]
     relevant: dict[str, set[str]] = {}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage
 from positionbias.core.shards import Shard, write_shard
 from positionbias.firststage.passage_order import StoredIds, order_checksum, places_by_id
@@ -25,7 +26,7 @@ def collection_of(path: Path, shards: Sequence[Sequence[str]]) -> Collection:
     with create_collection(path) as writer:
         for _ in writer.add_shards(Shard, write, shards):
             pass
-        writer.finish(name="order", command="a test", settings={})
+        writer.finish(Manifest("collection", "order", "a test"))
     return Collection(path)
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.engine.local import map_shards
 from positionbias.formats.beir import import_beir
@@ -149,7 +150,7 @@ def test_any_text_survives_the_round_trip(
         records = [Query(query_id, text, fields) for query_id, (text, fields) in queries.items()]
         qrels = [Qrel(query_id, place, grade) for query_id, grade in zip(queries, grades, strict=False)]
         writer.add_split("validation", records, qrels)
-        writer.finish(name="a", command="a test", settings={})
+        writer.finish(Manifest("collection", "a", "a test"))
     made = Collection(folder / "a")
     write_beir(made, folder / "b", ["validation"])
     assert import_beir(folder / "b", folder / "c").checksum == made.checksum
@@ -174,7 +175,7 @@ def own_collection(place: Path, splits: dict[str, list[Query]], passage_id: str 
         for split, queries in splits.items():
             judged = [Qrel(query.query_id, passage_id, 1) for query in queries]
             writer.add_split(split, queries, judged, [Answer(query.query_id, passage_id, "two") for query in queries])
-        writer.finish(name="own", command="a test", settings={})
+        writer.finish(Manifest("collection", "own", "a test"))
     return Collection(place)
 
 

@@ -13,6 +13,8 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
+from positionbias.formats.release_settings import MsmarcoSettings
+from positionbias.formats.splits import ValidationDraw
 
 from .msmarco_files import write_files, write_tar
 
@@ -133,7 +135,9 @@ def test_queries_without_passages(tmp_path: Path) -> None:
 
 
 def test_unjudged_queries_stay_where_that_is_asked_for(tmp_path: Path) -> None:
-    made = import_msmarco([write_files(tmp_path / "in", RELEASE)], tmp_path / "out", keep_unjudged=True)
+    made = import_msmarco(
+        [write_files(tmp_path / "in", RELEASE)], tmp_path / "out", release=MsmarcoSettings(keep_unjudged=True)
+    )
     assert ids(made.queries("train")) == ["11", "12", "13", "14"]
     assert ids(made.queries("test")) == ["21", "23", "24"]
     assert made.manifest.content["source"]["left_out"] == {}
@@ -141,17 +145,19 @@ def test_unjudged_queries_stay_where_that_is_asked_for(tmp_path: Path) -> None:
 
 def test_validation_is_drawn_from_train_without_dev_small(tmp_path: Path) -> None:
     folder = write_files(tmp_path / "in", without("queries.dev.small.tsv", "qrels.dev.small.tsv"))
-    one = import_msmarco([folder], tmp_path / "one", validation=1)
-    two = import_msmarco([folder], tmp_path / "two", validation=2)
+    one = import_msmarco([folder], tmp_path / "one", release=MsmarcoSettings(validation=ValidationDraw(1)))
+    two = import_msmarco([folder], tmp_path / "two", release=MsmarcoSettings(validation=ValidationDraw(2)))
     drawn = set(ids(one.queries("validation")))
     assert len(drawn) == 1
     assert drawn < set(ids(two.queries("validation")))  # more takes the same and more
     assert set(ids(one.queries("train"))) == {"11", "12", "14"} - drawn
     assert {qrel.query_id for qrel in one.qrels("validation")} == drawn
     with pytest.raises(SettingError, match="--validation: wanted fewer than the 3 training queries; found 3"):
-        import_msmarco([folder], tmp_path / "three", validation=3)
+        import_msmarco([folder], tmp_path / "three", release=MsmarcoSettings(validation=ValidationDraw(3)))
     with pytest.raises(SettingError, match="--validation: wanted a release without validation queries; found 1 of them"):
-        import_msmarco([write_files(tmp_path / "all", RELEASE)], tmp_path / "four", validation=1)
+        import_msmarco(
+            [write_files(tmp_path / "all", RELEASE)], tmp_path / "four", release=MsmarcoSettings(validation=ValidationDraw(1))
+        )
 
 
 def test_attached_splits_and_judgement_sets(tmp_path: Path) -> None:
@@ -162,11 +168,13 @@ def test_attached_splits_and_judgement_sets(tmp_path: Path) -> None:
     made = import_msmarco(
         [folder],
         tmp_path / "out",
-        attachments=[
-            dl19,
-            Attachment("dl19.llm", folder / "queries.dl19.tsv", folder / "llm.txt"),
-            Attachment("train.mine", folder / "queries.train.tsv", folder / "train.txt"),
-        ],
+        release=MsmarcoSettings(
+            attach=[
+                dl19,
+                Attachment("dl19.llm", folder / "queries.dl19.tsv", folder / "llm.txt"),
+                Attachment("train.mine", folder / "queries.train.tsv", folder / "train.txt"),
+            ]
+        ),
     )
     assert made.splits == ["train", "validation", "test", "eval", "dl19"]
     assert made.queries("dl19") == [Query("41", "graded")]
@@ -176,7 +184,7 @@ def test_attached_splits_and_judgement_sets(tmp_path: Path) -> None:
     assert made.manifest.content["source"]["not_read"] == {}  # the attached files are read
     assert made.manifest.content["absent"]["dl19"] == {"judgements": 1, "passages": 1}
     with pytest.raises(SettingError, match="--attach: wanted a name that is free; found 'test'"):
-        import_msmarco([folder], tmp_path / "no", attachments=[dl19._replace(name="test")])
+        import_msmarco([folder], tmp_path / "no", release=MsmarcoSettings(attach=[dl19._replace(name="test")]))
     assert not (tmp_path / "no").exists()
 
 
@@ -202,7 +210,7 @@ def test_candidates_become_a_run(tmp_path: Path) -> None:
     assert "non-commercial" in manifest.licence
     assert len(made) == 7
     archived = write_tar(tmp_path / "top1000.dev.tar.gz", TOP1000)
-    import_msmarco([tmp_path / "in", archived], tmp_path / "again", skip=["top1000"])
+    import_msmarco([tmp_path / "in", archived], tmp_path / "again", release=MsmarcoSettings(skip=["top1000"]))
     assert not (tmp_path / "again" / "runs").exists()
 
 
@@ -268,7 +276,7 @@ def test_what_stands_is_not_replaced_unasked(tmp_path: Path) -> None:
     folder = write_files(tmp_path / "in", RELEASE)
     before = import_msmarco([folder], tmp_path / "out").checksum
     with pytest.raises(OutputExistsError):
-        import_msmarco([folder], tmp_path / "out", validation=0)
+        import_msmarco([folder], tmp_path / "out", release=MsmarcoSettings(validation=ValidationDraw(0)))
     assert (
         import_msmarco([folder], tmp_path / "out", overwrite=True).checksum == before == Collection(tmp_path / "out").checksum
     )

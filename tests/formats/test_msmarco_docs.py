@@ -12,6 +12,8 @@ from positionbias.core.records import Passage
 from positionbias.core.run import read_run
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco_docs import import_msmarco_docs
+from positionbias.formats.release_settings import MsmarcoDocsSettings
+from positionbias.formats.splits import ValidationDraw
 
 from .msmarco_files import write_files, write_tar
 
@@ -57,7 +59,7 @@ def test_the_release_as_published(tmp_path: Path) -> None:
 )
 def test_fields_make_the_text(tmp_path: Path, fields: tuple[str, ...], texts: list[str]) -> None:
     archive = write_tar(tmp_path / "docs.tar.gz", RELEASE)
-    made = import_msmarco_docs([archive], tmp_path / "out", fields=fields, skip=["top100"])
+    made = import_msmarco_docs([archive], tmp_path / "out", fields=fields, release=MsmarcoDocsSettings(skip=["top100"]))
     assert [passage.text for passage in made.passages()] == texts
     assert made.manifest.settings["fields"] == list(fields)
     assert not (tmp_path / "out" / "runs").exists()
@@ -67,7 +69,9 @@ def test_validation_and_attached_topics(tmp_path: Path) -> None:
     folder = write_files(tmp_path / "in", RELEASE)
     write_files(folder, {"msmarco-test2019-queries.tsv": "7\tgraded\n", "2019qrels-docs.txt": "7 Q0 D1 3\n"})
     dl19 = Attachment("dl19", folder / "msmarco-test2019-queries.tsv", folder / "2019qrels-docs.txt")
-    made = import_msmarco_docs([folder], tmp_path / "out", validation=1, attachments=[dl19])
+    made = import_msmarco_docs(
+        [folder], tmp_path / "out", release=MsmarcoDocsSettings(attach=[dl19], validation=ValidationDraw(1))
+    )
     assert made.splits == ["train", "validation", "test", "eval", "dl19"]
     assert (len(made.queries("train")), len(made.queries("validation"))) == (1, 1)
     assert made.manifest.content["source"]["not_read"] == {}

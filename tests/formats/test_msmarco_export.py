@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
 from positionbias.formats.msmarco_export import write_msmarco
+from positionbias.formats.release_settings import MsmarcoSettings
 
 from .msmarco_files import write_files
 from .test_msmarco import COLLECTION, RELEASE
@@ -53,14 +54,14 @@ def test_any_collection_goes_round_with_its_names(tmp_path: Path, small_collecti
         writer.add_split("dl19", [Query("3", "three")], [Qrel("3", "p-lamp", 3), Qrel("3", "p-gate", 0)])
         writer.add_qrels("dl19", "llm", [Qrel("3", "p-word", -1)])
         writer.add_split("eval", [Query("4", "four")], [])
-        writer.finish(name="made", command="a test", settings={})
+        writer.finish(Manifest("collection", "made", "a test"))
     made, out = Collection(tmp_path / "made"), tmp_path / "out"
     assert write_msmarco(made, out, made.splits) == (7, 5, 5, 1, 0, 0)
     attachments = [
         Attachment("dl19", out / "queries.dl19.tsv", out / "qrels.dl19.tsv"),
         Attachment("dl19.llm", out / "queries.dl19.tsv", out / "qrels.dl19.llm.tsv"),
     ]
-    again = import_msmarco([out], tmp_path / "again", attachments=attachments, keep_unjudged=True)
+    again = import_msmarco([out], tmp_path / "again", release=MsmarcoSettings(attach=attachments, keep_unjudged=True))
     assert again.checksum == made.checksum
     written = write_msmarco(small_collection, tmp_path / "exported", ["test"])
     assert (written.fields_left_out, written.answers_left_out) == (1, 4)
@@ -83,7 +84,7 @@ def test_any_text_goes_round(
         judged = [Qrel(query, passage, data.draw(st.integers(-1, 3))) for query in queries for passage in passages]
         if queries:
             writer.add_split(split, [Query(*item) for item in queries.items()], judged)
-        writer.finish(name="made", command="a test", settings={})
+        writer.finish(Manifest("collection", "made", "a test"))
     made = Collection(folder / "made")
     write_msmarco(made, folder / "out", made.splits)
     again = import_msmarco([folder / "out"], folder / "again")
@@ -106,7 +107,7 @@ def test_what_a_line_cannot_hold_is_named(tmp_path: Path, passage: Passage, quer
     with create_collection(tmp_path / "made") as writer:
         writer.add_passages([passage])
         writer.add_split("train", [query], [])
-        writer.finish(name="made", command="a test", settings={})
+        writer.finish(Manifest("collection", "made", "a test"))
     with pytest.raises(InputError, match=message) as error:
         write_msmarco(Collection(tmp_path / "made"), tmp_path / "out", ["train"])
     assert "\n" not in str(error.value)
@@ -118,7 +119,7 @@ def test_a_query_in_validation_and_test_and_a_taken_place(tmp_path: Path, small_
         writer.add_passages([Passage("p", "x")])
         for split in ("validation", "test"):
             writer.add_split(split, [Query("1", "x")], [Qrel("1", "p", 1)])
-        writer.finish(name="made", command="a test", settings={})
+        writer.finish(Manifest("collection", "made", "a test"))
     with pytest.raises(InputError, match="wanted each query in one of validation and test, .*; found '1' in both"):
         write_msmarco(Collection(tmp_path / "made"), tmp_path / "out", ["validation", "test"])
     with pytest.raises(OutputExistsError):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Query
 from positionbias.formats.splits import HoldOut
 from positionbias.formats.squad import import_squad, read_squad, write_squad
@@ -256,7 +257,7 @@ def test_a_rotated_collection_is_written_with_its_moved_offsets(tmp_path: Path) 
         ids = squad.passage_ids()
         moved = [Answer("t2", ids[0], "the “north” hall", 18, 34), Answer("t3", ids[2], "at dusk", 5, 12)]
         writer.add_split("train", squad.queries("train"), squad.qrels("train"), moved)
-        writer.finish(name="r", command="debias", settings={}, content={"source": squad.manifest.content["source"]})
+        writer.finish(Manifest("collection", "r", "debias", content={"source": squad.manifest.content["source"]}))
     written = write_squad(Collection(tmp_path / "rotated"), tmp_path / "rotated.json", ["train"])
     assert written == (2, 3, 2, 1)
     document = read_squad(tmp_path / "rotated.json")  # which checks every offset against its text

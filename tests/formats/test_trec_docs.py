@@ -252,10 +252,10 @@ def test_places_that_are_none(tmp_path):
     (tmp_path / "readme.sgml").write_bytes(b"intro\n" + FT)
     with pytest.raises(InputError, match="none of these"):
         imported(tmp_path, tmp_path / "readme.sgml")
-    forced = imported(tmp_path, tmp_path / "readme.sgml", docs_format="sgml")
+    forced = imported(tmp_path, tmp_path / "readme.sgml", reading=Reading(docs_format="sgml"))
     assert (len(forced), source(forced)["outside"]) == (1, 5)
     with pytest.raises(SettingError, match="--docs-format"):
-        imported(tmp_path, tmp_path / "readme.sgml", docs_format="trec")
+        Reading(docs_format="trec")  # type: ignore[arg-type]
     os.mkfifo(tmp_path / "empty/pipe")
     (tmp_path / "empty/ft").write_bytes(FT)
     (tmp_path / "empty/loop").symlink_to(tmp_path / "empty")

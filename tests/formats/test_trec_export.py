@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.engine.local import map_shards
 from positionbias.formats.trec_export import write_trec
@@ -42,7 +43,7 @@ def collected(place: Path, passages, queries, qrels, answers=()) -> Collection:
     with create_collection(place, overwrite=True) as writer:
         writer.add_passages(passages)
         writer.add_split("test", queries, qrels, answers)
-        writer.finish(name="x", command="a test", settings={})
+        writer.finish(Manifest("collection", "x", "a test"))
     return Collection(place)
 
 
@@ -108,7 +109,7 @@ def test_workers_write_the_same_bytes(tmp_path):
     with create_collection(tmp_path / "c") as writer:
         for shard in range(3):
             writer.add_passages(Passage(f"p{shard}-{number}", "lamp " * number) for number in range(20))
-        writer.finish(name="x", command="a test", settings={})
+        writer.finish(Manifest("collection", "x", "a test"))
     collection = Collection(tmp_path / "c")
     write_trec(collection, tmp_path / "one", [])
     write_trec(collection, tmp_path / "two", [], map_shards=partial(map_shards, workers=2))

@@ -11,6 +11,8 @@ from positionbias.core.groups import Groups, TrainingGroup
 from positionbias.core.records import Passage, Query
 from positionbias.engine.local import map_shards
 from positionbias.formats.msmarco import import_msmarco
+from positionbias.formats.release_settings import MsmarcoSettings
+from positionbias.formats.splits import ValidationDraw
 from positionbias.formats.triples import text_id
 
 from .msmarco_files import write_files, write_tar
@@ -40,7 +42,7 @@ def test_triples_of_ids(tmp_path: Path) -> None:
 def test_queries_drawn_for_validation_are_not_trained_on(tmp_path: Path) -> None:
     files = {name: content for name, content in RELEASE.items() if "small" not in name}
     folder = write_files(tmp_path / "in", files | {"qidpidtriples.train.tsv": "11\t0\t4\n12\t1\t6\n14\t4\t0\n"})
-    made = import_msmarco([folder], tmp_path / "out", validation=2)
+    made = import_msmarco([folder], tmp_path / "out", release=MsmarcoSettings(validation=ValidationDraw(2)))
     kept = {query.query_id for query in made.queries("train")}
     groups = list(Groups(tmp_path / "out" / "trainsets" / "qidpidtriples.train"))
     assert {group.query_id for group in groups} == kept

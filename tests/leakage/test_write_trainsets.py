@@ -12,7 +12,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
 from positionbias.corpora.merge import merge
@@ -32,7 +32,7 @@ def corpus(place: Path, splits: dict[str, tuple[str, int]]) -> Collection:
             qrels = [Qrel(item, f"{item}{kind}", int(kind in "+*")) for item in items for kind in "+*-_"]
             qrels.append(Qrel(items[0], "nowhere", 1))
             writer.add_split(split, [Query(item, f"what is {item}") for item in items], qrels)
-        writer.finish(name=place.name, command="a test", settings={}, licence="invented", allow_absent=True)
+        writer.finish(Manifest("collection", place.name, "a test", licence="invented"), allow_absent=True)
     return Collection(place)
 
 
@@ -177,7 +177,7 @@ def test_a_test_query_that_is_a_source_query_too_leaks(tmp_path: Path) -> None:
         qrels = [Qrel(f"q{number}", f"p{number}", 1) for number in range(3)]
         writer.add_split("train", [*same, Query("q1", "lamp"), Query("q2", "!?")], qrels)
         writer.add_split("test", same, qrels[:1])
-        writer.finish(name="c", command="a test", settings={})
+        writer.finish(Manifest("collection", "c", "a test"))
     write_run(tmp_path / "train.run", Run("bm25", ((f"q{number}", ["p3"], [1.0]) for number in range(3))))
     (tmp_path / "none.jsonl").write_text("")
     inputs = LeakedInputs(

@@ -16,7 +16,7 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.models import distil as distilling
 from positionbias.models.distil import (
@@ -56,7 +56,7 @@ def with_queries(place: Path) -> Collection:
         writer.add_passages([Passage("p", "the lamp the gate")])
         for split, text in (("train", "what lamp"), ("test", "what stone")):
             writer.add_split(split, [Query(f"{split}1", text)], [Qrel(f"{split}1", "p", 1)])
-        writer.finish(name="asked", command="a test", settings={})
+        writer.finish(Manifest("collection", "asked", "a test"))
     return Collection(place)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 
 MakeCollection = Callable[..., Collection]
@@ -28,7 +29,7 @@ def make_collection(tmp_path: Path) -> MakeCollection:
             writer.add_split(
                 "test", [Query(item, f"about {item}") for item in queries], [Qrel(*pair, 1) for pair in pairs], answers
             )
-            writer.finish(name=name, command="a test", settings={}, licence="invented", content={"source": {"format": "test"}})
+            writer.finish(Manifest("collection", name, "a test", licence="invented", content={"source": {"format": "test"}}))
         return Collection(tmp_path / name)
 
     return make

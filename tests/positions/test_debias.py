@@ -16,7 +16,7 @@ from positionbias import rotate
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.engine.local import map_shards
 from positionbias.positions.debias import debias, rotation_of, rotation_result, uncut_queries
@@ -101,7 +101,7 @@ def test_any_span_of_any_text_moves_with_it(tmp_path_factory: pytest.TempPathFac
     with create_collection(place / "original") as writer:
         writer.add_passages([Passage("p", text)])
         writer.add_split("test", [Query("q", "?")], [Qrel("q", "p", 1)], [Answer("q", "p", text[start:end], start, end)])
-        writer.finish(name="original", command="a test", settings={})
+        writer.finish(Manifest("collection", "original", "a test"))
     original = Collection(place / "original")
     rotated = debias(original, place / "rotated", Rotation(seed=data.draw(st.integers(0, 9))))
     cut = rotation_of(rotated).cut(text, "p")
@@ -192,7 +192,7 @@ def test_judgement_sets_and_judgements_of_absent_passages_are_carried_over(tmp_p
         writer.add_passages([Passage("p", "one two three")])
         writer.add_split("test", [Query("q", "two")], [Qrel("q", "p", 1), Qrel("q", "lost", 1)])
         writer.add_qrels("test", "raw", [Qrel("q", "p", 3)])
-        writer.finish(name="original", command="a test", settings={}, allow_absent=True)
+        writer.finish(Manifest("collection", "original", "a test"), allow_absent=True)
     original = Collection(tmp_path / "original")
     rotated = debias(original, tmp_path / "rotated", Rotation())
     assert rotated.qrels_names("test") == ["raw"]

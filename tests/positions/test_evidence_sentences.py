@@ -10,6 +10,7 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
 from positionbias.positions.evidence_sentences import EvidenceSentence, choose_sentences
@@ -36,7 +37,7 @@ def collection(
             qrels = [*own, *(Qrel(*pair, 1) for pair in pairs if pair not in judged)]
             ids = dict.fromkeys([*(item.query_id for item in qrels), *(queries if number == 0 else ())])
             writer.add_split(split, [Query(item, f"about {item}") for item in ids], qrels, answers)
-        writer.finish(name="made", command="a test", settings={}, allow_absent=True)
+        writer.finish(Manifest("collection", "made", "a test"), allow_absent=True)
     return Collection(place / "made")
 
 

@@ -19,7 +19,7 @@ from positionbias.audit.evidence import evidence_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shards import Shard, write_shard
 from positionbias.engine.local import map_shards
@@ -100,7 +100,7 @@ def test_answers_and_judgements_of_kept_questions_go_along(tmp_path: Path) -> No
         writer.add_split("test", queries, qrels, [*answers, Answer("b", "wrong", "here", 8, 12)])
         writer.add_qrels("test", "raw", [Qrel("b", "p", 3), Qrel("c", "p", 2)])
         writer.add_split("eval", [Query("e", "unanswered")], [Qrel("e", "p", 1)])
-        writer.finish(name="original", command="a test", settings={}, licence="invented", content={"source": {"format": "x"}})
+        writer.finish(Manifest("collection", "original", "a test", licence="invented", content={"source": {"format": "x"}}))
     original = Collection(tmp_path / "original")
     placed = place(original, tmp_path / "placed", Placing(LAST))
     assert placed.queries("test") == [queries[0], queries[2]]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
 from positionbias.engine.local import map_shards
@@ -60,7 +60,7 @@ def source(place: Path, answers: Sequence[Answer], *, more_queries: Sequence[str
         writer.add_split(
             "test", [Query(item.query_id, "x") for item in test], [Qrel(item.query_id, "p0", 1) for item in test], test
         )
-        writer.finish(name=place.name, command="a test", settings={}, licence="invented", notes=["a decision"])
+        writer.finish(Manifest("collection", place.name, "a test", licence="invented", notes=("a decision",)))
     return Collection(place)
 
 
@@ -173,7 +173,7 @@ def test_all_matches_or_the_first(tmp_path: Path) -> None:
     with create_collection(tmp_path / "c") as writer:
         writer.add_passages([Passage("p", "oil here and there and everywhere more of the oil")])
         writer.add_split("train", [Query("q", "x")], [Qrel("q", "p", 1)], [Answer("q", "p", "oil")])
-        writer.finish(name="c", command="a test", settings={})
+        writer.finish(Manifest("collection", "c", "a test"))
     whole = Collection(tmp_path / "c")
     with pytest.raises(InputError, match=r"found none among 1 \(1 with answers elsewhere, 0 without a known position\)"):
         select(whole, tmp_path / "x", Selection(FRONT))

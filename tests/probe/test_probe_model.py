@@ -52,7 +52,7 @@ def original(tmp_path: Path) -> Collection:
     place = tmp_path / "data" / "original"
     with create_collection(place) as writer:
         writer.add_passages(invented_passages())
-        writer.finish(name="original", command="a test", settings={}, licence="invented")
+        writer.finish(Manifest("collection", "original", "a test", licence="invented"))
     return Collection(place)
 
 
@@ -187,7 +187,7 @@ def test_a_sample_is_keyed_by_the_passage(original: Collection, tmp_path: Path) 
     with create_collection(tmp_path / "fewer") as writer:
         gone = sample[0]
         writer.add_passages(reversed([passage for passage in original.passages() if passage.passage_id != gone]))
-        writer.finish(name="fewer", command="a test", settings={})
+        writer.finish(Manifest("collection", "fewer", "a test"))
     others = sample_passages(Collection(tmp_path / "fewer"), 9, seed=1)
     assert set(others) == set(sample) - {gone}
     with pytest.raises(SettingError, match="--passages"):
@@ -216,7 +216,7 @@ def test_a_checkpoint_that_leads_nowhere_says_so(original: Collection, tmp_path:
         collection_of_checkpoint(place, read_manifest(place))
     with create_collection(original.path) as writer:
         writer.add_passages([Passage("p0", "another text")])
-        writer.finish(name="original", command="a test", settings={})
+        writer.finish(Manifest("collection", "original", "a test"))
     with pytest.raises(InputError, match="found other content"):
         collection_of_checkpoint(place, read_manifest(place))
 

@@ -10,7 +10,7 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Query
 from positionbias.core.teacher_scores import TeacherScores, open_teacher_scores
 from positionbias.ranking.outside_teacher import take_in
@@ -23,7 +23,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
         writer.add_passages(Passage(name, f"text of {name}") for name in "abcd")
         writer.add_split("train", [Query("q1", "one"), Query("q2", "two")], [])
         writer.add_split("test", [Query("t1", "three")], [])
-        writer.finish(name="small", command="a test", settings={})
+        writer.finish(Manifest("collection", "small", "a test"))
     return Collection(place)
 
 

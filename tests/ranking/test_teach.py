@@ -14,7 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.groups import TrainingGroup, write_groups
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
 from positionbias.core.shard_work import work_folder
@@ -63,7 +63,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Collection:
         queries = [Query("q1", "one"), Query("q2", "two words"), Query("q3", "now three words")]
         writer.add_split("train", queries, JUDGED)
         writer.add_split("test", [Query("t1", "of the test")], [])
-        writer.finish(name="small", command="a test", settings={}, allow_absent=True)
+        writer.finish(Manifest("collection", "small", "a test"), allow_absent=True)
     return Collection(place)
 
 
@@ -169,7 +169,7 @@ def test_a_training_set_alone(small: Collection, tk: Any, tmp_path: Path) -> Non
         TrainingGroup("q2", ("a", "b"), (1, 0)),
     ]
     (tmp_path / "set").mkdir()
-    write_groups(tmp_path / "set", list, [groups], splits=("train", "test"), name="set", command="a test", settings={})
+    write_groups(tmp_path / "set", list, [groups], Manifest("trainset", "set", "a test"), splits=("train", "test"))
     taught = teach(by_length(tk[2]), small, TaughtPassages(trainset=tmp_path / "set"), tmp_path / "scores")
     assert (taught.splits, taught.split, taught.query_ids) == (("train", "test"), None, ["q2", "t1"])
     assert taught.ranked("q2", 9) == ["d", "c", "b", "a"]
@@ -197,6 +197,6 @@ def test_faults(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> N
     with pytest.raises(OutputExistsError):
         teach_run(teacher, small, "train", run_path, out)
     (tmp_path / "set").mkdir()
-    write_groups(tmp_path / "set", list, [[]], splits=("train",), name="set", command="a test", settings={})
+    write_groups(tmp_path / "set", list, [[]], Manifest("trainset", "set", "a test"), splits=("train",))
     with pytest.raises(InputError, match="wanted training groups; found none; give another --trainset"):
         teach(teacher, small, TaughtPassages(trainset=tmp_path / "set"), tmp_path / "none")

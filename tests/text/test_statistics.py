@@ -10,6 +10,7 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Query
 from positionbias.results.collections import PassageLengths, QueryLengths
 from positionbias.results.result import Result
@@ -72,7 +73,7 @@ def test_the_manifest_stands_in_it_with_long_lists_as_their_length(tmp_path: Pat
         writer.add_passages([Passage("p", "one two")])
         writer.add_split("test", [Query("q", "one")], [])
         content = {"source": {"files": [{"role": "test", "articles": [["t", 1]] * 9}], "short": [1, 2]}}
-        writer.finish(name="c", command="import x", settings={"a": 1}, licence="CC0", notes=("n",), content=content)
+        writer.finish(Manifest("collection", "c", "import x", settings={"a": 1}, licence="CC0", notes=("n",), content=content))
     made = rows(collection_counts(Collection(tmp_path / "c"))[0])["manifest"]
     assert (made["command"], made["settings"], made["licence"], made["notes"]) == ("import x", {"a": 1}, "CC0", ["n"])
     assert made["content"]["source"] == {"files": [{"role": "test", "articles": 9}], "short": [1, 2]}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.groups import TrainingGroup
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run
 from positionbias.models.protocols import pad_rows
@@ -34,7 +35,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     with create_collection(place) as writer:
         writer.add_passages(Passage(*item) for item in TEXTS.items())
         writer.add_split("train", [Query(*item) for item in QUERIES.items()], [])
-        writer.finish(name="c", command="a test", settings={})
+        writer.finish(Manifest("collection", "c", "a test"))
     return Collection(place)
 
 
@@ -164,7 +165,7 @@ def test_positive_and_negative_turn_independently(tmp_path: Path, model: TK) -> 
     text = " ".join(WORDS[:6])
     with create_collection(tmp_path / "c") as writer:
         writer.add_passages([Passage("positive", text), Passage("negative", text)])
-        writer.finish(name="c", command="a test", settings={})
+        writer.finish(Manifest("collection", "c", "a test"))
     drawn = sampler({f"q{i % 7}": "positive" for i in range(7)}, ["negative"])
     agreed = total = 0
     for epoch in range(40):

@@ -11,6 +11,7 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Query
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.tk import TK
@@ -30,7 +31,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     with create_collection(place) as writer:
         writer.add_passages(Passage(f"p{number}", text) for number, text in enumerate(TEXTS))
         writer.add_split("train", [Query("q", "zarb")], [])
-        writer.finish(name="target", command="a test", settings={})
+        writer.finish(Manifest("collection", "target", "a test"))
     return Collection(place)
 
 

@@ -44,7 +44,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     with create_collection(place) as writer:
         writer.add_passages(Passage(name, f"text of {name}") for name in "abcde")
         writer.add_split("train", [Query(f"q{number}", "text") for number in (1, 2, 3)], JUDGED)
-        writer.finish(name="small", command="a test", settings={}, allow_absent=True)
+        writer.finish(Manifest("collection", "small", "a test"), allow_absent=True)
     return Collection(place)
 
 
@@ -75,7 +75,7 @@ def teacher(tmp_path: Path) -> TeacherScores:
 
 def groups_of(folder: Path, *groups: TrainingGroup) -> Groups:
     folder.mkdir()
-    write_groups(folder, list, [groups], splits=("train",), name="set", command="a test", settings={})
+    write_groups(folder, list, [groups], Manifest("trainset", "set", "a test"), splits=("train",))
     return Groups(folder)
 
 

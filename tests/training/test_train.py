@@ -17,7 +17,7 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
@@ -247,7 +247,7 @@ def test_a_positive_that_is_not_in_the_collection_is_left_out(task: Task, tmp_pa
         for split in whole.splits:
             lost = [Qrel(query.query_id, "lost", 1) for query in whole.queries(split)[:3]]
             writer.add_split(split, whole.queries(split), [*whole.qrels(split), *lost])
-        writer.finish(name="c", command="a test", settings={}, allow_absent=True)
+        writer.finish(Manifest("collection", "c", "a test"), allow_absent=True)
     content = task.train(tmp_path / "tk.ckpt", collection=Collection(tmp_path / "c")).manifest.content
     assert (content["training_groups"], content["groups_without_negatives"], content["groups_without_their_passage"]) == (
         30,
@@ -461,7 +461,7 @@ def test_an_unjudged_validation_split(task: Task, tmp_path: Path) -> None:
         writer.add_passages([Passage("a", "lamp oil gate"), Passage("b", "gate oil lamp")])
         writer.add_split("train", [Query("q", "lamp")], [Qrel("q", "a", 1)])
         writer.add_split("validation", [Query("v", "oil")], [])
-        writer.finish(name="c", command="a test", settings={})
+        writer.finish(Manifest("collection", "c", "a test"))
     for split, query_id in (("train", "q"), ("validation", "v")):
         write_run(tmp_path / f"{split}.run", Run("bm25", [(query_id, ["a", "b"], [2, 1])]))
     other = Task(Collection(tmp_path / "c"), {split: tmp_path / f"{split}.run" for split in ("train", "validation")})

@@ -13,6 +13,7 @@ import torch
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.training.config import TrainConfig
@@ -24,7 +25,7 @@ from .conftest import Task, stop_at
 
 def stored(folder: Path, groups: list[TrainingGroup], *splits: str) -> Groups:
     folder.mkdir()
-    write_groups(folder, list, [groups], splits=splits or ("train",), name="set", command="a test", settings={})
+    write_groups(folder, list, [groups], Manifest("trainset", "set", "a test"), splits=splits or ("train",))
     return Groups(folder)
 
 

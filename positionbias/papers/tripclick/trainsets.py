@@ -28,8 +28,8 @@ from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordina
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
-from positionbias.core.groups import Groups, TrainingGroup, write_groups
-from positionbias.core.manifest import input_ref
+from positionbias.core.groups import KIND, Groups, TrainingGroup, write_groups
+from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.seeds import keys64
 from positionbias.core.shard_work import MapShards, resumable_folder
@@ -84,15 +84,18 @@ def write_study_set(
             folder,
             groups_of,
             blocks,
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command=COMMAND,
+                settings=record,
+                seed=settings.seed,
+                inputs=tuple(inputs),
+                licence=collection.manifest.licence,
+            ),
             splits=settings.train,
-            name=out.name,
-            command=COMMAND,
-            settings=record,
-            seed=settings.seed,
             map_shards=map_shards,
-            inputs=inputs,
             content=lambda: {LEFT_OUT: dict(counts)},
-            licence=collection.manifest.licence,
         )
         if not count:
             raise bad_input(

@@ -76,7 +76,7 @@ def _collection(place: Path, targets: Sequence[str], queries: int) -> Collection
             writer.add_passages(Passage(f"{name}-{n}", f"passage {n} of {name}") for name in ids for n in range(DEPTH))
             qrels = [Qrel(name, f"{name}-{n}", 0 if n else 2) for name in ids for n in range(DEPTH)]
             writer.add_split(split, [Query(name, f"what is {name}") for name in ids], qrels)
-        writer.finish(name="invented", command="a test", settings={})
+        writer.finish(Manifest("collection", "invented", "a test"))
     return Collection(place)
 
 

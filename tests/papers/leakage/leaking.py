@@ -7,6 +7,7 @@ from pathlib import Path
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Qrel
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import read_run
@@ -35,7 +36,7 @@ def leaking_collection(folder: Path) -> Collection:
         writer.share_passages(source)
         writer.add_split("train", source.queries("train"), source.qrels("train"))
         writer.add_split("topics", queries, judged)
-        writer.finish(name="leaking", command="a test", settings={})
+        writer.finish(Manifest("collection", "leaking", "a test"))
     return Collection(place)
 
 

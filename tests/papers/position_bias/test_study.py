@@ -16,7 +16,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import sha256_file
-from positionbias.core.manifest import read_manifest
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
@@ -343,7 +343,7 @@ def test_a_collection_without_the_splits(tmp_path: Path) -> None:
     with create_collection(tmp_path / "c") as writer:
         writer.add_passages([Passage("a", "lamp")])
         writer.add_split("test", [Query("q", "lamp")], [Qrel("q", "a", 1)])
-        writer.finish(name="c", command="a test", settings={})
+        writer.finish(Manifest("collection", "c", "a test"))
     with pytest.raises(InputError, match="wanted the splits train, validation, test; found no train, validation"):
         run_study(Collection(tmp_path / "c"), SETTINGS, Workshop(tmp_path / "s"))
     assert not (tmp_path / "s").exists()
@@ -354,7 +354,7 @@ def test_tests_that_share_a_query(tmp_path: Path) -> None:
         writer.add_passages([Passage("a", "lamp")])
         for split in ("train", "validation", "one", "two"):
             writer.add_split(split, [Query("q", "lamp")], [Qrel("q", "a", 1)])
-        writer.finish(name="c", command="a test", settings={})
+        writer.finish(Manifest("collection", "c", "a test"))
     with pytest.raises(InputError, match="--test: wanted splits that share no query; found 'q' in one and in two"):
         run_study(Collection(tmp_path / "c"), replace(SETTINGS, tests=("one", "two")), Workshop(tmp_path / "s"))
 

@@ -10,6 +10,7 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run, write_run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.shapes import BertCatConfig, BertDotConfig
@@ -46,7 +47,7 @@ def collection(folder: Path) -> Collection:
         for split, chosen in (("dl19", set(ids[:9])), ("dl20", set(ids[9:]))):
             graded = [qrel._replace(grade=2 * qrel.grade) for qrel in qrels if qrel.query_id in chosen]
             writer.add_split(split, [query for query in queries if query.query_id in chosen], graded)
-        writer.finish(name="graded", command="a test", settings={}, licence="invented")
+        writer.finish(Manifest("collection", "graded", "a test", licence="invented"))
     return Collection(place)
 
 

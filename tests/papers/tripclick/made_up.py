@@ -9,6 +9,7 @@ from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
 from positionbias.papers.tripclick import CLEANED, ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
@@ -93,7 +94,7 @@ def _collection(place: Path, splits: Sequence[str]) -> Collection:
             writer.add_qrels(split, "dctr", judged)
             writer.add_qrels(split, "true", [Qrel(name, f"{name}-{n}", int(n in (0, 5))) for name in ids for n in range(DEPTH)])
             writer.add_qrels(split, "passed-over", [Qrel(name, f"{name}-{n}", int(n == 0)) for name in ids for n in (0, 4, 5)])
-        writer.finish(name="invented", command="a test", settings={})
+        writer.finish(Manifest("collection", "invented", "a test"))
     return Collection(place)
 
 
@@ -119,7 +120,7 @@ def judged_collection(place: Path, order: int = 1) -> tuple[Collection, dict[str
         writer.add_split(split, [Query(q, f"what is {q}") for q in names], qrels)
         writer.add_qrels(split, "more", [Qrel(q, f"{q}-{n}", 0) for q in names for n in (4, 5)][::order])
         writer.add_qrels(split, "truth", [Qrel(q, f"{q}-0", 1) for q in names[:4]] + [Qrel("q2", f"q2-{n}", 1) for n in (1, 4)])
-        writer.finish(name="judged", command="a test", settings={}, allow_absent=True)
+        writer.finish(Manifest("collection", "judged", "a test"), allow_absent=True)
     run = place.with_suffix(".run")
     write_run(run, Run("bm25", [("q1", ["q1-0", "q1-1"], [2.0, 1.0])]))
     return Collection(place), {"train": run}

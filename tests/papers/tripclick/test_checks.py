@@ -10,6 +10,7 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import DependencyError, InputError, SettingError
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run, write_run
@@ -48,7 +49,7 @@ def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(plant
         writer.add_split("test", [Query("t", "sun")], [Qrel("t", "a", 0)])
         writer.add_split("validation", [Query("v", "sun")], [])
         writer.add_split("judged", [Query("j", "sun")], [Qrel("j", "b", 1)])
-        writer.finish(name="unjudged", command="a test", settings={})
+        writer.finish(Manifest("collection", "unjudged", "a test"))
     unjudged = Collection(tmp_path / "unjudged")
     write_run(tmp_path / "train.run", Run("train", [("q", ["a", "nothing"], [2.0, 1.0])]))
     (tmp_path / "no-encoder").mkdir()

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.interval import Interval
+from positionbias.core.manifest import Manifest
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
@@ -310,7 +311,7 @@ def test_a_set_is_counted_each_time_and_each_once(tmp_path: Path) -> None:
         TrainingGroup("q2", ("a", "b", "c"), (1, 0, 0)),
     ]
     with atomic_folder(tmp_path / "set") as folder:
-        write_groups(folder, list, [groups], splits=("train",), name="set", command="a test", settings={})
+        write_groups(folder, list, [groups], Manifest("trainset", "set", "a test"), splits=("train",))
     stored = Groups(tmp_path / "set")
     truth = [Qrel("q1", "b", 1), Qrel("q2", "c", 2), Qrel("q2", "b", 0), Qrel("q1", "a", 1)]
     # negatives q1 b, c, b and q2 b, c: q1 b twice, and it and q2 c are false

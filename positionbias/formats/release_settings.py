@@ -1,0 +1,46 @@
+"""Settings of MS MARCO's imports: what joins the release's own splits, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from positionbias.core.places import Place
+from positionbias.core.settings import setting
+from positionbias.formats.splits import ValidationDraw
+
+__all__ = ["KEEP_UNJUDGED", "SKIP", "MsmarcoDocsSettings", "MsmarcoSettings", "ReleaseSettings"]
+
+SKIP = "Leave these files alone, even where they are there. May be given again."
+KEEP_UNJUDGED = "Keep queries without a judgement in their splits."
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSettings:
+    """Attached splits, the validation draw, and which kinds of files and which queries are left out."""
+
+    attach: Sequence[tuple[str, Place, Place]] = setting(
+        (),
+        "A further split from two files: queries in TSV or as TREC topics, judgements in four columns. "
+        "A name SPLIT.SET adds a further judgement set to a split. May be given again.",
+        metavar="NAME QUERIES QRELS",
+        place="read",
+    )
+    validation: ValidationDraw = ValidationDraw()
+    skip: Sequence[str] = ()
+    keep_unjudged: bool = setting(False, KEEP_UNJUDGED)
+
+
+@dataclass(frozen=True, slots=True)
+class MsmarcoSettings(ReleaseSettings):
+    """Settings of the import of MS MARCO's passages."""
+
+    skip: Sequence[Literal["top1000", "qidpidtriples", "triples"]] = setting((), SKIP)
+
+
+@dataclass(frozen=True, slots=True)
+class MsmarcoDocsSettings(ReleaseSettings):
+    """Settings of the import of MS MARCO's documents."""
+
+    skip: Sequence[Literal["top100"]] = setting((), SKIP)
