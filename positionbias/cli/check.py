@@ -10,6 +10,7 @@ import click
 from positionbias.cli.common import all_of, emit, json_option
 from positionbias.cli.generate import help_of
 from positionbias.cli.settings_options import option_of
+from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import gathered, parameters_of
 from positionbias.core.terminal import to_person
 from positionbias.ops import audit
@@ -27,7 +28,7 @@ def check(as_json: bool, **given: Any) -> None:
     from positionbias.report.check_files import system_lines
 
     found = audit.check(**gathered(audit.check, {**given, **_NOT_ASKED}))
-    beside = {"outcome": found.outcome, "checks": [asdict(one) for one in found.checks]}
+    beside: JsonObject = {"outcome": found.outcome, "checks": [asdict(one) for one in found.checks]}
     emit(found.audit.results, as_json=as_json, table=lambda: str(found), beside=beside)
     code = exit_code(found.checks)
     if code:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from positionbias.cli.settings_options import Decorator, all_of, settings_options
+from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place, model_place, output_place
 from positionbias.core.progress import say
 from positionbias.core.settings import SEED_HELP
@@ -63,7 +64,7 @@ def emit(
     *,
     as_json: bool,
     table: Callable[[], str],
-    beside: Mapping[str, Any] | None = None,
+    beside: JsonObject | None = None,
     aside: bool = False,
 ) -> None:
     """Print results: one JSON object, in which ``beside`` stands before them, or the table; ``aside`` on standard error."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,20 +18,20 @@ __all__ = ["DEPTH", "quick_models", "quick_study_option", "quick_train_option", 
 DEPTH = 10  # candidates of a query
 
 
-def quick_study_option(what: str, **sizes: Any) -> Decorator:
+def quick_study_option(what: str, sizes: Mapping[str, object]) -> Decorator:
     """``--quick`` of a study: options that are not given take ``sizes``, ``what`` in words; its models are trained by ``quick_models``, and once each."""
     text = f"A small study, of one small training each: {what}. What is given beside it counts more. See docs/studies.md."
     return _option(text, lambda context: sizes)
 
 
-def _quick_train(context: click.Context) -> Mapping[str, Any]:
+def _quick_train(context: click.Context) -> Mapping[str, object]:
     from positionbias.training.quick import quick_shape, quick_training
 
     kind = str(context.command.name)
     return {**quick_training(kind), **quick_shape(kind), "most_depth": DEPTH}
 
 
-def _option(text: str, values: Callable[[click.Context], Mapping[str, Any]]) -> Decorator:
+def _option(text: str, values: Callable[[click.Context], Mapping[str, object]]) -> Decorator:
     def take(context: click.Context, _: click.Parameter, quick: bool) -> bool:
         if quick:
             context.default_map = {**(context.default_map or {}), **values(context)}
@@ -45,7 +45,7 @@ quick_train_option: Decorator = _option(
 )
 
 
-def settle_warm_up(given: dict[str, Any]) -> None:
+def settle_warm_up(given: dict[str, object]) -> None:
     """--warmup-steps that were given take the place of a share that was not."""
     if given["warmup_steps"] and not stated("warmup_share"):
         given["warmup_share"] = 0.0

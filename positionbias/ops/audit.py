@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.audit.settings import MEMORY, Audited, AuditSettings, CheckFiles, Limits, ModelLike, VectorsLike
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Overwrite, SavedTo, operation
 from positionbias.core.places import CollectionLike, Place, input_place, model_place
 from positionbias.core.progress import say
@@ -409,7 +410,7 @@ def _read(task: Task, systems: Sequence[System], runs: Sequence[Place], audited:
     return [*found, *(Read.file(role, input_place(file)) for role, file in files)]
 
 
-def _row(result: Result) -> dict[str, Any]:
+def _row(result: Result) -> JsonObject:
     from positionbias.results.audit import GapFigures
     from positionbias.results.payloads import Examples, PositionBuckets
 

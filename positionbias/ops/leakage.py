@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
-from positionbias.core.json_text import Json
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import CollectionLike, Place, input_place, output_place
 from positionbias.core.progress import say
@@ -168,7 +168,7 @@ def _at_threshold(settings: FindSettings, semantic: Semantic | None) -> FindSett
     return replace(settings, nearest=replace(settings.nearest, floor=1.0 if floor is None else floor))
 
 
-def _record(settings: FindSettings, semantic: Semantic | None) -> dict[str, Any]:
+def _record(settings: FindSettings, semantic: Semantic | None) -> JsonObject:
     """What a manifest says of a search; its memory changes no pair."""
     record = asdict(settings)
     del record["nearest"]["memory"]
@@ -273,20 +273,20 @@ def clean(
     return Cleaned(made, removed_figures(made.manifest.content_as(dict[str, Json], "left_out"), found))
 
 
-def _leaks_of_pairs(counted: CountedPairs) -> tuple[Leaks, dict[str, Any], list[Read]]:
+def _leaks_of_pairs(counted: CountedPairs) -> tuple[Leaks, JsonObject, list[Read]]:
     """The leaks that a file of pairs names."""
     from positionbias.leakage.leaks import leaks
     from positionbias.leakage.pairs import pairs_file, read_pairs
 
     path = pairs_file(input_place(counted.pairs or ""))
     found = leaks(read_pairs(path), threshold=counted.threshold, source=counted.source, lexical=counted.lexical)
-    settings = {"threshold": counted.threshold, "source": counted.source, "lexical": counted.lexical}
+    settings: JsonObject = {"threshold": counted.threshold, "source": counted.source, "lexical": counted.lexical}
     return found, settings, [Read.file("pairs", path)]
 
 
 def _leaks_against(
     collection: Collection, split: str, against: CollectionLike, detector: Detector, encoder: Encoder, counted: CountedPairs
-) -> tuple[Leaks, dict[str, Any], list[Read]]:
+) -> tuple[Leaks, JsonObject, list[Read]]:
     """The leaks that the detectors find."""
     from positionbias.leakage.find import find_pairs
     from positionbias.leakage.leaks import Leaks, leaks

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from positionbias.core.json_text import JsonObject
 from positionbias.core.places import Place, output_place
 from positionbias.core.progress import say
 
@@ -43,15 +44,15 @@ class Measurements:
 
     results: Sequence[Result]
     command: str
-    settings: Mapping[str, Any]
+    settings: JsonObject
     read: Sequence[Read]
     seed: int | None = None
     name: str = ""
     licence: str = ""
     notes: Sequence[str] = ()
     packages: Sequence[str] = ()
-    host: Mapping[str, Any] = field(default_factory=dict)
-    content: Mapping[str, Any] = field(default_factory=dict)
+    host: JsonObject = field(default_factory=dict)
+    content: JsonObject = field(default_factory=dict)
     remarks: Sequence[str] = ()
     form: str = ""
 

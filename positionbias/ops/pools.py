@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import bad_input
+from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Overwrite, SavedTo, operation
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import say, step
@@ -69,7 +70,7 @@ def pool_coverage(
     refuse_outputs(out, overwrite=overwrite)
     judged = _judged(runs, qrels, systems)
     results = coverage_results(judged.runs, settings, collection=judged.name)
-    told = {"depth": settings.depth, "deepest": settings.deepest, "relevant_from": settings.relevant_from}
+    told: JsonObject = {"depth": settings.depth, "deepest": settings.deepest, "relevant_from": settings.relevant_from}
     return save_if_asked(judged.measured("coverage", results, told), out, overwrite=overwrite)
 
 
@@ -197,7 +198,7 @@ def pool_verdict(
         sheet = output_place(judge_next)
         listed = write_judge_next(found, sheet, overwrite=overwrite)
         say(f"{listed:,} documents to judge written to {sheet}, by {measures[0].name}")
-    told = {"depth": settings.depth, "measures": list(settings.measures), "relevant_from": settings.relevant_from}
+    told: JsonObject = {"depth": settings.depth, "measures": list(settings.measures), "relevant_from": settings.relevant_from}
     results = verdict_results(found, collection=judged.name)
     return save_if_asked(judged.measured("verdict", results, told, settings.seed), out, overwrite=overwrite)
 
@@ -214,7 +215,7 @@ class _Judged:
         self,
         command: str,
         results: Sequence[Result],
-        settings: Mapping[str, Any],
+        settings: JsonObject,
         seed: int | None = None,
         notes: Sequence[str] = (),
     ) -> Measurements:

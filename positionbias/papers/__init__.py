@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from positionbias.core.errors import SettingError
 
@@ -56,14 +55,14 @@ class StudyCommand:
     help: str
     collections: Sequence[str] = ("collection",)
     run: str = "study.run_study"
-    defaults: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, object] = field(default_factory=dict)
     own_encoders: bool = False
     epochs: bool = True
     lasting: str = ""
     decided: Mapping[str, str] = field(default_factory=dict)
     teacher: str = ""
     quick: str = ""
-    quick_sizes: Mapping[str, Any] = field(default_factory=dict)
+    quick_sizes: Mapping[str, object] = field(default_factory=dict)
     quick_steps: bool = True
     shorter: str = "--dry-run shows the steps; --quick, or fewer --seeds and --models, take less"
 

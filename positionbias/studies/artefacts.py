@@ -13,6 +13,7 @@ from typing import Any, Self
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending
 from positionbias.core.files import read_json, sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, read_manifest
 from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import map_shards
@@ -95,9 +96,7 @@ class Artefacts:
                 return self.counted(path)
         return None
 
-    def _manifest(
-        self, place: Path, kind: str, command: str, settings: Mapping[str, Any], inputs: Mapping[str, Path]
-    ) -> Manifest:
+    def _manifest(self, place: Path, kind: str, command: str, settings: JsonObject, inputs: Mapping[str, Path]) -> Manifest:
         licences = dict.fromkeys(read_manifest(path).licence for path in inputs.values() if manifest_path(path).is_file())
         return Manifest(
             kind=kind,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.interval import Interval
+from positionbias.core.json_text import JsonObject
 from positionbias.core.records import Qrel
 from positionbias.evaluation.significance import CORRECTIONS, adjust, clusters_by_passage
 from positionbias.evaluation.trainings import Repeat, Values, compare_trainings, mean_interval, query_means
@@ -85,9 +86,7 @@ class Measuring:
         name = self.name(facts)
         return Result(measure, self.collection.name, test, name, self.seed, value, interval, count, payload, facts)
 
-    def per_query(
-        self, measure: str, test: str, facts: Facts, repeats: Mapping[Repeat, Values], notes: Mapping[str, Any]
-    ) -> Result:
+    def per_query(self, measure: str, test: str, facts: Facts, repeats: Mapping[Repeat, Values], notes: JsonObject) -> Result:
         """Return a system's effectiveness: a query's value is its mean over trainings."""
         values = query_means(repeats)
         query_ids = sorted(values)
@@ -107,7 +106,7 @@ class Measuring:
         system: Facts,
         repeats: Mapping[Repeat, tuple[Values, Values]],
         test: str,
-        more: Mapping[str, Any] = MappingProxyType({}),
+        more: JsonObject = MappingProxyType({}),
     ) -> Comparison:
         """Return a system against a base on a test, over the trainings that both have; ``more`` are notes on it."""
         names = [self.name(base), self.name(system)]

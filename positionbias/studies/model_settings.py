@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import manifest_path, read_manifest
 from positionbias.models.kinds import begins_with, config_class
 from positionbias.positions.rotate import Rotation
@@ -22,7 +23,7 @@ __all__ = ["ModelSettings", "Taught", "with_assignments"]
 FORM = "MODEL.SETTING=VALUE"
 OWN = ("seed",)  # settings with options of the study's own
 # a warm-up in one form replaces one in the other
-_INSTEAD: Mapping[str, Mapping[str, Any]] = {"warmup_steps": {"warmup_share": 0.0}, "warmup_share": {"warmup_steps": 0}}
+_INSTEAD: Mapping[str, Mapping[str, float]] = {"warmup_steps": {"warmup_share": 0.0}, "warmup_share": {"warmup_steps": 0}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class ModelSettings:
         name = encoder.get("name") if isinstance(encoder, dict) else encoder
         return self.word_vectors.name + (f" ({Path(str(name)).name})" if name else "")
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """As a manifest has it: JSON-ready, files by name."""
         return {
             "kind": self.kind,
@@ -198,7 +199,7 @@ def with_assignments(
     return tuple(changed)
 
 
-def _hints(model: ModelSettings) -> dict[str, Any]:
+def _hints(model: ModelSettings) -> Mapping[str, object]:
     """The settings of a model and their types."""
     shape: type = config_class(model.kind) if model.model is None else type(model.model)
     parts = (TrainConfig, shape)

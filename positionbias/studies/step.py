@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from positionbias import __version__
 from positionbias.core.duration import shown_time
 from positionbias.core.errors import InputError
 from positionbias.core.files import read_json
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.publish import write_json
 from positionbias.core.schema import read_as
 from positionbias.core.seal import seal_file
@@ -53,14 +53,14 @@ class Step:
 
     name: str
     artefact: Path
-    settings: Mapping[str, Any]
+    settings: JsonObject
     inputs: Mapping[str, str | None]
     make: Callable[[], object]
     work: Work | None = None
     note: str = ""
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> JsonObject:
         """What the artefact is made of."""
         return {"settings": self.settings, "inputs": self.inputs, "version": __version__}
 
@@ -77,7 +77,7 @@ class _Job:
     make: Callable[[], object]
     artefact: Path
     receipt: Path
-    record: Mapping[str, Any]
+    record: JsonObject
 
     def run(self) -> float:
         """Make the artefact and return the seconds taken."""
@@ -123,7 +123,7 @@ class Steps:
         self,
         name: str,
         artefact: Path,
-        settings: Mapping[str, Any],
+        settings: JsonObject,
         inputs: Mapping[str, str | None],
         make: Callable[[], object],
         *,
@@ -157,7 +157,7 @@ class Steps:
         return self.folder / RECEIPTS / f"{one.name}.json"
 
     def _job(self, one: Step) -> _Job:
-        record: dict[str, Any] = {"step": one.name, "artefact": one.artefact.relative_to(self.folder).as_posix()}
+        record: dict[str, Json] = {"step": one.name, "artefact": one.artefact.relative_to(self.folder).as_posix()}
         record |= {"fingerprint": one.fingerprint, **one.facts}
         record |= {"work": {"unit": one.work.unit, "amount": one.work.amount}} if one.work else {}
         return _Job(one.make, one.artefact, self._receipt(one), record)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
@@ -112,7 +112,7 @@ class Workshop(Artefacts):
             wanted = Retrieval(split, depth)
             retrieve_run(Collection(collection), wanted, bm25, place, overwrite=True, workers=self.workers)
 
-        settings = {"split": split, "depth": depth, **asdict(bm25)}
+        settings: JsonObject = {"split": split, "depth": depth, **asdict(bm25)}
         inputs = {"collection": self.checksum(collection)}
         counted = self.counted(collection)
         # an index is built once, and each query reads postings in proportion to the passages
@@ -153,9 +153,9 @@ class Workshop(Artefacts):
             run = read_run(candidates)
             return run.only(drawn_order(run, seed, "some queries")[:number], run.name)
 
-        settings = {"split": split, "queries": number, "seed": seed}
+        settings: JsonObject = {"split": split, "queries": number, "seed": seed}
         label = f"{candidates.stem}-of-{number}"
-        return self._drawn_run(label, "some queries", settings, {"candidates": candidates}, made)
+        return self._drawn_run(label, "some queries", number, settings, {"candidates": candidates}, made)
 
     def test_sample(self, collection: Path, split: str, candidates: Path, number: int, *, seed: int) -> Path:
         """Return the candidates of ``number`` of the split's judged queries (``studies.sample``)."""
@@ -172,15 +172,14 @@ class Workshop(Artefacts):
                 )
             return run.only(sorted(kept), run.name)
 
-        settings = {"split": split, "queries": number, "seed": seed}
+        settings: JsonObject = {"split": split, "queries": number, "seed": seed}
         inputs = {"candidates": candidates, "collection": collection}
-        return self._drawn_run(f"{number}-queries-of-{split}", "test queries drawn", settings, inputs, made)
+        return self._drawn_run(f"{number}-queries-of-{split}", "test queries drawn", number, settings, inputs, made)
 
     def _drawn_run(
-        self, label: str, command: str, settings: Mapping[str, Any], inputs: Mapping[str, Path], made: Callable[[], Run]
+        self, label: str, command: str, number: int, settings: JsonObject, inputs: Mapping[str, Path], made: Callable[[], Run]
     ) -> Path:
-        """A run of some queries, as many as the settings say; a dry run then counts the work on it by them."""
-        number = settings["queries"]
+        """A run of ``number`` queries; a dry run then counts the work on it by them."""
         place = self.derived_run(label, command, settings, inputs, made, work=drawing(number))
         self._drawn[place] = number
         return place
@@ -199,7 +198,7 @@ class Workshop(Artefacts):
         interrupted run is resumed."""
         label = f"{model.name}-on-{split}"
         place = self.folder / "taught" / label
-        settings = {"split": split, "depth": depth, "relevant_from": relevant_from}
+        settings: JsonObject = {"split": split, "depth": depth, "relevant_from": relevant_from}
 
         def make() -> None:
             passages = TaughtPassages(split=split, candidates=candidates, depth=depth, relevant_from=relevant_from)
@@ -272,7 +271,7 @@ class Workshop(Artefacts):
         inputs = {"model": self.scorer(model), "vectors": self.checksum(vectors), "collection": self.checksum(collection)}
         counted = self.counted(collection)
         work = Work("vectors × queries", len(counted) * counted.count_queries(split), by=5e-8)
-        settings = {"split": split, "depth": depth, "index": index}
+        settings: JsonObject = {"split": split, "depth": depth, "index": index}
         return self.steps.make(f"{self.prefix}retrieve-{label}", place, settings, inputs, make, work=work)
 
     def by_position(self, collection: Path, split: str, candidates: Path, *, on: str) -> Path:
@@ -295,14 +294,15 @@ class Workshop(Artefacts):
             reranked = [apply_depth(first, read_run(path), depth, name=name) for name, path in runs.items()]
             return fuse(reranked, scored=[depth] * len(reranked)).run
 
-        settings = {"split": split, "depth": depth, "by": "z-scores", "models": list(runs), "below": "the candidates' order"}
+        below = "the candidates' order"
+        settings: JsonObject = {"split": split, "depth": depth, "by": "z-scores", "models": list(runs), "below": below}
         return self.derived_run(label, "ensemble", settings, {"candidates": candidates, **runs}, made, work=None)
 
     def derived_run(
         self,
         label: str,
         command: str,
-        settings: Mapping[str, Any],
+        settings: JsonObject,
         inputs: Mapping[str, Path],
         made: Callable[[], Run],
         *,
@@ -344,7 +344,7 @@ class Workshop(Artefacts):
         self,
         title: str,
         command: str,
-        settings: Mapping[str, Any],
+        settings: JsonObject,
         inputs: Mapping[str, Path],
         measure: Callable[[], Sequence[Result]],
         *,

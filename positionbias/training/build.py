@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 
@@ -19,7 +18,7 @@ from positionbias.training.plan import TrainPlan, check_loss
 __all__ = ["build_model", "model_like"]
 
 
-def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mapping[str, Any]]:
+def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mapping[str, int]]:
     """The model before its first step, on the CPU, and what was counted in making it. A function of plan and collection.
 
     Raises:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.models.kinds import kind_named, learning_rates
 
@@ -147,7 +148,7 @@ class TrainConfig:
             return self.max_steps
         return -(-self.epochs * -(-groups // self.batch_size) // self.accumulate)
 
-    def deciding(self) -> dict[str, Any]:
+    def deciding(self) -> JsonObject:
         """The settings that decide the outcome: what a manifest records and a resumed training must be given again.
 
         ``least_depth`` and ``validation_queries`` are named where they are given: trainings from before there were any stay what they are.
@@ -156,6 +157,6 @@ class TrainConfig:
         left_out = (*_MEANS, *(name for name, value in later.items() if getattr(self, name) == value))
         return {name: value for name, value in asdict(self).items() if name not in left_out}
 
-    def means(self) -> dict[str, Any]:
+    def means(self) -> JsonObject:
         """The other settings: provenance."""
         return {name: getattr(self, name) for name in _MEANS}

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.models.protocols import Ranker
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Devices:
         with torch.random.fork_rng(devices=[self.device.index or 0] if self.device.type == "cuda" else []):
             yield
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> JsonObject:
         """What a manifest says of them, where comparisons do not look."""
         name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else self.device.type
         return {"device": name, "processes": self.processes, "threads": torch.get_num_threads()}

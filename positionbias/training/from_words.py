@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from positionbias.training.plan import TrainPlan
 __all__ = ["model_of_texts", "model_of_words"]
 
 
-def model_of_words(collection: Collection, plan: TrainPlan, start: Ranker | None) -> tuple[Ranker, Mapping[str, Any]]:
+def model_of_words(collection: Collection, plan: TrainPlan, start: Ranker | None) -> tuple[Ranker, Mapping[str, int]]:
     """A model over the words of the collection's passages and training queries, and what was counted.
 
     A model of words that goes on from ``start`` keeps the rows of its words, and new ones follow; one of n-graphs keeps those that it
@@ -58,7 +57,7 @@ def model_of_texts(plan: TrainPlan, texts: Sequence[str]) -> Ranker:
 
 def _new(
     plan: TrainPlan, counts: Counter[str], passages_with: Mapping[str, int], passages: int, given: WordVectors | None
-) -> tuple[Ranker, Mapping[str, Any]]:
+) -> tuple[Ranker, Mapping[str, int]]:
     if begins_with(plan.kind) == "n-graphs":
         model = Duet(plan.model, NGraphs.build(counts, plan.model.ngraphs))
         return model, {"words": len(counts), "ngraphs": len(model.graphs)}

@@ -7,16 +7,16 @@ what it found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 from positionbias.core.ahead import ahead
 from positionbias.core.errors import InputError
+from positionbias.core.json_text import Json
 from positionbias.core.progress import step as progress_step
 from positionbias.core.publish import discard
 from positionbias.core.schema import read_as
@@ -131,7 +131,7 @@ def _batches(
         epoch, start = epoch + 1, 0
 
 
-def _recorded(record: Mapping[str, Any], folder: Path) -> Trained:
+def _recorded(record: Json, folder: Path) -> Trained:
     return read_as(Trained, record, folder, do="resume with the version that began it, or remove the folder to begin anew")
 
 

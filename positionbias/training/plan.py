@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_settings, setting
 from positionbias.models.kinds import begins_with, config_class, scores_log_probabilities
 from positionbias.positions.rotate import Rotation
@@ -149,7 +150,7 @@ class TrainPlan:
         assert self.split is not None
         return (self.split,)
 
-    def settings(self, collection: Collection) -> dict[str, Any]:
+    def settings(self, collection: Collection) -> JsonObject:
         """The settings as the manifest and the resumable state record them: files by their checksum, no paths.
 
         Raises:

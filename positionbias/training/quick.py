@@ -8,7 +8,7 @@ from positionbias.models.kinds import begins_with
 
 __all__ = ["quick_shape", "quick_training"]
 
-_ENCODER: dict[str, Any] = {
+_ENCODER = {
     "batch_size": 16,
     "learning_rate": 3e-5,
     "warmup_share": 0.1,
@@ -19,15 +19,15 @@ _ENCODER: dict[str, Any] = {
     "dropout": False,
     "bucket": 16,
 }
-_WORDS: dict[str, Any] = {
+_WORDS = {
     "warmup_share": 0.05,
     "schedule": "linear",
     "max_steps": 1_000,
     "validate_every": 100,
     "threads": 1,
 }
-_TK: dict[str, Any] = {"learning_rate": 2e-3, "kernel_learning_rate": 1e-2}
-_SHAPE: dict[str, Any] = {"layers": 1, "heads": 8, "head_size": 16, "feed_forward": 64}
+_TK = {"learning_rate": 2e-3, "kernel_learning_rate": 1e-2}
+_SHAPE = {"layers": 1, "heads": 8, "head_size": 16, "feed_forward": 64}
 
 
 def quick_training(kind: str) -> dict[str, Any]:
@@ -37,6 +37,6 @@ def quick_training(kind: str) -> dict[str, Any]:
     return _WORDS | (_TK if kind == "tk" else {})
 
 
-def quick_shape(kind: str) -> dict[str, Any]:
+def quick_shape(kind: str) -> dict[str, int]:
     """What of a kind's shape is smaller in a quick training, by the names in its config."""
     return dict(_SHAPE) if kind == "tk" else {}

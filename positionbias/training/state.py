@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from positionbias.core.errors import InputError, OutputExistsError, bad_input
 from positionbias.core.files import read_json, refuse_links
-from positionbias.core.json_text import JsonObject
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.models.protocols import Ranker
@@ -89,7 +89,7 @@ def find_state(training: Towards) -> JsonObject | None:
     return record
 
 
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(settings: JsonObject, prefix: str = "") -> Iterator[tuple[str, Json]]:
     """Nested settings under dotted names."""
     for key, value in settings.items():
         if isinstance(value, Mapping):
@@ -111,7 +111,7 @@ def _restore_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path)
     flat = load_tensors(path)
     for number, optimizer in enumerate(optimizers):
         record = optimizer.state_dict()
-        states: dict[int, dict[str, Any]] = {}
+        states: dict[int, Mapping[str, object]] = {}
         for index, weight in enumerate(weight for group in optimizer.param_groups for weight in group["params"]):
             own: dict[str, Any] = {key: flat.pop(f"{number}.{index}.{key}", None) for key in _OF_A_WEIGHT}
             if all(value is None for value in own.values()):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -150,7 +149,7 @@ def training_result(model: Checkpoint, collection: str) -> Result:
     return Result("training", collection, split, model.name, model.manifest.seed, best, None, len(log), curve)
 
 
-def _content(counted: Mapping[str, Any], groups: GroupSource, record: Trained) -> dict[str, Any]:
+def _content(counted: Mapping[str, int], groups: GroupSource, record: Trained) -> JsonObject:
     return {
         **counted,
         "training_groups": len(groups),
@@ -170,16 +169,16 @@ def _content(counted: Mapping[str, Any], groups: GroupSource, record: Trained) -
 def _manifest(
     collection: Collection,
     plan: TrainPlan,
-    settings: Mapping[str, Any],
-    content: Mapping[str, Any],
+    settings: JsonObject,
+    content: JsonObject,
     out: Path,
-    facts: Mapping[str, Any],
+    facts: JsonObject,
 ) -> Manifest:
     inputs = [input_ref("collection", collection.path, collection.checksum, artefact=out)]
     for role in INPUTS:
         path = getattr(plan, role)
         if path is not None:
-            inputs.append(input_ref(role, path, settings[role], artefact=out))
+            inputs.append(input_ref(role, path, str(settings[role]), artefact=out))
     licences = [collection.manifest.licence]
     if plan.start is not None and (begun := load_checkpoint(plan.start).manifest.licence) not in licences:
         licences.append(f"{begun} (the checkpoint that it started from)")

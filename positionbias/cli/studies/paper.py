@@ -72,7 +72,7 @@ def study_command(name: str, of: StudyCommand) -> click.Command:
         *([teacher_options(of.teacher)] if of.teacher else []),
         *(option for field, option in SHARED.items() if field in shared),
         *([_epochs(of)] if of.trains and of.epochs else []),
-        *([quick_study_option(of.quick, **of.quick_sizes)] if of.quick else []),
+        *([quick_study_option(of.quick, of.quick_sizes)] if of.quick else []),
         dry_run_option,
         *([seed_option()] if "seed" in shared else []),
         *([workers_option] if of.trains else []),
@@ -108,8 +108,9 @@ def settings_of_command(of: StudyCommand, given: dict[str, Any]) -> Any:
         made["candidates"] = runs_by_split(given.pop("candidates"))
     if of.trains:
         depth = given["train_depth" if of.teacher else "depth"]  # where validation looks
-        how: dict[str, Any] = {"own_encoders": of.own_encoders, "decided": of.decided, "quick_steps": of.quick_steps}
         if of.teacher:
             made["teacher"] = teacher_of(given, depth=depth, quick_steps=of.quick_steps)
-        made["models"] = models_of(given, depth=depth, **how)
+        made["models"] = models_of(
+            given, depth=depth, quick_steps=of.quick_steps, own_encoders=of.own_encoders, decided=of.decided
+        )
     return made_of(of.settings, given, **made)

@@ -12,6 +12,7 @@ import numpy as np
 from positionbias.contamination.trainsets import set_counts
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
@@ -210,8 +211,8 @@ class _Measuring(Measuring):
         for system, target, measure in self.values:
             if system in self.largest and (pairs := self._pairs(system, target, measure)):
                 by_seed = [float(np.mean(list(of.values()))) for of in changes(pairs).values()]
-                notes = {"seeds": [seed for seed, _ in pairs], "difference by seed": by_seed}
-                comparison = self.compare(CONTAMINATION, clean_of(system), system, pairs, target, notes)
+                more: JsonObject = {"seeds": [seed for seed, _ in pairs], "difference by seed": by_seed}
+                comparison = self.compare(CONTAMINATION, clean_of(system), system, pairs, target, more)
                 yield (measure, system.source == target), Tested(measure, target, system, comparison)
 
     def _against_standard(self) -> Iterator[tuple[str, Tested]]:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_once, check_settings, required_setting, setting
 from positionbias.firststage.settings import PRESETS, Bm25Settings
 from positionbias.models.kinds import KINDS, begins_with, scores_log_probabilities
@@ -271,7 +272,7 @@ class ContaminationSettings:
             if whole or (student.kind, way.loss) == (self.dose_student, self.dose_loss)
         ]
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """As the manifest has it: JSON-ready, files by name."""
         plain = ["source", "dose_target", "dose_student", "dose_loss", "negatives", "relevant_from", "target_relevant_from"]
         plain += ["student_queries", "train_depth", "depth", "validation", "seed"]

@@ -225,8 +225,8 @@ class _Measuring(Measuring):
     def _per_query(
         self, measure: str, facts: Facts, repeats: Mapping[Repeat, Values], notes: Mapping[str, list[int]] | None = None
     ) -> Result:
-        told = {**(notes or {}), "queries without a relevant candidate": self.without}
-        return self.per_query(measure, self.target, facts, repeats, told)
+        told = {"queries without a relevant candidate": self.without}
+        return self.per_query(measure, self.target, facts, repeats, {**(notes or {}), **told})
 
     def _tests(self) -> Iterator[tuple[str, Tested]]:
         """Test each leakage against none; Bonferroni over the models and leakages of a measure [decision]."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_once, check_settings, required_setting, setting
 from positionbias.evaluation.cross_validation import FOLDS
 from positionbias.firststage.settings import Bm25Settings
@@ -94,7 +94,7 @@ class LeakageSettings:
             for kind, size in product(self.kinds, self.sizes)
         }
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """As the manifest has it: JSON-ready, files by name."""
         return {
             "models": [model.record() for model in self.models],

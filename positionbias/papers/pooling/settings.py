@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place
 from positionbias.core.settings import check_settings, declared_setting, required_setting, setting, settings_of
 from positionbias.papers import StudyCommand
@@ -97,7 +98,7 @@ class PoolingSettings:
         levels = dict(self.relevant_from)
         return levels.get(task, levels.get("", 1))
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """As the manifest has it: JSON-ready, files by name."""
         levels = {task.name: self.level(task.name) for task in self.tasks}
         own = {"measures": list(self.measures), "deepest": self.deepest, "relabel": self.relabel, "repeats": self.repeats}

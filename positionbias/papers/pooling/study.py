@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Qrel
@@ -83,7 +83,7 @@ def _checksum(place: Path, steps: Steps) -> str | None:
     return None if place in steps.unmade else sha256_file(place / RESULTS)
 
 
-def _manifest(name: str, settings: Mapping[str, Any], inputs: Sequence[InputRef], seed: int) -> Manifest:
+def _manifest(name: str, settings: JsonObject, inputs: Sequence[InputRef], seed: int) -> Manifest:
     return Manifest(
         kind="results",
         name=name,
@@ -142,7 +142,7 @@ class _Task:
         groups = len({system.group for system in self.found.files})
         points = len(curve_depths(chosen.pools)) + groups
         permuted = 2 * PERMUTATIONS * POOLS * len(kinds_of(list(self.found.files)))
-        parts: dict[str, tuple[dict[str, Any], Callable[[], list[Result]], int]] = {
+        parts: dict[str, tuple[JsonObject, Callable[[], list[Result]], int]] = {
             "coverage": ({"depth": chosen.pools.depth, "deepest": chosen.deepest, "relevant_from": level}, self._coverage, 1),
             "reliability": (pools, self._reliability, drawn),
             "kinds": (pools | {"permutations": PERMUTATIONS, "pools": POOLS}, self._kinds, permuted),
@@ -154,7 +154,7 @@ class _Task:
             parts["relabelled"] = (pools | again, self._relabelled, drawn * (1 + chosen.repeats))
         return {name: self._part(name, *part) for name, part in parts.items()}
 
-    def _part(self, name: str, settings: dict[str, Any], measure: Callable[[], list[Result]], pools: int) -> Path:
+    def _part(self, name: str, settings: JsonObject, measure: Callable[[], list[Result]], pools: int) -> Path:
         place = self.steps.folder / self.given.name / name
 
         def make() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place
 from positionbias.core.settings import check_settings, declared_setting, required_setting, setting, settings_of
 from positionbias.firststage.settings import Bm25Settings
@@ -125,7 +126,7 @@ class PositionBiasSettings:
         """Return the rotations by their draw."""
         return {draw: Rotation(words=self.words, seed=draw) for draw in self.draws}
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """As the manifest has it: JSON-ready, files by name."""
         plain = ("depth", "train_depth", "test_queries", "validation", "rotate_at_reading", "relevant_from", "probe_passages")
         return {
@@ -181,7 +182,7 @@ class DoseSettings(PositionBiasSettings):
         """Return which training queries are of a level."""
         return Selection(dose, TRAIN, self.several, queries or self.queries, self.matching, self.seed)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """As the manifest has it: JSON-ready."""
         own = {"doses": [str(dose) for dose in self.doses], "several": self.several, "matching": asdict(self.matching)}
         return {**PositionBiasSettings.record(self), **own}
@@ -212,7 +213,7 @@ class ArchitectureSettings(PositionBiasSettings):
         model = self.models[0]
         return replace(model, model=replace(model.model, positions=positions))
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """As the manifest has it: JSON-ready."""
         return {**PositionBiasSettings.record(self), "models": [self.model(name).record() for name in self.positions]}
 

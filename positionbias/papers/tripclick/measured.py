@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.measures import per_query
@@ -176,7 +176,7 @@ class _Measuring(Measuring):
 
     def _of_query(self, measure: str, test: str, facts: Facts, repeats: Mapping[Repeat, Values]) -> Result:
         seeds = [trial.seed for trial in self.trials.get(facts, ())]
-        notes: dict[str, Any] = {"seeds": seeds} if seeds else {}
+        notes: dict[str, Json] = {"seeds": seeds} if seeds else {}
         if facts.role == RETRIEVER:
             notes["index"] = self.settings.index
         if facts.role == FIRST:
@@ -305,7 +305,7 @@ def within_candidates(candidates: Run, query_ids: Sequence[str], depths: Iterabl
     return kept or ([deepest] if deepest else [])
 
 
-def _depth_notes(candidates: Run, query_ids: Sequence[str], depth: int) -> dict[str, Any]:
+def _depth_notes(candidates: Run, query_ids: Sequence[str], depth: int) -> JsonObject:
     """How many of the queries have ``depth`` candidates to re-rank, and how many candidates their median has."""
     return {
         "share with so many candidates": reached(candidates, query_ids, [depth])[depth],

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place
 from positionbias.core.settings import check_once, check_settings, required_setting, setting
 from positionbias.firststage.settings import Bm25Settings
@@ -184,8 +185,8 @@ class TripClickSettings:
         object.__setattr__(self, "curve_tests", self.curve_tests or (self.tests[0].split,))
         # without validation no depth is tried, and none is a setting of a training
         least, most = (1, TrainConfig().most_depth) if self.validation is None else (self.depth, self.depth)
-        decided: dict[str, Any] = {"least_depth": least, "most_depth": most, "probe_passages": 0}
-        trained = (replace(model, training=replace(model.training, **decided)) for model in self.models)
+        ways = [replace(m.training, least_depth=least, most_depth=most, probe_passages=0) for m in self.models]
+        trained = (replace(model, training=way) for model, way in zip(self.models, ways, strict=True))
         object.__setattr__(self, "models", tuple(trained))
 
     def _check_splits(self) -> None:
@@ -268,7 +269,7 @@ class TripClickSettings:
         """Return every split that is read, once."""
         return list(dict.fromkeys((*self.train, *([self.validation] if self.validation else []), *self.test_splits)))
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """As the manifest has it: JSON-ready, files by name."""
         plain = ("validation", "truth", "cleaned", "negatives", "train_depth", "depth", "retrieval_depth", "index")
         return {

@@ -29,6 +29,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import KIND, Groups, TrainingGroup, write_groups
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.seeds import keys64
@@ -107,10 +108,10 @@ def write_study_set(
     return Groups(out)
 
 
-def drawn_from(of: Negatives, settings: TripClickSettings) -> dict[str, Any]:
+def drawn_from(of: Negatives, settings: TripClickSettings) -> JsonObject:
     """The settings that a set depends on."""
     names = ("negatives", "train_depth", "relevant_from", "seed")
-    record = {"name": of.name, "judgements": of.judgements, "train": list(settings.train)}
+    record: dict[str, Json] = {"name": of.name, "judgements": of.judgements, "train": list(settings.train)}
     record |= {name: getattr(settings, name) for name in names}
     return record | ({"without": settings.truth} if of.cleaned else {})
 
