@@ -22,6 +22,7 @@ from positionbias.audit.audit import audit, make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
 from positionbias.core.collection import Collection
+from positionbias.experiments.workshop import Workshop
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY, run_study
@@ -31,7 +32,6 @@ from positionbias.report.figure import save_figure
 from positionbias.results.buckets import QueryBuckets
 from positionbias.results.payloads import Contrast, Verdict
 from positionbias.results.result import Result
-from positionbias.studies.workshop import Workshop
 
 FIGURES = Path(__file__).parents[1] / "figures"
 

@@ -27,6 +27,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.interval import Interval
 from positionbias.core.progress import set_quiet
 from positionbias.evaluation.two_means import difference_of_groups
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workshop import Workshop
 from positionbias.models.new_encoder import make_encoder
 from positionbias.models.settings import EncoderSettings
 from positionbias.models.shapes import BertCatConfig, TKConfig
@@ -38,8 +40,6 @@ from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.points import Point
 from positionbias.results.result import Facts, Result, load_results
 from positionbias.results.select import of_type
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
 TRAINING, VALIDATION, TESTS, DEPTH = 800, 100, 200, 8

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from measuring import hardware, result_place
 
+from positionbias.experiments.workshop import Workshop
 from positionbias.papers.position_bias import study as demo
 from positionbias.results.payloads import Finding
 from positionbias.results.result import Result, load_results
-from positionbias.studies.workshop import Workshop
 
 TIMES = 3
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from positionbias.core.collection import Collection
+from positionbias.experiments.workshop import Workshop
 from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY, run_study
 from positionbias.planted.generator import write_planted
-from positionbias.studies.workshop import Workshop
 
 SEEDS, DRAWS = (1, 2, 3), (1, 2)
 

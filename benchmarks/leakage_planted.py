@@ -33,6 +33,8 @@ from positionbias.core.run import read_run, write_run
 from positionbias.evaluation.bootstrap import bootstrap_mean
 from positionbias.evaluation.leaked import unpaired_difference
 from positionbias.evaluation.measures import per_query
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workshop import Workshop
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.leakage.find import FindSettings, find_pairs
 from positionbias.leakage.labels import TYPES
@@ -47,8 +49,6 @@ from positionbias.models.shapes import KNRMConfig, TKConfig
 from positionbias.ops.query_encoder import Encoder
 from positionbias.papers.leakage.memorisation import LeakedPair, leaked_pairs, leaked_places, retrieved_alone, with_leaked
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Workshop
 from positionbias.training.config import LEARNING_RATES, TrainConfig
 
 PLANTED = PlantedSettings(front_loading=0.0, queries=5_000, passages=35_000, test_share=0.4, leaked_queries=1_000)

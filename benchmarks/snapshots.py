@@ -228,10 +228,10 @@ class Recorder:
 
     def report(self, name: str, *folders: Path, model: bool = False) -> None:
         """The page of some results and all its tables."""
+        from positionbias.experiments.published import published_for
         from positionbias.report.html import report_tables
         from positionbias.report.load import load_studies
         from positionbias.report.table import as_text
-        from positionbias.studies.published import published_for
 
         page, tables = Path(f"{name}.html"), Path(f"{name}-tables")
         _, printed, said = call("report", *folders, "--out", f"./{page}", "--tables", f"./{tables}")

@@ -254,7 +254,7 @@ def warm(base: Path, scratch: Path) -> None:
 
 def spare_timing() -> None:
     """Let no training time its model for the estimate that it prints: half of a trial's time, in which it opens no file."""
-    from positionbias.studies import estimate
+    from positionbias.experiments import estimate
 
     estimate._timed = lambda *_: (1e-3, 1e-3, 1e-3)
 

@@ -24,6 +24,9 @@ from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.significance import clusters_by_passage, compare
 from positionbias.evaluation.trainings import compare_trainings
+from positionbias.experiments.artefacts import checkpoint_facts
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workshop import Training, Workshop
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.formats.squad import import_squad
 from positionbias.models.checkpoint import LOG
@@ -32,9 +35,6 @@ from positionbias.models.encoder_source import MINILM
 from positionbias.models.settings import DistilSettings
 from positionbias.models.shapes import TKConfig
 from positionbias.results.payloads import Comparison
-from positionbias.studies.artefacts import checkpoint_facts
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Training, Workshop
 from positionbias.training.config import TrainConfig
 
 MEASURE, DEPTH, SEEDS, DIMENSION = "nDCG@10", 10, (1, 2, 3), 128

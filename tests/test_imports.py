@@ -15,7 +15,7 @@ import positionbias
 
 PACKAGE = Path(positionbias.__file__).parent
 ARCHITECTURE = PACKAGE.parent / "ARCHITECTURE.md"
-HEADING = "## Who may import whom"
+HEADING = "## Parts"
 TORCH = {"torch", "transformers", "accelerate"}
 
 
@@ -37,14 +37,14 @@ class Import(NamedTuple):
 def read_table() -> dict[str, Rule]:
     """The rows of ARCHITECTURE.md's table by part.
 
-    Column 2: parts or modules by comma, up to a semicolon; brackets are remarks; "–" and "nothing" are none; "all above" and
-    "all" are what they say. Column 3: "no", "yes" (or empty), or "only `module`, lazily".
+    Column 3: parts or modules by comma, up to a semicolon; brackets are remarks; "–" and "nothing" are none; "all above" and
+    "all" are what they say. Column 4: "no", "yes" (or empty), or "only `module`, lazily".
     """
     section = ARCHITECTURE.read_text(encoding="utf-8").partition(HEADING)[2].partition("\n## ")[0]
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in section.splitlines() if "|" in line]
     rules: dict[str, Rule] = {}
     everything = frozenset(part.strip() for row in rows[2:] for part in row[0].split(","))
-    for parts, named, torch in rows[2:]:
+    for parts, _, named, torch in rows[2:]:
         named = re.sub(r"\(.*?\)", "", named.partition(";")[0]).strip()
         if named == "all":
             may_import = everything

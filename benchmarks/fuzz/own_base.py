@@ -200,7 +200,7 @@ def debias_raw(folder: Path, out: str = "raw-rotated.tsv", *, overwrite: bool = 
 def make_steps(folder: Path) -> None:
     """Make a study's steps over what stands there: those that their receipts vouch for are not made again."""
     from positionbias.core.publish import atomic_folder
-    from positionbias.studies.step import Steps
+    from positionbias.experiments.step import Steps
 
     def make(place: Path) -> None:
         with atomic_folder(place, overwrite=True, owned=True) as partial:

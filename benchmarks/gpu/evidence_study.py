@@ -18,6 +18,9 @@ import torch
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.files import sha256_file
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.step import Steps
+from positionbias.experiments.workshop import Workshop
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
@@ -31,9 +34,6 @@ from positionbias.positions.density import Density
 from positionbias.positions.place import place
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import Placing
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.step import Steps
-from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
 __all__ = ["MODELS", "ROTATED", "SEED", "SIZES", "Size", "Study", "Unit", "cores", "models", "studies", "units"]

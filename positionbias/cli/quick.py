@@ -11,7 +11,7 @@ import click
 from positionbias.cli.common import Decorator, stated
 
 if TYPE_CHECKING:
-    from positionbias.studies.model_settings import ModelSettings
+    from positionbias.experiments.model_settings import ModelSettings
 
 __all__ = ["DEPTH", "quick_models", "quick_study_option", "quick_train_option", "settle_warm_up"]
 

@@ -137,10 +137,10 @@ def make_report(
         InputError: a folder without results, or with damaged ones.
         OutputExistsError: something stands at ``out`` or ``tables`` and ``overwrite`` is false.
     """
+    from positionbias.experiments.published import published_for
     from positionbias.report.html import report_tables, write_report
     from positionbias.report.load import load_studies
     from positionbias.report.table import save_tables
-    from positionbias.studies.published import published_for
 
     places = list(map(input_place, folders))
     path = write_report(places, output_place(out), title=title, overwrite=overwrite, published_for=published_for)

@@ -42,13 +42,13 @@ class Studied:
 
     def __str__(self) -> str:
         """The study's own tables, and what was found in sentences."""
+        from positionbias.experiments.published import published_for
         from positionbias.report.html import report_tables
         from positionbias.report.load import load_studies
         from positionbias.report.parts import tables_after
         from positionbias.report.table import as_text
         from positionbias.results.payloads import Finding
         from positionbias.results.select import of_type
-        from positionbias.studies.published import published_for
 
         tables = tables_after("study", report_tables(load_studies([self.folder]), published_for))
         sentences = [f"- {finding.text}" for _, finding in of_type(self.results, Finding)]
@@ -112,11 +112,11 @@ def study(
     found = [find_collection(one) for one in collections]
     place = output_place(out)
     if of.trains:
-        from positionbias.studies.workshop import Workshop
+        from positionbias.experiments.workshop import Workshop
 
         made: Any = Workshop(place, say, workers=workers, dry_run=dry_run)
     else:
-        from positionbias.studies.step import Steps
+        from positionbias.experiments.step import Steps
 
         made = Steps(place, say, dry_run=dry_run)
     results = runner_of(name)(*found, settings, made)
@@ -144,8 +144,8 @@ def demo(
     Returns:
         What was found.
     """
+    from positionbias.experiments.workshop import Workshop
     from positionbias.papers.position_bias.study import run_demo
-    from positionbias.studies.workshop import Workshop
 
     place = Path(out)
     made = Workshop(place, say, workers=workers or min(2, os.cpu_count() or 1))
@@ -154,11 +154,11 @@ def demo(
 
 def reported(results: Path, place: Path) -> Studied:
     """Write the report and the tables of a study's results into its folder, and say where they are."""
+    from positionbias.experiments.published import published_for
     from positionbias.report.html import report_tables, write_report
     from positionbias.report.load import load_studies
     from positionbias.report.table import save_tables
     from positionbias.results.result import load_results
-    from positionbias.studies.published import published_for
 
     page = write_report([results], place / "report.html", overwrite=True, published_for=published_for)
     save_tables(report_tables(load_studies([results]), published_for), place / "tables", overwrite=True)

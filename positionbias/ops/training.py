@@ -157,7 +157,7 @@ def _announce(before: Before | None, collection: Collection, plan: TrainPlan, pl
     """Call ``before``, where it was given and no other process trains too."""
     if before is None or os.environ.get("WORLD_SIZE", "1") != "1":
         return
-    from positionbias.studies.estimate import Estimator, training
+    from positionbias.experiments.estimate import Estimator, training
     from positionbias.training.state import unfinished
 
     work, _ = training(collection, plan, unfinished(place))

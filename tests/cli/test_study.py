@@ -12,15 +12,15 @@ from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run, write_run
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.sample import drawn_queries, judgements
+from positionbias.experiments.workshop import Workshop
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.papers.position_bias import study as demo_module
 from positionbias.papers.position_bias.settings import PositionBiasSettings
 from positionbias.papers.position_bias.study import candidate_runs
 from positionbias.papers.position_bias.study import test_runs as runs_to_test
 from positionbias.planted.generator import PlantedSettings
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.sample import drawn_queries, judgements
-from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
 from ..tiny import TINY, planted, tiny_encoder
@@ -257,7 +257,7 @@ def test_the_demo_goes_on_where_it_was_stopped(small_demo, tmp_path, capsys, mon
 
     monkeypatch.chdir(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("positionbias.studies.workshop.rerank_run", stop)
+        patch.setattr("positionbias.experiments.workshop.rerank_run", stop)
         code, out, err = posbias(capsys, "demo", "--seed", 4)
     assert (code, out) == (130, "")
     assert err.splitlines()[-1].startswith("posbias: stopped")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from positionbias.evaluation.significance import compare
+from positionbias.experiments.published import published_for
 from positionbias.papers.position_bias.page import CELLS, PRETRAINED
 from positionbias.report import tables
 from positionbias.report.html import report_tables
@@ -20,7 +21,6 @@ from positionbias.report.table import Cell, Column, Table, as_csv, as_latex, as_
 from positionbias.results.collections import Origin, PassageFigures, QueryFigures
 from positionbias.results.payloads import PerQuery, TrainingCurve
 from positionbias.results.result import Facts, Result
-from positionbias.studies.published import published_for
 
 from . import invented
 

@@ -15,8 +15,8 @@ from positionbias.cli.common import (
 from positionbias.cli.studies.models import Decorator
 
 if TYPE_CHECKING:
+    from positionbias.experiments.step import Planned
     from positionbias.results.artefacts import PlannedStep
-    from positionbias.studies.step import Planned
 
 __all__ = [
     "candidates_option",

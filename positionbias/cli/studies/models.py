@@ -15,7 +15,7 @@ from positionbias.cli.training_options import embedding_option, training_options
 from positionbias.models.kinds import KINDS
 
 if TYPE_CHECKING:
-    from positionbias.studies.model_settings import ModelSettings
+    from positionbias.experiments.model_settings import ModelSettings
 
 __all__ = ["Decorator", "model_options", "models_of", "starts_of", "teacher_of", "teacher_options"]
 
@@ -71,8 +71,8 @@ def teacher_options(kind: str) -> Decorator:
 def teacher_of(given: dict[str, Any], *, depth: int, quick_steps: bool) -> ModelSettings:
     """The teacher, begun and trained as the students but for what it has of its own; its options are taken out of ``given``."""
     from positionbias.core.errors import SettingError
+    from positionbias.experiments.model_settings import with_assignments
     from positionbias.models.kinds import begins_with
-    from positionbias.studies.model_settings import with_assignments
 
     kind, encoder, assignments = given.pop("teacher"), given.pop("teacher_encoder"), given.pop("teacher_assignments")
     beginning = begins_with(kind)
@@ -104,8 +104,8 @@ def models_of(
     one over an encoder says what it begins with. ``decided`` as in ``with_assignments``.
     """
     from positionbias.core.errors import SettingError
+    from positionbias.experiments.model_settings import ModelSettings, with_assignments
     from positionbias.models.kinds import begins_with, config_class
-    from positionbias.studies.model_settings import ModelSettings, with_assignments
     from positionbias.training.config import TrainConfig
 
     texts, encoder, vectors = given.pop("models"), given.pop("encoder"), given.pop("word_vectors")

@@ -8,6 +8,9 @@ from dataclasses import replace
 from positionbias.core.formatting import decimal, percent
 from positionbias.evaluation.letters import LEVEL, is_significant
 from positionbias.evaluation.significance import HOLM
+from positionbias.experiments.against import APART, LOOK
+from positionbias.experiments.endings import not_finished
+from positionbias.experiments.wording import difference_shown, estimate_shown, p_shown, shown, trained_system
 from positionbias.papers.contamination import (
     STANDARD,
     TARGETS,
@@ -31,9 +34,6 @@ from positionbias.results.payloads import Comparison, Finding
 from positionbias.results.published import PublishedCell
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
-from positionbias.studies.against import APART, LOOK
-from positionbias.studies.endings import not_finished
-from positionbias.studies.wording import difference_shown, estimate_shown, p_shown, shown, trained_system
 
 __all__ = ["contamination_findings"]
 

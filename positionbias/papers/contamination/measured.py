@@ -25,6 +25,9 @@ from positionbias.evaluation.trainings import (
     query_means,
     ratio_of_changes,
 )
+from positionbias.experiments.artefacts import as_ended, ending_at
+from positionbias.experiments.measuring import Measuring, Tested, Trial, own_judgements, trial_inputs
+from positionbias.experiments.systems import FIRST_STAGE, finding
 from positionbias.papers.contamination import (
     BEYOND,
     CONTAMINATION,
@@ -47,9 +50,6 @@ from positionbias.papers.contamination.findings import contamination_findings
 from positionbias.results.payloads import TrainingNotes
 from positionbias.results.points import Estimate, Point
 from positionbias.results.result import Facts, Result
-from positionbias.studies.artefacts import as_ended, ending_at
-from positionbias.studies.measuring import Measuring, Tested, Trial, own_judgements, trial_inputs
-from positionbias.studies.systems import FIRST_STAGE, finding
 
 __all__ = ["ContaminationStudy", "measure_contamination"]
 

@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_once, check_settings, required_setting, setting
+from positionbias.experiments.model_settings import ModelSettings, Taught
 from positionbias.firststage.settings import PRESETS, Bm25Settings
 from positionbias.models.kinds import KINDS, begins_with, scores_log_probabilities
 from positionbias.papers import StudyCommand
 from positionbias.results.result import Facts
-from positionbias.studies.model_settings import ModelSettings, Taught
 from positionbias.training.config import LOSSES, TrainConfig
 
 __all__ = ["CLEAN", "COMMAND", "DISTILLATIONS", "ContaminationSettings", "Distillation", "Source"]

@@ -3,7 +3,7 @@
     BM25 candidates → a teacher's training set, without and with the judgements of a target → teacher → its scores of the training
     candidates → students, by loss → every target's candidates re-ranked → measures, tests, doses → report
 
-Every step is restartable (``studies.step``). Students see the training queries alone, whoever teaches them, and start from the same weights:
+Every step is restartable (``experiments.step``). Students see the training queries alone, whoever teaches them, and start from the same weights:
 what differs is the teacher's scores, and, where negatives stand in its own order, which passages it ranks high.
 """
 
@@ -18,11 +18,11 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.run import read_run
 from positionbias.evaluation.evaluate import check_run
+from positionbias.experiments.measuring import Trial
+from positionbias.experiments.model_settings import ModelSettings, Taught
+from positionbias.experiments.workshop import Workshop, drawing
 from positionbias.papers.contamination.measured import ContaminationStudy, measure_contamination
 from positionbias.papers.contamination.settings import CLEAN, ContaminationSettings, Distillation, Source
-from positionbias.studies.measuring import Trial
-from positionbias.studies.model_settings import ModelSettings, Taught
-from positionbias.studies.workshop import Workshop, drawing
 
 __all__ = ["NOTES", "run_study"]
 

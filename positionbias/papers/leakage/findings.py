@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from positionbias.core.formatting import percent
 from positionbias.evaluation.letters import is_significant
 from positionbias.evaluation.significance import BONFERRONI
+from positionbias.experiments.systems import FIRST_STAGE
+from positionbias.experiments.wording import capital, difference_shown, estimate_shown, p_shown, shown
 from positionbias.leakage.published import TARGETS, target_of
 from positionbias.papers.leakage import (
     LOWER_IS_BETTER,
@@ -25,8 +27,6 @@ from positionbias.papers.leakage import (
 from positionbias.results.payloads import Comparison, Finding
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
-from positionbias.studies.systems import FIRST_STAGE
-from positionbias.studies.wording import capital, difference_shown, estimate_shown, p_shown, shown
 
 __all__ = ["leakage_findings"]
 

@@ -21,6 +21,8 @@ from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.order import order_agreement, overtakes, swaps
 from positionbias.evaluation.significance import BONFERRONI
 from positionbias.evaluation.trainings import Repeat, Values, changes, paired, query_means
+from positionbias.experiments.measuring import Measuring, Tested, own_judgements
+from positionbias.experiments.systems import FIRST_STAGE, finding
 from positionbias.papers.leakage import (
     BY_SIZE,
     CONDITIONS,
@@ -53,8 +55,6 @@ from positionbias.papers.leakage.memorisation import (
 )
 from positionbias.papers.leakage.settings import LeakageSettings
 from positionbias.results.result import Facts, Result
-from positionbias.studies.measuring import Measuring, Tested, own_judgements
-from positionbias.studies.systems import FIRST_STAGE, finding
 
 __all__ = ["LeakageStudy", "Training", "measure_leakage", "target_folds"]
 

@@ -11,12 +11,12 @@ from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_once, check_settings, required_setting, setting
 from positionbias.evaluation.cross_validation import FOLDS
+from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.leakage.material import LeakingPairs
 from positionbias.leakage.trainsets import KINDS, SIZES, Kind, LeakedSettings
 from positionbias.papers import StudyCommand
 from positionbias.papers.leakage import CONDITIONS, NO
-from positionbias.studies.model_settings import ModelSettings
 
 __all__ = ["COMMAND", "LeakageSettings"]
 

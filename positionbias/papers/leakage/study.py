@@ -3,7 +3,7 @@
     BM25 candidates of source and target → training sets without and with leakage, by size → each model trained on each set →
     the target's candidates re-ranked, leaked passages scored beside them → measures, tests, memories → report
 
-Every step is restartable (``studies.step``). All kinds of set at one size differ in the leaked queries alone. There is no validation: one
+Every step is restartable (``experiments.step``). All kinds of set at one size differ in the leaked queries alone. There is no validation: one
 epoch over the set, the last weights, all candidates re-ranked; the size is chosen by cross-validation over the topics.
 """
 
@@ -21,6 +21,9 @@ from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.evaluate import check_run
+from positionbias.experiments.estimate import Work
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workshop import Workshop, drawing
 from positionbias.leakage.material import Material
 from positionbias.leakage.pairs import pairs_file, read_pairs
 from positionbias.leakage.trainsets import LeakedSettings, check_set
@@ -29,9 +32,6 @@ from positionbias.papers.leakage import NO
 from positionbias.papers.leakage.measured import LeakageStudy, Training, measure_leakage, target_folds
 from positionbias.papers.leakage.memorisation import leaked_pairs, with_leaked
 from positionbias.papers.leakage.settings import LeakageSettings
-from positionbias.studies.estimate import Work
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Workshop, drawing
 
 __all__ = ["NOTES", "run_study"]
 

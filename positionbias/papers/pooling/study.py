@@ -1,7 +1,7 @@
 """The study of pools: can collections made by one kind of system judge another (test-collection paper, §3)?
 
 For each task: runs and judgements → what each kind finds → pools of one kind against the gold → whether kind matters, by permuted kinds → groups
-left out → depth and number of groups → wrong labels; then all of it together. Every step is restartable (``studies.step``) and leaves its results:
+left out → depth and number of groups → wrong labels; then all of it together. Every step is restartable (``experiments.step``) and leaves its results:
 
     TASK/coverage/ TASK/reliability/ TASK/kinds/ TASK/left-out/ TASK/curves/ TASK/relabelled/
     results/                   all of them, with what is published
@@ -23,6 +23,8 @@ from positionbias.core.manifest import InputRef, Manifest, input_ref, package_ve
 from positionbias.core.progress import track
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
+from positionbias.experiments.estimate import Work
+from positionbias.experiments.step import Steps
 from positionbias.formats.trec import read_qrels
 from positionbias.papers.pooling import PAPER, RECOGNISED, PublishedTask, paper_task
 from positionbias.papers.pooling.settings import PoolingSettings, PoolingTask
@@ -42,8 +44,6 @@ from positionbias.pooling.systems import RunFiles, System, find_runs, kinds_of, 
 from positionbias.results.payloads import Finding
 from positionbias.results.pools import TASK
 from positionbias.results.result import RESULTS, Result, load_results, save_results
-from positionbias.studies.estimate import Work
-from positionbias.studies.step import Steps
 
 __all__ = ["run_study"]
 

@@ -15,14 +15,14 @@ from positionbias.core.formatting import as_form, percent
 from positionbias.core.interval import Interval
 from positionbias.evaluation.crossed import LEAST, OVER_QUERIES, speaks_of_method
 from positionbias.evaluation.trainings import figures_over
+from positionbias.experiments.against import APART, LOOK, MARGIN
+from positionbias.experiments.endings import ending_findings
+from positionbias.experiments.wording import between
 from positionbias.papers.position_bias.page import published_of
 from positionbias.results.payloads import AtsCurve, Comparison, Finding, PositionHistogram, TrainingCurve
 from positionbias.results.published import DELTA, PublishedCell
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import over_axis
-from positionbias.studies.against import APART, LOOK, MARGIN
-from positionbias.studies.endings import ending_findings
-from positionbias.studies.wording import between
 
 __all__ = [
     "Change",

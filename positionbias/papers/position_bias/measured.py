@@ -9,15 +9,9 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.json_text import JsonObject
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
-from positionbias.papers.position_bias.findings import findings, idle_trainings
-from positionbias.papers.position_bias.settings import PositionBiasSettings
-from positionbias.positions.debias import queries_by_cut, rotation_result
-from positionbias.positions.histogram import position_histogram
-from positionbias.results.payloads import Comparison, Finding
-from positionbias.results.result import Facts, Result, load_results
-from positionbias.studies.over_trainings import ALL, BASELINE_FACTS, WHOLE, over_trainings
-from positionbias.studies.sample import judgements
-from positionbias.studies.systems import (
+from positionbias.experiments.over_trainings import ALL, BASELINE_FACTS, WHOLE, over_trainings
+from positionbias.experiments.sample import judgements
+from positionbias.experiments.systems import (
     FIRST_STAGE,
     POSITION,
     Subject,
@@ -30,6 +24,12 @@ from positionbias.studies.systems import (
     system_name,
     values_of,
 )
+from positionbias.papers.position_bias.findings import findings, idle_trainings
+from positionbias.papers.position_bias.settings import PositionBiasSettings
+from positionbias.positions.debias import queries_by_cut, rotation_result
+from positionbias.positions.histogram import position_histogram
+from positionbias.results.payloads import Comparison, Finding
+from positionbias.results.result import Facts, Result, load_results
 from positionbias.text.statistics import collection_counts
 
 __all__ = ["Measured", "found_first", "measure_models", "measure_study"]

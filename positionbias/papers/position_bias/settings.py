@@ -11,13 +11,13 @@ from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place
 from positionbias.core.settings import check_settings, declared_setting, required_setting, setting, settings_of
+from positionbias.experiments.model_settings import ModelSettings, with_assignments
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.shapes import POSITIONS, Positions
 from positionbias.papers import StudyCommand
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import SEVERAL, AnswerRange, Matching, Selection, Several
 from positionbias.results.result import TEXTS
-from positionbias.studies.model_settings import ModelSettings, with_assignments
 from positionbias.text.words import WordMethod
 
 __all__ = [

@@ -3,7 +3,7 @@
     rotate → BM25 candidates (one run, made on the original text, for both test sets) → train each model on the original and on the
     rotated passages → re-rank original and rotated test passages with both → measures, tests, MATS → report
 
-Every step is restartable (``studies.step``). The original and the rotated test share queries, judgements and candidates: what a
+Every step is restartable (``experiments.step``). The original and the rotated test share queries, judgements and candidates: what a
 re-ranker reads is all that differs. Every training seed meets every rotation draw; a model trained on the passages of one draw is
 tested on the original passages and on those of that draw, one trained on the original passages on those of all draws.
 """
@@ -19,15 +19,15 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.run import read_run
 from positionbias.evaluation.evaluate import check_run
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.systems import Subject, SystemRuns, subject_of
+from positionbias.experiments.workshop import Training, Workshop
 from positionbias.models.kinds import has_term_vectors
 from positionbias.models.shapes import TKConfig
 from positionbias.papers.position_bias.measured import Measured, measure_study
 from positionbias.papers.position_bias.settings import TRAIN, PositionBiasSettings
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.result import Facts
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.systems import Subject, SystemRuns, subject_of
-from positionbias.studies.workshop import Training, Workshop
 from positionbias.training.config import TrainConfig
 
 __all__ = [

@@ -16,17 +16,11 @@ from positionbias.core.convergence import ended_name
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
-from positionbias.papers.position_bias.findings import against_transfer, baselines, idle_trainings, trainings
-from positionbias.papers.position_bias.settings import PositionBiasSettings, TransferSettings
-from positionbias.papers.position_bias.study import candidate_runs, check_splits, test_runs
-from positionbias.positions.debias import rotation_result
-from positionbias.results.payloads import Comparison, Finding
-from positionbias.results.result import Facts, Result
-from positionbias.studies.artefacts import as_ended
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.over_trainings import BASELINE_FACTS, over_trainings
-from positionbias.studies.sample import judgements
-from positionbias.studies.systems import (
+from positionbias.experiments.artefacts import as_ended
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.over_trainings import BASELINE_FACTS, over_trainings
+from positionbias.experiments.sample import judgements
+from positionbias.experiments.systems import (
     FIRST_STAGE,
     Subject,
     SystemRuns,
@@ -36,7 +30,13 @@ from positionbias.studies.systems import (
     split_label,
     values_of,
 )
-from positionbias.studies.workshop import Workshop
+from positionbias.experiments.workshop import Workshop
+from positionbias.papers.position_bias.findings import against_transfer, baselines, idle_trainings, trainings
+from positionbias.papers.position_bias.settings import PositionBiasSettings, TransferSettings
+from positionbias.papers.position_bias.study import candidate_runs, check_splits, test_runs
+from positionbias.positions.debias import rotation_result
+from positionbias.results.payloads import Comparison, Finding
+from positionbias.results.result import Facts, Result
 from positionbias.text.statistics import collection_counts
 
 __all__ = ["run_transfer"]

@@ -23,6 +23,10 @@ from positionbias.core.formatting import percent
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.evaluation.trainings import Values, figures_over
+from positionbias.experiments.estimate import Work
+from positionbias.experiments.over_trainings import ALL, BASELINE_FACTS, over_trainings, query_values
+from positionbias.experiments.systems import Subject, system_name
+from positionbias.experiments.workshop import Workshop
 from positionbias.papers.position_bias import ARCHITECTURES, DOSES, VARIANTS
 from positionbias.papers.position_bias.findings import (
     Change,
@@ -50,10 +54,6 @@ from positionbias.positions.settings import AnswerRange, HistogramOptions, Selec
 from positionbias.results.payloads import AtsCurve, Comparison, Finding, PerQuery, PositionHistogram
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
-from positionbias.studies.estimate import Work
-from positionbias.studies.over_trainings import ALL, BASELINE_FACTS, over_trainings, query_values
-from positionbias.studies.systems import Subject, system_name
-from positionbias.studies.workshop import Workshop
 
 __all__ = ["run_architecture", "run_dose"]
 

@@ -9,6 +9,9 @@ from positionbias.core.formatting import percent
 from positionbias.core.schema import converted
 from positionbias.evaluation.letters import is_significant
 from positionbias.evaluation.significance import HOLM
+from positionbias.experiments.against import MARGIN
+from positionbias.experiments.endings import ending_findings
+from positionbias.experiments.wording import difference_shown, p_shown, shown
 from positionbias.papers.tripclick import (
     AGAINST_BM25,
     CLEANED,
@@ -35,9 +38,6 @@ from positionbias.results.payloads import Finding
 from positionbias.results.points import Point
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
-from positionbias.studies.against import MARGIN
-from positionbias.studies.endings import ending_findings
-from positionbias.studies.wording import difference_shown, p_shown, shown
 
 __all__ = ["tripclick_findings"]
 

@@ -23,6 +23,8 @@ from positionbias.evaluation.trainings import (
     paired,
     query_means,
 )
+from positionbias.experiments.measuring import Measuring, Tested, Trial, own_judgements, trial_inputs
+from positionbias.experiments.systems import FIRST_STAGE, Subject, curve_of, finding
 from positionbias.papers.tripclick import (
     AGAINST_BM25,
     CLEANED,
@@ -49,8 +51,6 @@ from positionbias.papers.tripclick.trainsets import LEFT_OUT, count_set, truth_o
 from positionbias.results.payloads import TrainingCurve
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
-from positionbias.studies.measuring import Measuring, Tested, Trial, own_judgements, trial_inputs
-from positionbias.studies.systems import FIRST_STAGE, Subject, curve_of, finding
 
 __all__ = ["TripClickStudy", "against_regenerated", "measure_tripclick", "reached", "within_candidates"]
 

@@ -13,10 +13,10 @@ from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place
 from positionbias.core.settings import check_once, check_settings, required_setting, setting
+from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.papers import StudyCommand
 from positionbias.papers.tripclick import CLEANED, REGENERATED
-from positionbias.studies.model_settings import ModelSettings
 from positionbias.training.config import TrainConfig
 
 __all__ = ["COMMAND", "DEPTHS", "OWN_JUDGEMENTS", "JudgedSplit", "Negatives", "Ranker", "StoredSet", "TripClickSettings"]

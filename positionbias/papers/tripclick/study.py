@@ -3,7 +3,7 @@
     BM25 candidates → training sets: BM25's negatives, and others → models → each test's candidates re-ranked, an ensemble; the
     collection encoded, searched → measures, tests, depth curves → report
 
-Every step is restartable (``studies.step``). What the study needs of its collection and of the files it is given is seen before
+Every step is restartable (``experiments.step``). What the study needs of its collection and of the files it is given is seen before
 the first.
 """
 
@@ -21,6 +21,9 @@ from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_rankings, read_run
 from positionbias.dense.approximate import check_faiss
 from positionbias.evaluation.evaluate import check_run
+from positionbias.experiments.artefacts import as_ended, checkpoint_facts
+from positionbias.experiments.measuring import Trial
+from positionbias.experiments.workshop import Workshop, drawing
 from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.models.tensors import FACTS
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
@@ -28,9 +31,6 @@ from positionbias.papers.tripclick.measured import TripClickStudy, measure_tripc
 from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, Ranker, TripClickSettings
 from positionbias.papers.tripclick.trainsets import drawn_from, write_study_set
 from positionbias.results.result import Facts
-from positionbias.studies.artefacts import as_ended, checkpoint_facts
-from positionbias.studies.measuring import Trial
-from positionbias.studies.workshop import Workshop, drawing
 
 __all__ = ["NOTES", "check_study", "run_study"]
 

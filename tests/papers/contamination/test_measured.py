@@ -244,7 +244,7 @@ def test_the_sentences(once: list[Result]) -> None:
 
 def test_queries_of_one_passage_are_one_cluster(study: ContaminationStudy, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = {f"{target}-{query}": f"passage {query // 2}" for target in ("dl19", "dl20") for query in range(QUERIES)}
-    monkeypatch.setattr("positionbias.studies.measuring.clusters_by_passage", lambda qrels, level: pairs)
+    monkeypatch.setattr("positionbias.experiments.measuring.clusters_by_passage", lambda qrels, level: pairs)
     results = measure_contamination(of_first_seed(study))
     found = compared(results, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
     assert found.p == 2 / 2**4

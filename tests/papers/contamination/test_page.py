@@ -8,6 +8,7 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
+from positionbias.experiments.published import published_for
 from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.page import (
     contamination_figures,
@@ -20,7 +21,6 @@ from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 from positionbias.results.result import Result, save_results
-from positionbias.studies.published import published_for
 
 from .contaminating import TEACHER, System, contaminated_study
 

@@ -16,13 +16,13 @@ from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run
 from positionbias.core.teacher_scores import open_teacher_scores
+from positionbias.experiments.model_settings import ModelSettings, Taught
+from positionbias.experiments.workshop import Workshop
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.tk import TK
 from positionbias.papers.contamination.settings import CLEAN, ContaminationSettings, Distillation, Source
 from positionbias.papers.contamination.study import run_study
 from positionbias.results.result import load_results
-from positionbias.studies.model_settings import ModelSettings, Taught
-from positionbias.studies.workshop import Workshop
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
 from tests.tiny import PLANTED, TINY, planted

@@ -11,6 +11,7 @@ import pytest
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
+from positionbias.experiments.published import published_for
 from positionbias.papers.leakage import (
     BY_SIZE,
     LEAKAGE,
@@ -32,7 +33,6 @@ from positionbias.report.load import load_studies
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 from positionbias.results.payloads import Comparison, PerQuery
 from positionbias.results.result import Facts, Result, save_results
-from positionbias.studies.published import published_for
 
 ROBUST = [str(number) for number in (*range(301, 451), *range(601, 701))]
 VARIANTS = ("no leakage", "MSM leakage", "test leakage")

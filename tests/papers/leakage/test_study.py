@@ -19,6 +19,8 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.cross_validation import query_folds
 from positionbias.evaluation.measures import per_query
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workshop import Workshop
 from positionbias.leakage.material import LeakingPairs, MaterialSettings
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.leakage import OFFSET, ORDER, RANK, TRAINSETS, LeakedSetSize, Memory, SizeEffect
@@ -30,8 +32,6 @@ from positionbias.report.load import load_studies
 from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Facts, Result, load_results
 from positionbias.results.select import of_type
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Workshop
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
 from tests.tiny import TINY

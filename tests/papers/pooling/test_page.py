@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.errors import InputError
+from positionbias.experiments.published import published_for
 from positionbias.papers.pooling.page import (
     bias_caption,
     bias_figure,
@@ -24,7 +25,6 @@ from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.pool_tables import order_table
 from positionbias.report.table import Table, as_csv, as_latex, as_text
-from positionbias.studies.published import published_for
 
 from ...report import invented_pools
 

@@ -13,6 +13,7 @@ import positionbias
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import write_run
+from positionbias.experiments.step import Steps
 from positionbias.formats.trec import write_qrels
 from positionbias.papers.pooling.settings import Level, PoolingSettings, PoolingTask
 from positionbias.papers.pooling.study import run_study
@@ -25,7 +26,6 @@ from positionbias.results.payloads import Finding
 from positionbias.results.pools import ChangeFigures, PoolFigures
 from positionbias.results.result import Result, load_results
 from positionbias.results.select import of_type
-from positionbias.studies.step import Steps
 
 SIMULATION = Simulation(rate=0.5, queries=5, groups=3)
 PARTS = ("coverage", "reliability", "kinds", "left-out", "curves", "relabelled")

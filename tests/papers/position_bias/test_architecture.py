@@ -13,6 +13,8 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workshop import Workshop
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias import ARCHITECTURES, VARIANTS
 from positionbias.papers.position_bias.settings import ArchitectureSettings
@@ -22,8 +24,6 @@ from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Facts, Result, load_results
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
 from ...tiny import TINY, planted

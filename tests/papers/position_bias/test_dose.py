@@ -14,6 +14,8 @@ from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import read_manifest
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workshop import Workshop
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias.settings import DoseSettings, Level
 from positionbias.papers.position_bias.variants import changes_between_doses, dose_findings, run_dose
@@ -23,8 +25,6 @@ from positionbias.report.load import load_studies
 from positionbias.results.curves import AtsFigures, HistogramFigures, PositionFigure
 from positionbias.results.payloads import AtsCurve, Comparison, Finding, PerQuery, PositionHistogram, TrainingCurve
 from positionbias.results.result import Facts, Result, load_results
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
 from ...tiny import TINY, planted

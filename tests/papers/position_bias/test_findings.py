@@ -11,6 +11,7 @@ import pytest
 
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.interval import Interval
+from positionbias.experiments.over_trainings import BASELINE_FACTS, WHOLE, over_trainings
 from positionbias.papers.position_bias.findings import findings
 from positionbias.results.collections import Origin, PassageFigures
 from positionbias.results.curves import AtsFigures, HistogramFigures
@@ -23,7 +24,6 @@ from positionbias.results.payloads import (
     TrainingCurve,
 )
 from positionbias.results.result import Facts, Result
-from positionbias.studies.over_trainings import BASELINE_FACTS, WHOLE, over_trainings
 
 MEASURE = "nDCG@10"
 

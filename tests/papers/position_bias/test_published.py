@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from positionbias.core.manifest import Manifest
+from positionbias.experiments.published import published_for
 from positionbias.papers.position_bias import PAPER
 from positionbias.papers.position_bias.page import CELLS
 from positionbias.report.load import Study
@@ -12,7 +13,6 @@ from positionbias.report.published import Published
 from positionbias.results.collections import Origin, PassageFigures
 from positionbias.results.published import DELTA
 from positionbias.results.result import Facts, Result
-from positionbias.studies.published import published_for
 
 PUBLISHED = Published(PAPER, CELLS, {"mine": "MS MARCO", "squad": "SQuAD 2.0"})
 TK = Facts(model="tk", training="original", test="original")

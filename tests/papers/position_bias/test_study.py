@@ -20,6 +20,8 @@ from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workshop import Workshop, position_only_run
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias.settings import PositionBiasSettings
@@ -29,8 +31,6 @@ from positionbias.report.load import load_studies
 from positionbias.report.table import save_tables
 from positionbias.results.payloads import Comparison, Finding
 from positionbias.results.result import Result, load_results
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Workshop, position_only_run
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
 from tests.sealing import reseal

@@ -12,6 +12,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run, write_run
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workshop import Workshop
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.shapes import BertCatConfig, BertDotConfig
 from positionbias.papers.position_bias.settings import PositionBiasSettings
@@ -19,8 +21,6 @@ from positionbias.papers.position_bias.study import run_study
 from positionbias.report.plan_text import plan_text
 from positionbias.results.payloads import Comparison, PerQuery
 from positionbias.results.result import Facts, load_results
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
 from ...tiny import TINY, planted, tiny_encoder

@@ -11,14 +11,14 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workshop import Workshop
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias.settings import SourceRun, TransferSettings
 from positionbias.papers.position_bias.transfer import run_transfer
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Facts, load_results
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
 from ...tiny import TINY, planted

@@ -12,13 +12,13 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
+from positionbias.experiments.measuring import Trial
+from positionbias.experiments.model_settings import ModelSettings
 from positionbias.papers.tripclick import CLEANED, ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.papers.tripclick.measured import TripClickStudy
 from positionbias.papers.tripclick.settings import JudgedSplit, Negatives, TripClickSettings
 from positionbias.papers.tripclick.trainsets import write_study_set
 from positionbias.results.result import Facts
-from positionbias.studies.measuring import Trial
-from positionbias.studies.model_settings import ModelSettings
 from tests.papers.contamination.contaminating import DEPTH, run_of
 
 QUERIES = 20

@@ -15,14 +15,14 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run, write_run
 from positionbias.dense import approximate
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workshop import Workshop
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.papers.tripclick import study as tripclick_study
 from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, StoredSet, TripClickSettings
 from positionbias.papers.tripclick.study import check_study, run_study
 from positionbias.papers.tripclick.trainsets import write_study_set
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Workshop
 from tests.tiny import TINY, tiny_encoder
 
 from .made_up import judged_collection

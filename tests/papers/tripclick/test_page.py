@@ -8,6 +8,7 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
+from positionbias.experiments.published import published_for
 from positionbias.papers.tripclick import REGENERATED, RERANKER, TELEMETRY, DepthCurve, Telemetry, TrainingSet
 from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.papers.tripclick.page import (
@@ -28,7 +29,6 @@ from positionbias.report.table import Table, as_csv, as_latex, as_text
 from positionbias.results.figures import Figures
 from positionbias.results.payloads import TrainingCurve
 from positionbias.results.result import Facts, Result, load_results, save_results
-from positionbias.studies.published import published_for
 
 from .made_up import CAT, ORIGINAL, TK, TOGETHER, made_up
 

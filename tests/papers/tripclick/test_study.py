@@ -14,6 +14,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run, write_run
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workshop import Workshop
 from positionbias.papers.tripclick import CLEANED, REGENERATED, SETS, TELEMETRY
 from positionbias.papers.tripclick.settings import DEPTHS, JudgedSplit, Negatives, StoredSet, TripClickSettings
 from positionbias.papers.tripclick.study import run_study
@@ -22,8 +24,6 @@ from positionbias.planted.clicks import PASSED_OVER, TRUE
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.report.html import write_report
 from positionbias.results.result import load_results
-from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 from tests.tiny import TINY, candidates, planted, tiny_encoder
 

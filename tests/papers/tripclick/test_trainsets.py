@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from positionbias.engine.local import map_shards
+from positionbias.experiments.model_settings import ModelSettings
 from positionbias.papers.tripclick import CLEANED
 from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, TripClickSettings
 from positionbias.papers.tripclick.trainsets import LEFT_OUT, write_study_set
 from positionbias.planted.clicks import PASSED_OVER
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.studies.model_settings import ModelSettings
 from tests.tiny import TINY
 
 from .made_up import judged_collection

@@ -9,8 +9,8 @@ import pytest
 
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import Manifest, manifest_path, write_manifest
+from positionbias.experiments.model_settings import ModelSettings, with_assignments
 from positionbias.models.shapes import TKConfig
-from positionbias.studies.model_settings import ModelSettings, with_assignments
 from positionbias.training.config import TrainConfig
 
 MODELS = (ModelSettings("tk"), ModelSettings("bert_cat", encoder="minilm"))

@@ -16,11 +16,11 @@ from positionbias.core.run import Run, read_run
 from positionbias.evaluation.measures import evaluate_run
 from positionbias.evaluation.trainings import Repeat, mean_interval, query_means
 from positionbias.evaluation.trainings import Values as PerQueryValues
+from positionbias.experiments.artefacts import as_ended
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.results.payloads import Finding, PerQuery
 from positionbias.results.points import Point
 from positionbias.results.result import Facts, Result
-from positionbias.studies.artefacts import as_ended
 from positionbias.training.train import training_result
 
 __all__ = [

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.duration import shown_time
-from positionbias.studies import step as step_module
-from positionbias.studies.estimate import Work
-from positionbias.studies.step import Planned, Steps, content_of
+from positionbias.experiments import step as step_module
+from positionbias.experiments.estimate import Work
+from positionbias.experiments.step import Planned, Steps, content_of
 
 
 class Study:

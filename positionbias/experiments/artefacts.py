@@ -17,10 +17,10 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, read_manifest
 from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import map_shards
+from positionbias.experiments.step import Planned, Steps
 from positionbias.models.checkpoint import LOG, ending_of, read_log
 from positionbias.models.tensors import FACTS
 from positionbias.results.result import Facts
-from positionbias.studies.step import Planned, Steps
 from positionbias.training.plan import TrainPlan
 
 __all__ = ["Artefacts", "as_ended", "checkpoint_facts", "ending_at"]

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from positionbias.core.collection import Collection
+from positionbias.experiments import estimate
+from positionbias.experiments.estimate import Estimator, ModelWork, Work, training
+from positionbias.experiments.workshop import Workshop
 from positionbias.models.kinds import begins_with
-from positionbias.studies import estimate
-from positionbias.studies.estimate import Estimator, ModelWork, Work, training
-from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
 

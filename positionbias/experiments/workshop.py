@@ -1,6 +1,6 @@
 """Steps shared by all studies: rotated collections, candidates, trained models, re-ranked runs, probes, results.
 
-Each is a restartable step (``studies.step``) that leaves an artefact with its manifest in the study's folder:
+Each is a restartable step (``experiments.step``) that leaves an artefact with its manifest in the study's folder:
 
     rotated-SEED/              a collection rotated by one draw
     runs/bm25-SPLIT.run        candidates
@@ -44,6 +44,10 @@ from positionbias.dense.settings import DenseSearch, Index
 from positionbias.dense.vectors import Vectors
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.fusion import fuse
+from positionbias.experiments.artefacts import Artefacts, checkpoint_facts
+from positionbias.experiments.estimate import ModelWork, Work, training
+from positionbias.experiments.sample import drawn_queries
+from positionbias.experiments.step import Step
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.positions.debias import debias
@@ -54,10 +58,6 @@ from positionbias.ranking.config import Reranking, TaughtPassages, pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
 from positionbias.results.result import Facts, Result, save_results
-from positionbias.studies.artefacts import Artefacts, checkpoint_facts
-from positionbias.studies.estimate import ModelWork, Work, training
-from positionbias.studies.sample import drawn_queries
-from positionbias.studies.step import Step
 from positionbias.text.overlap import position_only
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished

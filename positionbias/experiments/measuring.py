@@ -15,10 +15,10 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.records import Qrel
 from positionbias.evaluation.significance import CORRECTIONS, adjust, clusters_by_passage
 from positionbias.evaluation.trainings import Repeat, Values, compare_trainings, mean_interval, query_means
+from positionbias.experiments.systems import point
 from positionbias.results.payloads import Comparison, Payload, PerQuery
 from positionbias.results.points import Point
 from positionbias.results.result import Facts, Result
-from positionbias.studies.systems import point
 
 __all__ = ["Measuring", "Tested", "Trial", "own_judgements", "trial_inputs"]
 

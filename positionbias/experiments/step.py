@@ -24,9 +24,9 @@ from positionbias.core.publish import write_json
 from positionbias.core.schema import read_as
 from positionbias.core.seal import seal_file
 from positionbias.core.shard_work import MapShards
+from positionbias.experiments.estimate import Estimator, Work
 from positionbias.results.artefacts import PLAN, Plan, PlannedStep
 from positionbias.results.result import Result
-from positionbias.studies.estimate import Estimator, Work
 
 __all__ = ["Planned", "Step", "Steps", "content_of"]
 

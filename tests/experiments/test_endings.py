@@ -11,6 +11,10 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import Manifest
+from positionbias.experiments.artefacts import as_ended, ending_at
+from positionbias.experiments.endings import ending_findings, not_finished
+from positionbias.experiments.step import content_of
+from positionbias.experiments.systems import subject_of
 from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.position_bias.transfer import _alike
 from positionbias.papers.tripclick import MEMBERS
@@ -18,10 +22,6 @@ from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.report.html import write_report
 from positionbias.results.payloads import Comparison, Finding, TrainingCurve
 from positionbias.results.result import Facts, Result, load_results, save_results
-from positionbias.studies.artefacts import as_ended, ending_at
-from positionbias.studies.endings import ending_findings, not_finished
-from positionbias.studies.step import content_of
-from positionbias.studies.systems import subject_of
 from tests.sealing import reseal
 
 from ..papers.contamination.contaminating import contaminated_study
