@@ -226,8 +226,9 @@ def write_groups(
         **manifest.content,
         **content(),
     }
-    facts = provenance(**manifest.provenance)
-    made = replace(manifest, content=counted, versions=package_versions("pyarrow"), provenance=facts)
+    made = replace(
+        manifest, content=counted, versions=package_versions("pyarrow"), provenance=provenance(**manifest.provenance)
+    )
     write_manifest(folder / MANIFEST, made)
     return count
 

@@ -110,7 +110,7 @@ def import_trec(
                 name=out.name,
                 command="import trec",
                 settings=settings,
-                inputs=_inputs(places, named, out),
+                inputs=tuple(_inputs(places, named, out)),
                 licence="; ".join(_LICENCES[kind] for kind in kinds),
                 notes=tuple(_NOTES[kind] for kind in kinds),
                 content={
