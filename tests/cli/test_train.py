@@ -231,8 +231,8 @@ def test_going_on_from_a_checkpoint(over_encoder, encoder, tmp_path):
     first, second = load_checkpoint(tmp_path / "a.ckpt"), load_checkpoint(tmp_path / "b.ckpt")
     assert second.manifest.input("start").checksum == first.manifest.content["checksum"]
     # untrained it is what it started from, with other validation depths than at the end: as many digits as are shown
-    at_best = next(row for row in first.training["log"] if row["step"] == first.training["best_step"])
-    assert second.training["log"][0]["ndcg"] == at_best["ndcg"]
+    at_best = next(row for row in first.training.log if row["step"] == first.training.best_step)
+    assert second.training.log[0]["ndcg"] == at_best["ndcg"]
     code, _, err = over_encoder("bert_cat", "--start", tmp_path / "a.ckpt", "--out", tmp_path / "c.ckpt")
     assert (code, err.count("\n")) == (2, 1)
     assert "--start: wanted a checkpoint of kind bert_cat; found bert_dot" in err

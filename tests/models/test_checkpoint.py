@@ -35,7 +35,7 @@ def place(tmp_path: Path) -> Path:
 
 def test_round_trip(place: Path) -> None:
     model, loaded = tiny_tk(TEXTS), load_checkpoint(place)
-    assert (loaded.name, loaded.depth, loaded.training, loaded.path) == ("tk", 7, {"log": [{"step": 0}]}, place)
+    assert (loaded.name, loaded.depth, loaded.training.log, loaded.path) == ("tk", 7, [{"step": 0}], place)
     assert loaded.model.config == model.config
     assert loaded.model.vocabulary.words == model.vocabulary.words
     assert not loaded.model.training

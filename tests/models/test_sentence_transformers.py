@@ -16,7 +16,7 @@ from positionbias.core.errors import DependencyError, InputError
 from positionbias.core.manifest import Manifest
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
-from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
+from positionbias.models.checkpoint import TrainingLog, load_checkpoint, save_checkpoint
 from positionbias.models.encoder import load_encoder, open_encoder
 from positionbias.models.shapes import BertCatConfig, BertDotConfig
 
@@ -154,7 +154,7 @@ def test_their_sentence_transformer_loads_here(mode: str, normal: bool, similari
     assert found.model.config == BertDotConfig(query_length=20, passage_length=20, **shape)
     assert ours(found.model) == pytest.approx(similarities(model), abs=1e-4, rel=1e-5)
     manifest = found.manifest
-    assert (found.name, manifest.kind, manifest.command, found.training) == ("theirs", "checkpoint", "", {})
+    assert (found.name, manifest.kind, manifest.command, found.training) == ("theirs", "checkpoint", "", TrainingLog())
     assert len(manifest.content["checksum"]) == 64
     assert load_checkpoint(tmp_path / "theirs").manifest == manifest
 

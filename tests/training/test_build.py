@@ -109,7 +109,7 @@ def test_a_transfer_trains_and_says_where_it_comes_from(task: Task, uninterrupte
     begun = checkpoint.manifest.input("start")
     assert begun is not None
     assert begun.checksum == uninterrupted.manifest.content["checksum"]
-    best = next(r for r in uninterrupted.training["log"] if r["step"] == uninterrupted.training["best_step"])
-    assert checkpoint.training["log"][0]["ndcg"] == best["ndcg"]
-    assert checkpoint.training["log"][0]["mats"] == best["mats"]
+    best = next(r for r in uninterrupted.training.log if r["step"] == uninterrupted.training.best_step)
+    assert checkpoint.training.log[0]["ndcg"] == best["ndcg"]
+    assert checkpoint.training.log[0]["mats"] == best["mats"]
     assert checkpoint.manifest.licence == uninterrupted.manifest.licence

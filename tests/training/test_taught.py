@@ -177,7 +177,7 @@ def test_a_student_learns_a_teachers_order(task: Task, tmp_path: Path, loss: str
     steps = {"max_steps": 24, "validate_every": 12}
     plan = task.plan(loss=loss, group_size=3, candidates=None, teacher_scores=place, **steps)
     whole = task.train(tmp_path / "whole.ckpt", plan)
-    log = whole.training["log"]
+    log = whole.training.log
     assert log[-1]["loss"] < log[1]["loss"]  # there is none at step 0
     assert log[-1]["pair_accuracy"] > log[1]["pair_accuracy"]
     with pytest.raises(KeyboardInterrupt):

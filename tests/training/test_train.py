@@ -389,9 +389,9 @@ def test_a_training_looks_at_drawn_queries_and_tunes_its_depth_on_all(task: Task
     every = task.train(tmp_path / "every")
     assert few.manifest.settings["training"]["validation_queries"] == 2
     assert "validation_queries" not in every.manifest.settings["training"]
-    assert few.training["log"][0]["ndcg"] != every.training["log"][0]["ndcg"]
+    assert few.training.log[0]["ndcg"] != every.training.log[0]["ndcg"]
     # the depth at the end, and what the first stage has, are of all queries
-    assert few.training["ending"]["first_stage"] == every.training["ending"]["first_stage"]
+    assert few.ending.first_stage == every.ending.first_stage
 
 
 def test_rotated_texts_are_those_that_debias_stores(task: Task, tmp_path: Path) -> None:
@@ -405,12 +405,12 @@ def test_validation_text_follows_the_training_text(task: Task, tmp_path: Path) -
     rotation = Rotation(seed=1)
     rotated = debias(task.collection, tmp_path / "rotated", rotation)
     plan = task.plan(max_steps=2)
-    at_reading = task.train(tmp_path / "a.ckpt", replace(plan, rotate=rotation)).training["log"]
-    stored = task.train(tmp_path / "b.ckpt", plan, collection=rotated).training["log"]
+    at_reading = task.train(tmp_path / "a.ckpt", replace(plan, rotate=rotation)).training.log
+    stored = task.train(tmp_path / "b.ckpt", plan, collection=rotated).training.log
     # before training, both are the same model on the same rotated passages, and MATS is of the original ones
     assert at_reading[0] == stored[0]
     assert at_reading[1]["loss"] != stored[1]["loss"]  # then each epoch reads other cuts
-    plain = task.train(tmp_path / "c.ckpt", plan).training["log"]
+    plain = task.train(tmp_path / "c.ckpt", plan).training.log
     assert plain[0]["mats"] == stored[0]["mats"]
     assert plain[1]["loss"] != stored[1]["loss"]
 

@@ -43,13 +43,13 @@ def test_what_it_says_of_itself(task: Task, tmp_path: Path) -> None:
     assert (content["weights"], content["best_step"], content["steps"]) == ("the last", 5, 5)
     assert (content["validation_ndcg@10"], content["depth"], content["stopped"]) == (None, None, "5 steps")
     assert [item.role for item in checkpoint.manifest.inputs] == ["collection", "candidates"]
-    log = checkpoint.training["log"]
+    log = checkpoint.training.log
     assert [row["step"] for row in log] == [2, 4, 5]
     assert all(row["loss"] > 0 and row["ndcg"] is row["depth"] is row["mats"] is None for row in log)
     result = training_result(checkpoint, "planted")
     assert (result.value, result.split, result.count) == (None, "train", 3)
     assert "validation nDCG@10" not in result.payload.series  # type: ignore[union-attr]
-    assert result.payload.notes["weights"] == "the last"  # type: ignore[union-attr]
+    assert result.payload.notes.weights == "the last"  # type: ignore[union-attr]
     json.dumps(result.to_json(), allow_nan=False)
 
 
@@ -62,13 +62,13 @@ def test_epochs_are_whole_passes(task: Task, tmp_path: Path, accumulate: int, st
     # 30 pairs in batches of 8: four a pass; by threes 3 + 3 + 2 of the eight
     plan = task.plan(validation_candidates=None, epochs=2, accumulate=accumulate, validate_every=100)
     checkpoint = task.train(tmp_path / "tk.ckpt", plan)
-    (row,) = checkpoint.training["log"]
+    (row,) = checkpoint.training.log
     assert (row["step"], row["pairs"]) == (steps, pairs)
 
 
 def test_epochs_with_validation(task: Task, tmp_path: Path) -> None:
     checkpoint = task.train(tmp_path / "tk.ckpt", task.plan(epochs=1, max_steps=100))
-    assert [row["step"] for row in checkpoint.training["log"]] == [0, 2, 4]
+    assert [row["step"] for row in checkpoint.training.log] == [0, 2, 4]
     assert checkpoint.depth is not None
 
 
