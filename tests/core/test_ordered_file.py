@@ -33,11 +33,11 @@ def write(final: Path, pieces: list[bytes], *, stop_after: int | None = None, pa
         with resumed_file(folder, final.name, packing) as file:
             for number, piece in enumerate(pieces):
                 if number < len(file.facts):
-                    assert file.facts[number] == {"number": number}
+                    assert file.facts[number] == {"numbers": {"of the piece": number}}
                     continue
                 if number == stop_after:
                     raise Killed
-                file.append(pack(piece, packing), {"number": number})
+                file.append(pack(piece, packing), {"numbers": {"of the piece": number}})
                 made.append(piece)
             assert file.checksum == hashlib.sha256(b"".join(pieces)).hexdigest()
             assert file.size == len(b"".join(pieces))
@@ -90,7 +90,7 @@ def test_only_what_the_log_agrees_with_is_kept(tmp_path: Path, damage: str, made
         case "log", "nested":
             log.write_bytes(b"[" * 100_000)
         case "log's", _:
-            log.write_bytes(log.read_bytes().replace(b'"number": 0', b'"number": 7'))
+            log.write_bytes(log.read_bytes().replace(b'"of the piece": 0', b'"of the piece": 7'))
         case _:
             log.unlink()
     assert write(final, PIECES) == PIECES[-made_again:]
