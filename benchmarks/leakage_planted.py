@@ -45,11 +45,12 @@ from positionbias.leakage.queries import collection_source, field_texts
 from positionbias.leakage.trainsets import LeakedSettings
 from positionbias.leakage.truth import ALL_TYPES, against_truth
 from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
+from positionbias.models.kinds import kind_named
 from positionbias.models.shapes import KNRMConfig, TKConfig
 from positionbias.ops.query_encoder import Encoder
 from positionbias.papers.leakage.memorisation import LeakedPair, leaked_pairs, leaked_places, retrieved_alone, with_leaked
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.training.config import LEARNING_RATES, TrainConfig
+from positionbias.training.config import TrainConfig
 
 PLANTED = PlantedSettings(front_loading=0.0, queries=5_000, passages=35_000, test_share=0.4, leaked_queries=1_000)
 INSTANCES = 1_600  # of every set: 800 queries
@@ -57,7 +58,7 @@ SHARES = (0.0, 0.25, 0.5, 1.0)
 DEPTH = 10
 # narrower than the papers', so that a training takes seconds
 SHAPES = {"knrm": KNRMConfig(dimension=100), "tk": TKConfig(dimension=64, layers=1, heads=4, head_size=16, feed_forward=64)}
-RATES = {kind: (own, 10 * own) for kind, own in LEARNING_RATES.items() if kind in SHAPES}
+RATES = {kind: (own, 10 * own) for kind in SHAPES for own in (kind_named(kind).learning_rate,)}
 LONGER = {"knrm": 5, "tk": 5}  # epochs
 DETECTORS = [
     *(FindSettings("lexical", lexical=LexicalSettings(jaccard=value)) for value in (0.4, 0.6, 0.8)),

@@ -247,12 +247,12 @@ def _plain(final: Path, text: str, write: Callable[[Path, bytes], Any]) -> None:
 
 
 def _shards(final: Path, text: str, write: Callable[[Path, bytes], Any]) -> None:
-    def make(item: str, path: Path) -> Mapping[str, Any]:
+    def make(item: str, path: Path) -> dict[str, Any]:
         write(path, item.encode())
         return {}
 
     with resumable_folder(final, {"text": text}, overwrite=True) as folder:
-        list(make_shards(make, [text], lambda number: folder / "text"))
+        list(make_shards(dict, make, [text], lambda number: folder / "text"))
         write(folder / "manifest.json", MANIFEST.encode())
 
 

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from positionbias.core.manifest import Manifest
-from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.checkpoint import Checkpoint, TrainingLog
 
 __all__ = ["Bags", "bag_checkpoint"]
 
@@ -65,4 +65,4 @@ class Bags:
 def bag_checkpoint(name: str, room: int = 10_000, *, model: Any = None, similarity: str = "dot") -> Checkpoint:
     """Such an encoder under a name, as if it had been loaded."""
     manifest = Manifest(kind="checkpoint", name=name, command="a test", content={"checksum": f"{name}-{room}-{similarity}"})
-    return Checkpoint(Path(name), model or Bags(room, similarity), manifest, None, {})
+    return Checkpoint(Path(name), model or Bags(room, similarity), manifest, None, TrainingLog())
