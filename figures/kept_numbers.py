@@ -232,11 +232,12 @@ def _placed(name: str) -> list[str]:
                 f"{answer} ({number} of {len(verdicts)})"
                 for answer, number in Counter(one["preference"] for one in verdicts).items()
             )
-            above = next(
-                row["above first stage"]
-                for row in study["table"]
-                if (row["model"], row["training"], row["test"]) == (model, arm, "uniform")
+            uniform = next(
+                row for row in study["table"] if (row["model"], row["training"], row["test"]) == (model, arm, "uniform")
             )
+            first = study["first stage"]["test"]
+            by_seed = [value - first for value in uniform["by seed"].values()]
+            above = {**uniform["above first stage"], "notes": {"difference by seed": by_seed}}
             trainings = [one for one in study["trainings"] if (one["model"], one["arm"]) == (model, arm)]
             beats = [one["beats first stage"] for one in trainings]
             trained = ended_name(arm, any(one["ending"]["finish"] == "not finished" for one in trainings))
