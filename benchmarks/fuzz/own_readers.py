@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -175,7 +176,7 @@ def _checkpoint(place: Path, base: Path) -> Any:
     found = load_checkpoint(place)
     with torch.inference_mode():
         scores = score_pairs(found.model, [("what does it burn", "The lamp burns green oil."), ("the gate", "Iron.")])
-    return [found.name, found.depth, dict(found.training), found.ended_name, list(scores)]
+    return [found.name, found.depth, asdict(found.training), found.ended_name, list(scores)]
 
 
 def _results(place: Path, base: Path) -> Any:

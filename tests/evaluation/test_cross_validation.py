@@ -35,7 +35,7 @@ def test_of_equal_settings_the_first() -> None:
 
 
 def test_a_setting_without_a_query() -> None:
-    with pytest.raises(ValueError, match="found none of 'd'"):
+    with pytest.raises(ValueError, match="found none for 'd'"):
         cross_validate({1: {"a": 0.1, "b": 0.1, "c": 0.1}}, FOLDS)
 
 

@@ -25,9 +25,9 @@ from positionbias.results.result import Facts, Result, load_results, save_result
 from tests.sealing import reseal
 
 from ..papers.contamination.contaminating import contaminated_study
+from ..papers.position_bias.test_study import run
 from ..papers.tripclick.made_up import made_up
 from ..tiny import planted
-from .test_position_bias_study import run
 
 SUBJECT = "tk-rotated-1-seed-1"
 
