@@ -11,9 +11,12 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, wraps
+from numbers import Integral, Real
+from pathlib import Path
 from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, refuse_inputs
 from positionbias.core.settings import SEED_HELP, Setting, flag_of, settings_of
 
@@ -33,6 +36,11 @@ __all__ = [
 P = ParamSpec("P")
 R = TypeVar("R")
 REQUIRED = inspect.Parameter.empty
+_KINDS: Mapping[type, tuple[type, str]] = {  # what a value of a type may be, and its name
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+    bool: (bool, "True or False"),
+}
 
 Seed = Annotated[int, Setting(SEED_HELP, least=0)]
 Out = Annotated[Place, Setting("Where to write. A plain name lands under $POSBIAS_HOME.", metavar="PATH|NAME", place="written")]
@@ -68,6 +76,26 @@ class Parameter:
         if self.argument:
             return self.of.metavar.strip("[]….") or self.name.upper()
         return self.of.flags[-1] if self.of.flags else flag_of(self.name)
+
+    def check(self, value: Any) -> None:
+        """Refuse a value of another type or outside its range; None is in every range.
+
+        Raises:
+            SettingError: it is one of these.
+        """
+        if self.many and isinstance(value, str | Path):
+            raise SettingError(f"{self.flag}: wanted a list; found {value!r}; give [{value!r}]")
+        for item in value if self.many and value is not None else (value,):
+            if item is not None and not self._fits(item):
+                wanted = f"one of {', '.join(map(str, get_args(self.type)))}" if get_args(self.type) else _KINDS[self.type][1]
+                raise SettingError(f"{self.flag}: wanted {wanted}; found {item!r}; give another")
+            self.of.check(self.flag, item)
+
+    def _fits(self, item: Any) -> bool:
+        if get_origin(self.type) is Literal:
+            return item in get_args(self.type)
+        kind, _ = _KINDS.get(self.type, (object, ""))
+        return isinstance(item, kind) and (self.type is bool or not isinstance(item, bool) or kind is object)
 
 
 @cache
@@ -178,9 +206,7 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
         bound.apply_defaults()
         own = [one for one in parameters_of(function) if not one.owner]
         for one in own:
-            value = bound.arguments[one.name]
-            for item in value if one.many and value is not None else (value,):
-                one.of.check(one.flag, item)
+            one.check(bound.arguments[one.name])
         places = [(one, _place(one, bound.arguments)) for one in parameters_of(function) if one.of.place]
         written = {one.flag: value for one, value in places if one.of.place == "written"}
         refuse_inputs(written, (value for one, value in places if one.of.place == "read"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import CollectionLike, Place, input_place, output_place
+from positionbias.core.places import CollectionLike, Place, output_place
 from positionbias.core.progress import say, track
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
@@ -142,7 +142,7 @@ def make_report(
     from positionbias.report.load import load_studies
     from positionbias.report.table import save_tables
 
-    places = list(map(input_place, folders))
+    places = list(map(_results_place, folders))
     path = write_report(places, output_place(out), title=title, overwrite=overwrite, published_for=published_for)
     say(f"wrote {path}")
     studies = load_studies(places)
@@ -151,6 +151,14 @@ def make_report(
         save_tables(found, output_place(tables), overwrite=overwrite)
         say(f"wrote {len(found)} tables to {output_place(tables)}")
     return Page(path, [result for study in studies for result in study.results], found)
+
+
+def _results_place(folder: Place) -> Path:
+    """Return a folder, or one under $POSBIAS_HOME where there is none of this name here."""
+    from positionbias.core.files import home
+
+    under_home = home() / folder
+    return under_home if under_home.exists() and not Path(folder).exists() else Path(folder)
 
 
 @dataclass(frozen=True, slots=True)
