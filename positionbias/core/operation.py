@@ -17,7 +17,7 @@ from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from positionbias.core.errors import SettingError
-from positionbias.core.places import Place, refuse_inputs
+from positionbias.core.places import CollectionLike, Place, refuse_inputs
 from positionbias.core.settings import SEED_HELP, Setting, flag_of, settings_of
 
 __all__ = [
@@ -26,6 +26,8 @@ __all__ = [
     "Parameter",
     "SavedTo",
     "Seed",
+    "Source",
+    "Sources",
     "gathered",
     "made_of",
     "operation",
@@ -42,6 +44,11 @@ _KINDS: Mapping[type, tuple[type, str]] = {  # what a value of a type may be, an
     bool: (bool, "True or False"),
 }
 
+Source = Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")]
+Sources = Annotated[
+    Sequence[CollectionLike],
+    Setting("Collections, their folders, or their names under $POSBIAS_HOME.", metavar="COLLECTION…", place="read"),
+]
 Seed = Annotated[int, Setting(SEED_HELP, least=0)]
 Out = Annotated[Place, Setting("Where to write. A plain name lands under $POSBIAS_HOME.", metavar="PATH|NAME", place="written")]
 SavedTo = Annotated[
@@ -59,7 +66,8 @@ Overwrite = Annotated[bool, Setting("Replace what stands at --out.")]
 class Parameter:
     """One argument or option: of the operation itself (``owner`` is empty), or of the settings in its parameter ``owner``.
 
-    ``type`` is that of one value, without None; ``many`` allows several.
+    ``type`` is that of one value, without None; ``many`` allows several. ``path`` leads to its field from the settings of its owner,
+    which may hold settings themselves.
     """
 
     name: str
@@ -69,6 +77,7 @@ class Parameter:
     default: Any
     of: Setting
     argument: bool = False
+    path: tuple[str, ...] = ()
 
     @property
     def flag(self) -> str:
@@ -127,17 +136,18 @@ def _hints(function: Any, *, include_extras: bool = False) -> dict[str, object]:
     return get_type_hints(SimpleNamespace(__annotations__=annotations), function.__globals__, include_extras=include_extras)
 
 
-def settings_parameters(kind: Any, owner: str) -> Iterator[Parameter]:
+def settings_parameters(kind: Any, owner: str, path: tuple[str, ...] = ()) -> Iterator[Parameter]:
     """Yield a parameter for each declared field of a settings dataclass, and of the settings in it."""
     declared, hints = settings_of(kind), get_type_hints(kind)
     for field in fields(kind):
         of = declared.get(field.name)
         if of is not None and of.hidden:
             continue
+        here = (*path, field.name)
         if _holds_settings(inner := hints[field.name]):
-            yield from settings_parameters(inner, owner)
+            yield from settings_parameters(inner, owner, here)
         elif of is not None:
-            yield Parameter(field.name, owner, *_single(hints[field.name]), _default(field), of)
+            yield Parameter(field.name, owner, *_single(hints[field.name]), _default(field), of, path=here)
 
 
 def _holds_settings(kind: Any) -> bool:
@@ -204,21 +214,23 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
     def checked(*given: P.args, **named: P.kwargs) -> R:
         bound = inspect.signature(function).bind(*given, **named)
         bound.apply_defaults()
-        own = [one for one in parameters_of(function) if not one.owner]
-        for one in own:
-            one.check(bound.arguments[one.name])
-        places = [(one, _place(one, bound.arguments)) for one in parameters_of(function) if one.of.place]
-        written = {one.flag: value for one, value in places if one.of.place == "written"}
-        refuse_inputs(written, (value for one, value in places if one.of.place == "read"))
+        values = [(one, _given(one, bound.arguments)) for one in parameters_of(function)]
+        for one, value in values:
+            one.check(value)
+        written = {one.flag: value for one, value in values if one.of.place == "written"}
+        refuse_inputs(written, (value for one, value in values if one.of.place == "read"))
         return function(*given, **named)
 
     checked.__doc__ = _described(function)
     return checked
 
 
-def _place(parameter: Parameter, arguments: Mapping[str, object]) -> Any:
-    """What was given for a place: an argument of its own, or a field of settings."""
-    return getattr(arguments[parameter.owner], parameter.name, None) if parameter.owner else arguments[parameter.name]
+def _given(parameter: Parameter, arguments: Mapping[str, object]) -> Any:
+    """Return what was given for a parameter: an argument of its own, or a field of settings."""
+    value: Any = arguments[parameter.owner or parameter.name]
+    for name in parameter.path:
+        value = getattr(value, name, None)
+    return value
 
 
 def _described(function: Callable[..., Any]) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
 
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import operation
-from positionbias.core.settings import Setting
+from positionbias.core.operation import Out, operation
+from positionbias.core.settings import Setting, setting
 
 
 @operation
@@ -38,3 +40,37 @@ def test_values_of_another_type_are_refused(given: dict[str, Any], problem: str)
     with pytest.raises(SettingError, match=problem):
         typed(**given)
     assert typed(seed=3, to="beir", splits=["test"], whole=True) == (3, "beir", ["test"], True)
+
+
+@dataclass(frozen=True)
+class Inner:
+    """Settings within others, of which one has the name of their own field."""
+
+    inner: int = setting(1, "A number.")
+    read: str | None = setting(None, "A file.", place="read")
+
+
+@dataclass(frozen=True)
+class Outer:
+    """Settings that hold others."""
+
+    inner: Inner = field(default_factory=Inner)
+    share: float = setting(0.5, "A share.", least=0, most=1)
+
+
+@operation
+def nested(*, outer: Outer = Outer(), out: Out) -> Outer:
+    """Return the settings."""
+    return outer
+
+
+def test_values_in_settings_are_checked_however_deep_they_stand(tmp_path: Path) -> None:
+    assert nested(outer=Outer(Inner(2, "in")), out="out").inner == Inner(2, "in")
+    with pytest.raises(SettingError, match="--inner: wanted a whole number; found True"):
+        nested(outer=Outer(Inner(True)), out="out")
+    with pytest.raises(SettingError, match=r"--share: wanted a number from 0 to 1; found 1\.5"):
+        nested(outer=Outer(share=1.5), out="out")
+    same = tmp_path / "same"
+    same.touch()
+    with pytest.raises(SettingError, match="--out: wanted a place apart from what is read; found .*same"):
+        nested(outer=Outer(Inner(1, str(same))), out=str(same))
