@@ -11,7 +11,6 @@ from click.core import ParameterSource
 
 from positionbias.cli.settings_options import Decorator, all_of, settings_options
 from positionbias.core.json_text import JsonObject
-from positionbias.core.places import input_place, model_place, output_place
 from positionbias.core.progress import say
 from positionbias.core.settings import SEED_HELP
 from positionbias.core.terminal import json_line
@@ -22,15 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Decorator",
-    "Engine",
     "all_of",
     "emit",
-    "input_place",
     "json_option",
-    "model_place",
     "out_option",
-    "output_place",
-    "say",
     "seed_option",
     "stated",
     "workers_option",
@@ -54,7 +48,7 @@ workers_option: Decorator = settings_options(Engine, "workers")
 
 
 def stated(name: str) -> bool:
-    """Whether the command that runs was given this option, rather than having it by default."""
+    """Return True if the running command was given this option, not a default."""
     source = click.get_current_context().get_parameter_source(name)
     return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 

@@ -85,10 +85,15 @@ class Vectors:
         return self._rows
 
     @property
+    def figures(self) -> VectorFigures:
+        """Return what was counted as they were made."""
+        return VectorFigures.of_facts(self.manifest.content)
+
+    @property
     def results(self) -> Sequence[Result]:
         """Return what the vectors are, as one result; its value is their number."""
-        figures, made = VectorFigures.of_facts(self.manifest.content), self.manifest.settings
-        return [Result(VECTORS, str(made["collection"]), "", str(made["model"]), None, len(self), None, len(self), figures)]
+        of, made = self.figures, self.manifest.settings
+        return [Result(VECTORS, str(made["collection"]), "", str(made["model"]), None, len(self), None, len(self), of)]
 
     @cached_property
     def shard_paths(self) -> list[Path]:

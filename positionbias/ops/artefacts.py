@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from positionbias.core.errors import InputError, SettingError, bad_input
-from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import CollectionLike, Place, output_place
+from positionbias.core.operation import Out, Overwrite, Source, operation
+from positionbias.core.places import Place, output_place
 from positionbias.core.progress import say, track
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
+from positionbias.ops.outcome import Written
 
 if TYPE_CHECKING:
     from positionbias.core.verify import Verified
     from positionbias.report.table import Table
     from positionbias.results.result import Result
 
-__all__ = ["Export", "Page", "Verification", "export", "make_report", "verify"]
+__all__ = ["Page", "Verification", "export", "make_report", "verify"]
 
 Form = Literal["msmarco", "beir", "squad", "trec"]
 # form -> module and name of its writer; SQuAD's, which has versions and no shards, is called by name
@@ -31,17 +32,9 @@ _WRITERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
-    """The folder of an export, and what was written and left out."""
-
-    path: Path
-    results: Sequence[Result]
-
-
 @operation
 def export(
-    collection: Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")],
+    collection: Source,
     *,
     to: Annotated[Form, Setting("The published form to write.")],
     splits: Annotated[Sequence[str], Setting("A split to write; all by default; may be given again.", flags=("--split",))] = (),
@@ -49,7 +42,7 @@ def export(
     engine: Engine = Engine(),
     out: Annotated[Place, Setting("The folder to write, as a path.", metavar="DIR", place="written")],
     overwrite: Overwrite = False,
-) -> Export:
+) -> Written:
     """Write ``collection`` in the files of a published form; importing them gives the same content back.
 
         msmarco  collection.tsv, queries.*.tsv, qrels.*.tsv
@@ -91,7 +84,7 @@ def export(
     say(f"written to {place}")
     counts = ExportCounts(rows=written._asdict())
     result = Result(f"{EXPORT}{to}", opened.name, "+".join(chosen), "", opened.manifest.seed, None, None, len(opened), counts)
-    return Export(place, [result])
+    return Written(place, [result])
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,20 +130,25 @@ def make_report(
         InputError: a folder without results, or with damaged ones.
         OutputExistsError: something stands at ``out`` or ``tables`` and ``overwrite`` is false.
     """
+    from positionbias.report.table import save_tables
+
+    page = page_of(list(map(_results_place, folders)), output_place(out), title=title, overwrite=overwrite)
+    say(f"wrote {page.path}")
+    if tables is not None:
+        save_tables(page.tables, output_place(tables), overwrite=overwrite)
+        say(f"wrote {len(page.tables)} tables to {output_place(tables)}")
+    return page
+
+
+def page_of(folders: Sequence[Path], out: Path, *, title: str | None = None, overwrite: bool) -> Page:
+    """Write the page about these folders of results."""
     from positionbias.experiments.published import published_for
     from positionbias.report.html import report_tables, write_report
     from positionbias.report.load import load_studies
-    from positionbias.report.table import save_tables
 
-    places = list(map(_results_place, folders))
-    path = write_report(places, output_place(out), title=title, overwrite=overwrite, published_for=published_for)
-    say(f"wrote {path}")
-    studies = load_studies(places)
-    found = report_tables(studies, published_for)
-    if tables is not None:
-        save_tables(found, output_place(tables), overwrite=overwrite)
-        say(f"wrote {len(found)} tables to {output_place(tables)}")
-    return Page(path, [result for study in studies for result in study.results], found)
+    path = write_report(folders, out, title=title, overwrite=overwrite, published_for=published_for)
+    studies = load_studies(folders)
+    return Page(path, [result for study in studies for result in study.results], report_tables(studies, published_for))
 
 
 def _results_place(folder: Place) -> Path:
@@ -163,7 +161,7 @@ def _results_place(folder: Place) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was found of each artefact."""
+    """The findings on each artefact."""
 
     artefacts: Sequence[Verified]
 

@@ -382,7 +382,7 @@ def _candidates(
 
 
 def _given_twice(run: Place, candidates: RunLike | None) -> bool:
-    """Whether a RUN is the file of the candidates, which are measured anyway."""
+    """Return True if a RUN is the file of the candidates, which are measured anyway."""
     from positionbias.core.files import sha256_file
 
     if not isinstance(candidates, Place) or sha256_file(input_place(run)) != sha256_file(input_place(candidates)):

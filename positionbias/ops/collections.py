@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Out, Overwrite, Seed, operation
+from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
 from positionbias.core.places import CollectionLike, output_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from positionbias.results.result import Result
 
 __all__ = ["Contents", "merge", "place", "sample", "select", "show"]
-
-Source = Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")]
 
 
 @dataclass(frozen=True, slots=True)

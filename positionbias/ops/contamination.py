@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from positionbias.contamination.settings import QuerySets, Suspects, SuspectSettings
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import Json
-from positionbias.core.operation import Overwrite, SavedTo, operation
-from positionbias.core.places import CollectionLike, Place, input_place, model_place
+from positionbias.core.operation import Overwrite, SavedTo, Source, operation
+from positionbias.core.places import Place, input_place, model_place
 from positionbias.core.progress import say
-from positionbias.core.settings import Setting
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
 from positionbias.ranking.config import Computing
 
@@ -30,7 +29,7 @@ __all__ = ["suspect_contamination"]
 
 @operation
 def suspect_contamination(
-    collection: Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")],
+    collection: Source,
     *,
     suspects: Suspects,
     queries: QuerySets,

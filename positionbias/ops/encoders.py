@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.operation import Out, Overwrite, Sources, operation
 from positionbias.core.places import CollectionLike, output_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.models.settings import DistilSettings, EncoderSettings
+from positionbias.ops.outcome import Written
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
-    from positionbias.results.result import Result
 
-__all__ = ["Made", "distil_vectors", "make_encoder"]
-
-Sources = Annotated[
-    Sequence[CollectionLike],
-    Setting("Collections, their folders, or their names under $POSBIAS_HOME.", metavar="COLLECTION…", place="read"),
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A file or folder that training can start from, and what was counted in making it."""
-
-    path: Path
-    results: Sequence[Result]
+__all__ = ["distil_vectors", "make_encoder"]
 
 
 @operation
@@ -46,7 +31,7 @@ def distil_vectors(
     threads: Annotated[int, Setting("CPU threads; the output is the same for any number.", least=1)] = 1,
     out: Out,
     overwrite: Overwrite = False,
-) -> Made:
+) -> Written:
     """Make vectors of the collections' words from a pre-trained encoder: the static-embedding recipe of model2vec.
 
     Each word is read as a text of its own; the mean of its last hidden states is reduced to principal components and weighted by
@@ -72,13 +57,13 @@ def distil_vectors(
     figures = WordVectorFigures.of_facts(manifest.content)
     of, words = split or "train", figures.words
     say(f"written to {place}; next: posbias train tk COLLECTION --word-vectors {out} …")
-    return Made(place, [Result(WORD_VECTORS, _names(opened), of, encoder, None, words, None, words, figures)])
+    return Written(place, [Result(WORD_VECTORS, _names(opened), of, encoder, None, words, None, words, figures)])
 
 
 @operation
 def make_encoder(
     collections: Sources, *, settings: EncoderSettings = EncoderSettings(), out: Out, overwrite: Overwrite = False
-) -> Made:
+) -> Written:
     """Make a small BERT with random weights, its word pieces learned from the collections.
 
     For a machine without a pre-trained encoder, and for experiments on planted collections, where what an encoder has read before is of no
@@ -106,7 +91,9 @@ def make_encoder(
     say(
         f"{settings.layers} layers, {settings.width} wide; written to {place}; next: posbias train bert_cat COLLECTION --encoder {place} …"
     )
-    return Made(place, [Result(NEW_ENCODER, _names(opened), "train", place.name, settings.seed, weights, None, words, figures)])
+    return Written(
+        place, [Result(NEW_ENCODER, _names(opened), "train", place.name, settings.seed, weights, None, words, figures)]
+    )
 
 
 def _opened(collections: Sequence[CollectionLike]) -> list[Collection]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import Json, JsonObject
-from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import CollectionLike, Place, input_place, output_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, setting
@@ -213,7 +213,7 @@ class Cleaned:
 
 @operation
 def clean(
-    collection: Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")],
+    collection: Source,
     *,
     against: Annotated[
         CollectionLike | None,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from positionbias.core.manifest import Manifest
     from positionbias.results.result import Result
 
-__all__ = ["Measurements", "Read", "refuse_outputs", "results_of", "save_if_asked", "text_of"]
+__all__ = ["Measurements", "Read", "Written", "refuse_outputs", "results_of", "save_if_asked", "text_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,14 @@ class Measurements:
             versions=package_versions(*self.packages),
             provenance=provenance(**self.host),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What an operation wrote: the place of a file or folder, and results with what was counted in making it."""
+
+    path: Path
+    results: Sequence[Result]
 
 
 def refuse_outputs(*outputs: Place | None, overwrite: bool) -> None:

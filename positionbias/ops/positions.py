@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.operation import Overwrite, SavedTo, operation
+from positionbias.core.operation import Overwrite, SavedTo, Sources, operation
 from positionbias.core.places import CollectionLike, Place, output_place
 from positionbias.core.progress import say
-from positionbias.core.settings import Setting, flag_of
+from positionbias.core.settings import Setting, given_flags
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Measurements, Read, save_if_asked
 from positionbias.positions.rotate import Rotation
@@ -29,10 +29,7 @@ PIPE = "-"
 
 @operation
 def histogram(
-    collections: Annotated[
-        Sequence[CollectionLike],
-        Setting("Collections, their folders, or their names under $POSBIAS_HOME.", metavar="COLLECTION…", place="read"),
-    ],
+    collections: Sources,
     *,
     splits: Annotated[
         Sequence[str],
@@ -134,9 +131,8 @@ def debias(
     if isinstance(collection, str | Path) and _is_raw(collection):
         work = partial(_rotate_raw, collection, out, rotation, raw)
         return engine.write(work, overwrite=overwrite)
-    for name, given in asdict(raw).items():
-        if given is not None:
-            raise SettingError(f"{flag_of(name)}: wanted a raw file; found the collection {collection}; leave it out")
+    for flag in given_flags(raw):
+        raise SettingError(f"{flag}: wanted a raw file; found the collection {collection}; leave it out")
     from positionbias.core.collection import find_collection
     from positionbias.positions.debias import debias as write_rotated
 
@@ -149,7 +145,7 @@ def debias(
 
 
 def _is_raw(place: Place) -> bool:
-    """Whether this is a file, a pipe or standard input; what is missing is a raw file where its name looks like one."""
+    """Return True for a file, a pipe or standard input. Refuse a missing path whose name looks like a raw file's."""
     path = Path(place)
     if place == PIPE or path.exists():
         return place == PIPE or not path.is_dir()

@@ -74,6 +74,6 @@ def _split_of(collection: Collection, split: str, name: str, folder: str) -> Que
 
 
 def _marked_up(file: Path) -> bool:
-    """Whether a file holds topics in tags, and not lines."""
+    """Return True if a file holds topics in tags, not lines."""
     with input_errors(file, wanted="queries"), open_bytes(file) as handle:
         return handle.read(4_096).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<"

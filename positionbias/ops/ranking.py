@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.operation import Out, Overwrite, operation
@@ -12,21 +10,13 @@ from positionbias.core.places import CollectionLike, Place, input_place, model_p
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS
+from positionbias.ops.outcome import Written
 from positionbias.ranking.config import Computing, Reranking
 
 if TYPE_CHECKING:
     from positionbias.ranking.rerank import Rescored
-    from positionbias.results.result import Result
 
-__all__ = ["Reranked", "rerank"]
-
-
-@dataclass(frozen=True, slots=True)
-class Reranked:
-    """A re-ranked run, and what was read for it."""
-
-    path: Path
-    results: Sequence[Result]
+__all__ = ["rerank"]
 
 
 @operation
@@ -46,7 +36,7 @@ def rerank(
     computing: Computing = Computing(),
     out: Out,
     overwrite: Overwrite = False,
-) -> Reranked:
+) -> Written:
     """Re-rank the candidates of queries of ``collection``. A model that reads both sides apart encodes each distinct passage once.
 
     Candidates beyond the depth stay behind, in their order.
@@ -77,11 +67,11 @@ def rerank(
     for line in _remarks(done):
         say(line)
     say(f"written to {place}; next: posbias evaluate {out} --collection {opened.path} --split {reranking.split}")
-    return Reranked(place, [done.result(opened.name, reranking.split)])
+    return Written(place, [done.result(opened.name, reranking.split)])
 
 
 def _remarks(done: Rescored) -> Iterator[str]:
-    """How fast it went, and what was cut, halved or empty on the way."""
+    """Yield remarks on speed, truncation, smaller batches and empty queries."""
     pairs, counts = done.run.pairs, done.counts
     if not done.passages:
         return

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import CollectionLike, Place, input_place, model_place, output_place
+from positionbias.core.operation import Out, Overwrite, Source, operation
+from positionbias.core.places import Place, input_place, model_place, output_place
 from positionbias.core.progress import say
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.settings import Setting, declared_setting, given_flags, setting
@@ -18,25 +18,15 @@ from positionbias.dense.settings import DENSE_DEPTH, ON_DISK, DenseSearch, OnDis
 from positionbias.engine.choose import Engine
 from positionbias.firststage.settings import Bm25Search
 from positionbias.models.kinds import READ_AS
+from positionbias.ops.outcome import Written
 from positionbias.ranking.config import Computing
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.dense.vectors import Vectors
-    from positionbias.results.result import Result
     from positionbias.results.runs import BM25Figures, DenseFigures
 
-__all__ = ["ByVectors", "Candidates", "encode", "retrieve"]
-
-Source = Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """A run on disk, and what was counted as it was made."""
-
-    path: Path
-    results: Sequence[Result]
+__all__ = ["ByVectors", "encode", "retrieve"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +52,7 @@ def retrieve(
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
-) -> Candidates:
+) -> Written:
     """Rank the passages of ``collection`` for each query of a split by BM25, or by the inner product of vectors.
 
     BM25's index stands in the collection's cache and is reused only by the same settings on the same passages. Queries
@@ -99,7 +89,7 @@ def retrieve(
     else:
         say("the run is empty: there is nothing in it to re-rank or to evaluate; check the queries, and the passages")
     mean = figures.candidates / figures.queries if figures.queries else None
-    return Candidates(place, [Result(CANDIDATES, found.name, wanted.split, name, None, mean, None, figures.queries, figures)])
+    return Written(place, [Result(CANDIDATES, found.name, wanted.split, name, None, mean, None, figures.queries, figures)])
 
 
 def _refuse(flags: Iterable[str], wanted: str, found: str) -> None:
@@ -157,7 +147,7 @@ def _by_vectors(
         depth = min(wanted.depth or DENSE_DEPTH, len(opened))
         more = {"hnsw": "a wider --hnsw-search-width", "ivf": "more --ivf-probes"}[index]
         say(f"{figures.short:,} of {figures.queries:,} queries have fewer than {depth:,} candidates: {more} may find them")
-    if empty := opened.manifest.content.get("empty_passages"):
+    if empty := opened.figures.empty_passages:
         say(f"{empty:,} passages are empty: they are ranked by the vector of an empty text")
     return done.name, figures
 
@@ -204,9 +194,9 @@ def encode(
     found, place = find_collection(collection), output_place(out)
     began = time.perf_counter()
     made = encode_collection(checkpoint, found, place, on_disk=precision_on_disk, config=computing.config, overwrite=overwrite)
-    rate, content = len(made) / max(1e-9, time.perf_counter() - began), made.manifest.content
-    say(f"{rate:,.0f} passages/s; {content['truncated']:,} passages fill the model's limit, and may go on behind it")
-    if content["empty_passages"]:
-        say(f"{content['empty_passages']:,} passages are empty: they have the vector of an empty text")
+    rate, figures = len(made) / max(1e-9, time.perf_counter() - began), made.figures
+    say(f"{rate:,.0f} passages/s; {figures.truncated:,} passages fill the model's limit, and may go on behind it")
+    if figures.empty_passages:
+        say(f"{figures.empty_passages:,} passages are empty: they have the vector of an empty text")
     say(f"written to {place}; next: posbias retrieve {found.path} --vectors {place} --model {model} --split SPLIT --out RUN")
     return made

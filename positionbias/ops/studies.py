@@ -14,8 +14,10 @@ from positionbias.core.places import CollectionLike, Place, output_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, settings_of
 from positionbias.engine.choose import Engine, Workers
+from positionbias.ops.artefacts import page_of
 
 if TYPE_CHECKING:
+    from positionbias.report.table import Table
     from positionbias.results.artefacts import PlannedStep
     from positionbias.results.result import Result
 
@@ -31,26 +33,24 @@ Next, on your own data:
 
 @dataclass(frozen=True, slots=True)
 class Studied:
-    """What a study found: its results, and the folder that holds them, the report and the tables.
+    """The results and tables of a study, and the folder that holds them and the report.
 
     ``afterwards``: what the command line says below them.
     """
 
     results: Sequence[Result]
     folder: Path
+    tables: dict[str, Table]
     afterwards: str = ""
 
     def __str__(self) -> str:
-        """The study's own tables, and what was found in sentences."""
-        from positionbias.experiments.published import published_for
-        from positionbias.report.html import report_tables
-        from positionbias.report.load import load_studies
+        """Return the study's own tables, and its findings in sentences."""
         from positionbias.report.parts import tables_after
         from positionbias.report.table import as_text
         from positionbias.results.payloads import Finding
         from positionbias.results.select import of_type
 
-        tables = tables_after("study", report_tables(load_studies([self.folder]), published_for))
+        tables = tables_after("study", self.tables)
         sentences = [f"- {finding.text}" for _, finding in of_type(self.results, Finding)]
         return "\n".join([*map(as_text, tables), "What was found", *sentences])
 
@@ -154,13 +154,9 @@ def demo(
 
 def reported(results: Path, place: Path) -> Studied:
     """Write the report and the tables of a study's results into its folder, and say where they are."""
-    from positionbias.experiments.published import published_for
-    from positionbias.report.html import report_tables, write_report
-    from positionbias.report.load import load_studies
     from positionbias.report.table import save_tables
-    from positionbias.results.result import load_results
 
-    page = write_report([results], place / "report.html", overwrite=True, published_for=published_for)
-    save_tables(report_tables(load_studies([results]), published_for), place / "tables", overwrite=True)
-    say(f"\nreport: {page}\ntables: {place / 'tables'} (CSV and LaTeX)")
-    return Studied(load_results(results), place)
+    page = page_of([results], place / "report.html", overwrite=True)
+    save_tables(page.tables, place / "tables", overwrite=True)
+    say(f"\nreport: {page.path}\ntables: {place / 'tables'} (CSV and LaTeX)")
+    return Studied(page.results, place, page.tables)

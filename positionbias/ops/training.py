@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import CollectionLike, Place, input_place, model_place, output_place
+from positionbias.core.operation import Out, Overwrite, Source, operation
+from positionbias.core.places import Place, input_place, model_place, output_place
 from positionbias.core.progress import say, set_quiet
 from positionbias.core.settings import Setting, check_settings, declared_setting, flag_of, setting
 from positionbias.models.kinds import READ_AS
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Before", "Taught", "Teacher", "Training", "teach", "train"]
 
-Source = Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")]
 S = TypeVar("S", TrainPlan, TaughtPassages)
 Before = Callable[[str, float | None], None]
 
@@ -173,7 +172,7 @@ def _leave_group() -> None:
 
 
 def _remarks(checkpoint: Checkpoint, plan: TrainPlan) -> Sequence[str]:
-    """What was counted, and what to know of the model."""
+    """Return remarks on the counts and on the model."""
     from positionbias.results.payloads import TrainingNotes
 
     content = checkpoint.manifest.content
@@ -270,10 +269,10 @@ def teach(
 
 
 def _check(teacher: Teacher, passages: TaughtPassages) -> None:
-    """Whether the settings go together.
+    """Refuse settings that do not go together.
 
     Raises:
-        SettingError: they do not.
+        SettingError: some do not.
     """
 
     def one_of(flags: str, one: object, other: object) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 from positionbias.clicks.trainset import ClickSettings
 from positionbias.contamination.trainsets import ContaminatedSettings
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import CollectionLike, Place, input_place, output_place
+from positionbias.core.operation import Out, Overwrite, Source, operation
+from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from positionbias.results.result import Result
 
 __all__ = ["TrainingSets", "draw_clicks", "draw_contaminated", "draw_leaked"]
-
-Source = Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from positionbias.cli.before import say_before
-from positionbias.cli.common import (
-    input_place,
-)
-from positionbias.cli.studies.models import Decorator
+from positionbias.cli.common import Decorator
+from positionbias.core.places import input_place
 
 if TYPE_CHECKING:
     from positionbias.experiments.step import Planned

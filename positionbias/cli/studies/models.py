@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import all_of, input_place, model_place
+from positionbias.cli.common import Decorator, all_of
 from positionbias.cli.quick import quick_models, settle_warm_up
 from positionbias.cli.training_options import embedding_option, training_options
+from positionbias.core.places import input_place, model_place
 from positionbias.models.kinds import KINDS
 
 if TYPE_CHECKING:
     from positionbias.experiments.model_settings import ModelSettings
 
-__all__ = ["Decorator", "model_options", "models_of", "starts_of", "teacher_of", "teacher_options"]
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+__all__ = ["model_options", "models_of", "starts_of", "teacher_of", "teacher_options"]
 
 _SET = "may be given again; a training's or a shape's setting, without MODEL for all models that have it"
 model_options: Decorator = all_of(

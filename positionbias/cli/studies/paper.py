@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from positionbias.cli.before import yes_option
-from positionbias.cli.common import Decorator, all_of, emit, json_option, out_option, seed_option, workers_option
-from positionbias.cli.generate import help_text
+from positionbias.cli.common import Decorator, all_of, json_option, out_option, seed_option, workers_option
+from positionbias.cli.generate import help_text, print_outcome
 from positionbias.cli.quick import quick_study_option
 from positionbias.cli.settings_options import option_of, settings_options
 from positionbias.cli.studies.common import (
@@ -62,7 +62,7 @@ def study_command(name: str, of: StudyCommand) -> click.Command:
         if not dry_run:
             say_steps_before(outcome.steps, yes=yes, shorter=of.shorter)
             outcome = asked()
-        emit(outcome.results, as_json=as_json, table=outcome.__str__)
+        print_outcome(outcome, as_json=as_json)
 
     shared = _shared(of)
     options = all_of(
@@ -97,8 +97,7 @@ def _shared(of: StudyCommand) -> set[str]:
 def settings_of_command(of: StudyCommand, given: dict[str, Any]) -> Any:
     """Return the settings that the options make."""
     for one in settings_parameters(of.settings, ""):  # before models are made of some of them
-        for value in (given[one.name] or ()) if one.many else (given[one.name],):
-            one.of.check(one.flag, value)
+        one.check(given[one.name])
     shared, quick = _shared(of), given.get("quick", False)
     made: dict[str, Any] = {"seed": given.pop("seed")} if "seed" in shared else {}
     for field, number in (("seeds", SEEDS), ("draws", DRAWS)):

@@ -8,9 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
-
 from positionbias.core.formatting import decimal, interval, with_interval
+from positionbias.core.schema import converted
 from positionbias.evaluation.letters import LEVEL, is_significant
 from positionbias.evaluation.significance import BONFERRONI, HOLM
 from positionbias.papers.contamination import (
@@ -375,14 +374,9 @@ def _part(point: Point | None) -> tuple[Cell, Cell]:
     return decimal_cell(point.mean, point.interval, sign=True), count_cell(point.queries)
 
 
-def _columns(of: TeacherSet | Trainings) -> dict[str, Any]:
-    """Return the figures by their names in JSON, which are the table's columns."""
-    return dict(zip(of.__struct_encode_fields__, structs.astuple(of), strict=True))
-
-
 def sets_table(results: Sequence[Result]) -> Table:
     """Return how much of each teacher's training set was of a target."""
-    found = [(result, _columns(of)) for result, of in of_type(results, TeacherSet)]
+    found = [(result, of.to_rows()) for result, of in of_type(results, TeacherSet)]
     keys = distinct(key for _, rows in found for key in rows)
     body = [
         [
@@ -400,14 +394,14 @@ def sets_table(results: Sequence[Result]) -> Table:
 
 def trained_table(results: Sequence[Result]) -> Table:
     """Return how long each teacher and student trained, what stopped it, and its validation where there was one."""
-    found = [(result, _columns(of)) for result, of in of_type(results, Trainings)]
+    found = [(result, of.to_rows()) for result, of in of_type(results, Trainings)]
     keys = distinct(key for _, rows in found for key in rows)
     body = [
         [
             *_system(result.facts),
             text_cell(result.facts.source or "none"),
             decimal_cell(result.facts.share or 0.0, places=2),
-            *(any_cell(", ".join(map(str, distinct(values)))) for values in rows.values()),
+            *(any_cell(", ".join(map(str, distinct(converted(list[Any], values))))) for values in rows.values()),
             decimal_cell(result.value),
         ]
         for result, rows in found
