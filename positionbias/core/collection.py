@@ -55,7 +55,7 @@ _AGAIN = "restore it from a copy, or make the collection again"
 
 @dataclass(frozen=True, slots=True)
 class SplitFacts:
-    """What the manifest says of a split."""
+    """The manifest's facts about a split."""
 
     queries: Count
     qrels: Count
@@ -213,7 +213,7 @@ class Collection:
 
     @property
     def split_facts(self) -> Mapping[str, SplitFacts]:
-        """What the manifest says of every split, by name."""
+        """The manifest's facts about every split, by name."""
         return self._facts.splits
 
     def require(self, split: str, *, flag: str = "--split") -> None:

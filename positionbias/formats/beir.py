@@ -59,7 +59,7 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class BeirSource:
-    """What the manifest says of a data set of BEIR."""
+    """The manifest's facts about a data set of BEIR."""
 
     format: str
     corpus: Corpus

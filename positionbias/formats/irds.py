@@ -63,7 +63,7 @@ class _Split:
 
 @dataclass(frozen=True, slots=True)
 class IrdsSource:
-    """What the manifest says of data sets of ir_datasets, whose version it names; ``splits`` counts what was left out."""
+    """The manifest's facts about data sets of ir_datasets, whose version it names; ``splits`` counts what was left out."""
 
     format: str
     ir_datasets: str

@@ -61,7 +61,7 @@ class PassageCounts:
 
 @dataclass(frozen=True, slots=True)
 class QaSource:
-    """What the manifest says of the releases' files; ``splits`` counts what became of rows."""
+    """The manifest's facts about the releases' files; ``splits`` counts what became of rows."""
 
     format: str
     passages: PassageCounts

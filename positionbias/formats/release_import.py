@@ -117,7 +117,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSource:
-    """What the manifest says of a release: its ``files`` by role, those ``missing``, those not read and why, what was left out by split."""
+    """The manifest's facts about a release: its ``files`` by role, those ``missing``, those not read and why, what was left out by split."""
 
     format: str
     files: Sequence[str]
@@ -183,7 +183,7 @@ class ReleaseImport(ABC):
         """Write further files into the folder of the complete collection."""
 
     def source_facts(self) -> JsonObject:
-        """What the manifest says of the release besides its files."""
+        """The manifest's facts about the release besides its files."""
         return {}
 
     def states(self) -> list[JsonObject]:

@@ -148,7 +148,7 @@ class HeldOut(NamedTuple):
     query_ids: frozenset[str]
 
     def recorded(self) -> DrawnQueries:
-        """What the manifest says of the draw."""
+        """The manifest's facts about the draw."""
         return DrawnQueries(self.by, self.asked, len(self.query_ids), self.units)
 
 

@@ -39,7 +39,7 @@ FILE_OF_ROLE = {"train": "train", "test": "dev"}
 
 @dataclass(frozen=True, slots=True)
 class SquadFile:
-    """What the manifest says of one file; ``articles`` has their titles and numbers of paragraphs."""
+    """The manifest's facts about one file; ``articles`` has their titles and numbers of paragraphs."""
 
     role: str
     version: str
@@ -52,7 +52,7 @@ class SquadFile:
 
 @dataclass(frozen=True, slots=True)
 class SquadSource:
-    """What the manifest says of SQuAD's files."""
+    """The manifest's facts about SQuAD's files."""
 
     format: str
     files: Sequence[SquadFile]

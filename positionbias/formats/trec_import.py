@@ -42,7 +42,7 @@ _NOTES = {
 
 
 class TrecSource(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the manifest says of TREC documents: how many there are, of each kind, without text and not in UTF-8, bytes ``outside`` of them."""
+    """The manifest's facts about TREC documents: how many there are, of each kind, without text and not in UTF-8, bytes ``outside`` of them."""
 
     format: str
     documents: int

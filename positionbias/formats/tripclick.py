@@ -110,7 +110,7 @@ def _query_texts(lines: Iterable[tuple[int, str]], place: str) -> dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class TripClickSource:
-    """What the manifest says of TripClick beside its files: documents, those without text, and the click log."""
+    """The manifest's facts about TripClick beside its files: documents, those without text, and the click log."""
 
     documents: int
     empty: int

@@ -206,5 +206,5 @@ class RawForm:
 
     @property
     def names_fields(self) -> bool:
-        """Whether a key or column was named."""
+        """Return True if a key or column was named."""
         return self.id_field is not None or self.text_field is not None

@@ -29,7 +29,7 @@ CLICK_MEASURES = (TRIPLES, LENGTHS, CLICKED)
 
 
 class ClickLog(msgspec.Struct, frozen=True):
-    """What the manifest says of a click log; ``clicked_ranks`` counts clicks by rank."""
+    """The manifest's facts about a click log; ``clicked_ranks`` counts clicks by rank."""
 
     records: int
     clicks: int
