@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,14 +42,20 @@ def manifests_in(path: Path) -> Iterator[Path]:
     """
     if not path.exists():
         raise bad_input(path, wanted="an artefact, or a folder of some", found="nothing there", do="check the path")
-    found = sorted([*path.rglob(MANIFEST), *path.rglob(f"*.{MANIFEST}")]) if path.is_dir() else [manifest_path(path)]
-    if not any(manifest.is_file() for manifest in found):
+    found = sorted(_named(path)) if path.is_dir() else [manifest_path(path)]
+    if not any(os.path.lexists(manifest) for manifest in found):
         raise bad_input(path, wanted="an artefact of posbias", found=f"no {MANIFEST}", do="check the path")
     # hidden folders are unfinished
     if not path.is_dir():
         return iter(found)
     seen = (manifest for manifest in found if not any(part.startswith(".") for part in manifest.relative_to(path).parts))
     return (manifest for manifest in seen if _may_be_ours(manifest))
+
+
+def _named(folder: Path) -> Iterator[Path]:
+    """Yield what has a manifest's name below a folder, links that lead nowhere included."""
+    for place, folders, files in os.walk(folder):
+        yield from (Path(place, name) for name in (*folders, *files) if name == MANIFEST or name.endswith(f".{MANIFEST}"))
 
 
 def _may_be_ours(manifest: Path) -> bool:

@@ -70,7 +70,7 @@ def _read(place: Path, count: int) -> np.ndarray | None:
     try:
         read_manifest(place)
         with damaged_heads():
-            vectors = np.load(verified(place))
+            vectors = np.array(np.load(verified(place), mmap_mode="r"))  # mapped first: its head may claim more than there is
     except (OSError, ValueError, EOFError, InputError):
         return None
     return vectors if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == count else None

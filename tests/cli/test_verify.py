@@ -35,6 +35,18 @@ def test_damage_is_named_and_the_exit_code_is_2(small_collection: Collection, ca
     assert err.startswith("posbias: wanted 2 artefacts as they were written; found 1 damaged; restore")
 
 
+@pytest.mark.parametrize("target", ["manifest.json", "nowhere"])
+def test_a_manifest_that_leads_nowhere_is_damage(
+    small_collection: Collection, capsys: pytest.CaptureFixture[str], target: str
+) -> None:
+    manifest = small_collection.path / "manifest.json"
+    manifest.unlink()
+    manifest.symlink_to(target)
+    code, out, _ = run(capsys, str(small_collection.path))  # the index inside is whole
+    assert code == 2
+    assert f"damaged                        0 files        0.0 MB  {small_collection.path}\n" in out
+
+
 def test_seal_adds_digests(small_collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
     place = str(small_collection.path)
     unseal(small_collection.path)

@@ -66,6 +66,12 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
     np.save(file, np.zeros((2, 2), np.float32))  # of another block
     reseal(file)
     np.testing.assert_array_equal(KeptVectors(encode, "one", tmp_path)(["lamp"]), [[4, 1]])
+    whole = file.read_bytes()
+    file.write_bytes(whole.replace(b"(1, 2), }" + b" " * 13, b"(1099511627776, 2), }" + b" "))  # 8 TiB in 136 bytes
+    assert len(file.read_bytes()) == len(whole)
+    assert file.read_bytes() != whole
+    reseal(file)
+    np.testing.assert_array_equal(KeptVectors(encode, "one", tmp_path)(["lamp"]), [[4, 1]])
 
 
 @pytest.mark.parametrize("inside", ["", "*.npy", "*.npy.manifest.json"])
