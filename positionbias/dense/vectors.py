@@ -116,11 +116,13 @@ class Vectors:
     @cached_property
     def ids(self) -> Strings:
         """Return the passages' ids by row, from the mapped file."""
-        path = self.path / IDS
-        file = ArrowFile(path, ID_COLUMN, do=_AGAIN)
-        if len(file) != len(self):
-            raise bad_input(path, wanted=f"{len(self):,} passage ids", found=f"{len(file):,}", do=_AGAIN)
+        file = ArrowFile(self.path / IDS, ID_COLUMN, do=_AGAIN)
+        self._check_ids(len(file))
         return Strings([file], "passage_id")
+
+    def _check_ids(self, found: int) -> None:
+        if found != len(self):
+            raise bad_input(self.path / IDS, wanted=f"{len(self):,} passage ids", found=f"{found:,}", do=_AGAIN)
 
     def by_descending_id(self) -> np.ndarray:
         """Return the rows in descending order of their ids ``(n,)`` int64: the tie rule. 20 bytes a passage, 8 after."""
@@ -128,7 +130,9 @@ class Vectors:
 
     @cached_property
     def _descending(self) -> np.ndarray:
-        return descending_rows(read_arrow(self.path / IDS, ID_COLUMN, do=_AGAIN).column("passage_id"))
+        ids = read_arrow(self.path / IDS, ID_COLUMN, do=_AGAIN).column("passage_id")
+        self._check_ids(len(ids))
+        return descending_rows(ids)
 
     def ids_at(self, rows: np.ndarray) -> list[str]:
         """Return the ids of the passages at these rows."""

@@ -21,6 +21,8 @@ __all__ = ["check_door", "module_records"]
 
 _DO = "give another model, or take the key out of a copy of it if it works without: code that a checkpoint names is never run here"
 _SHOWN = 80  # characters of a value
+_SIZES = re.compile(r"(layers|_size|_dim|d_model|d_ff|d_kv)$")
+_LAYER_BYTES = 16  # at least, of the weights of a layer and their names in the file
 
 _MODULE = re.compile(r"sentence_transformers(\.\w+)*\.(\w+)")
 _MODULES = frozenset({
@@ -128,8 +130,21 @@ def _check_encoder(folder: Path) -> None:
             if Path(file).name != file:
                 raise _refused(folder / name, "weight_map", file)
     path = folder / "config.json"
-    if found := rules.config_offence(_record(path)):
+    record = _record(path)
+    if found := rules.config_offence(record):
         raise _refused(path, *found)
+    _check_sizes(path, record, sum(file.stat().st_size for file in folder.glob("*.safetensors")))
+
+
+def _check_sizes(path: Path, record: JsonObject, weights: int) -> None:
+    """Check that no layer count or width exceeds the bytes of the weights, if there are any: a library would build the model first."""
+    for key, value in record.items() if weights else ():
+        most = weights // _LAYER_BYTES if key.endswith("layers") else weights
+        if type(value) is int and value > most and _SIZES.search(key):
+            found = f"{key}: {value}"
+            raise bad_input(
+                path, wanted=f"sizes that fit {weights:,} bytes of weights", found=found, do="fetch the model again"
+            )
 
 
 def _check(path: Path, rule: rules.Rule) -> JsonObject:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -20,6 +20,7 @@ __all__ = [
     "WORD_METHODS",
     "WordMethod",
     "Words",
+    "sentence_places",
     "sentence_starts",
     "split_words",
     "tokenize",
@@ -32,6 +33,7 @@ WordMethod = Literal["blingfire", "whitespace"]
 WORD_METHODS: tuple[WordMethod, ...] = ("blingfire", "whitespace")
 WORDS_HELP = "What a word is. White space never parts a word from its punctuation, and is faster."
 _KEPT = 1 << 18  # bytes of output buffer kept for the next call; rare larger ones are freed
+_PIECE = 1 << 18  # bytes of a long text that are split into sentences at once
 _SURROGATE = re.compile("[\ud800-\udfff]")  # BlingFire is given a question mark instead
 _WHITESPACE_WORD = re.compile(r"\S+")
 
@@ -143,7 +145,39 @@ def word_count(text: str) -> int:
 
 def sentence_starts(text: str) -> list[int]:
     """Return the character offset of each of BlingFire's sentences."""
-    return _pieces("TextToSentencesWithOffsets", b"\n", text)[1] if text.strip() else []
+    if not text.strip():
+        return []
+    data = text.encode("utf-8", "replace")
+    starts = list(sentence_places(data))
+    if len(data) == len(text):
+        return starts
+    import numpy as np
+
+    inside = np.frombuffer(data, np.int8) < -64  # continuation bytes
+    before = np.cumsum(np.add.reduceat(inside, [0, *starts], dtype=np.int64))
+    return [start - skipped for start, skipped in zip(starts, before.tolist(), strict=False)]
+
+
+def sentence_places(data: bytes, size: int = _PIECE) -> Iterator[int]:
+    """Yield the byte offset of each sentence of a UTF-8 text that is not blank.
+
+    A long text is split in pieces of about ``size`` bytes, as BlingFire takes 50 bytes of memory for each byte of a call.
+
+    A sentence's bounds depend on what stands near them, so pieces overlap by four sentences, and the last two of a piece are left to the next.
+    """
+    at, taken, done = 0, size, -1
+    while at < len(data):
+        end = at + taken
+        while end < len(data) and data[end] & 0xC0 == 0x80:  # inside a character
+            end += 1
+        _, starts, _ = _buffers().call("TextToSentencesWithOffsets", data[at:end], b"\n")
+        found = (starts + at).tolist()
+        known = found if end >= len(data) else found[:-2]
+        yield from (start for start in known if start > done)
+        if end >= len(data):
+            return
+        done = max([done, *known[-1:]])
+        at, taken = (found[-6], size) if len(found) > 6 else (at, 2 * taken)
 
 
 def tokenize(text: str, method: WordMethod = "blingfire") -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 
@@ -235,8 +236,15 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         r"00000.npy: wanted \(60, 16\) numbers; found \(3, 16\)",
     ),
     "ids cut": (lambda folder: cut(folder / "ids.arrow"), "ids.arrow: wanted a whole Arrow file"),
+    "no ids": (lambda folder: no_ids(folder / "ids.arrow"), "ids.arrow: wanted 60 passage ids; found 0"),
     "a manifest without the width": (damaged_manifest, "missing required field `dimension`"),
 }
+
+
+def no_ids(path: Path) -> None:
+    schema = pa.ipc.open_file(path.read_bytes()).schema
+    with pa.ipc.new_file(path, schema) as file:
+        file.write_batch(pa.record_batch([[]], schema=schema))
 
 
 def cut(path: Path) -> None:

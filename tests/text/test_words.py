@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.text import words
-from positionbias.text.words import WORD_METHODS, sentence_starts, split_words, tokenize, word_spans
+from positionbias.text.words import WORD_METHODS, sentence_places, sentence_starts, split_words, tokenize, word_spans
 
 # the characters that have broken offsets elsewhere: several bytes, no width, joined, directional, separators, NUL
 AWKWARD = "abAB 12.,'-’\t\n\u00a0\u3000\u200b\ufeffé\u0301日本ไท😀\u200d\U0001f469\x00\x85\u2028\u202e▁"
@@ -65,6 +65,27 @@ def test_words_and_offsets_at_once_are_the_same(text: str, method: Any) -> None:
 
 def test_sentences_by_hand() -> None:
     assert sentence_starts("  One lamp. Two gates!  Three") == [2, 12, 24]
+
+
+SAID = [
+    "Dr. Harrison came.",
+    "J. A. Hobson left.",
+    "It fell by 3.5 points!",
+    "Why?",
+    '"Go," he said.',
+    "日本語。",
+    "e.g. No. 5",
+    "\x00",
+    "U.S. law",
+    "é",
+]
+
+
+@given(st.lists(st.sampled_from(SAID), min_size=20, max_size=200), st.integers(40, 400))
+def test_a_long_text_has_the_same_sentences_piece_by_piece(said: list[str], size: int) -> None:
+    data = " ".join(said).encode()
+    whole = list(sentence_places(data))
+    assert list(sentence_places(data, size)) == whole
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t ", "\u3000"])
