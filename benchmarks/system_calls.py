@@ -296,7 +296,9 @@ def main() -> None:
     lines.append(f"| all | {' | '.join(f'{total[column]:,}' for column in columns)} |")
     text = "\n".join(lines)
     if not options.step:
-        head = f"# Every system call failed in turn\n\n`{' '.join(['python', 'benchmarks/system_calls.py', *sys.argv[1:]])}`, {hardware()}."
+        given = [*(["--every", str(options.every)] if options.every > 1 else []), *(["--timing"] if options.timing else [])]
+        command = " ".join(["python benchmarks/system_calls.py", *given, f"--workers {options.workers} --state FOLDER"])
+        head = f"# Every system call failed in turn\n\n`{command}`, {hardware()}."
         told = (__doc__ or "").partition("\n")[2].strip()
         result_place("system_calls").write_text(f"{head}\n\n{told}\n\n{text}\n", encoding="utf-8")
     print(lines[-1])
