@@ -1,12 +1,15 @@
-"""Errors of damaged ``.npy`` headers, which numpy reads with Python's own parser."""
+"""Read ``.npy`` files that may be damaged; numpy reads their headers with Python's own parser."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from tokenize import TokenError
 
-__all__ = ["damaged_heads"]
+import numpy as np
+
+__all__ = ["damaged_heads", "mapped_array"]
 
 
 @contextmanager
@@ -16,3 +19,13 @@ def damaged_heads() -> Iterator[None]:
         yield
     except (SyntaxError, TokenError) as error:
         raise ValueError(f"a head that cannot be read ({error})") from error
+
+
+def mapped_array(path: Path) -> np.ndarray:
+    """Map the array of a file, so that a header which claims more than the file holds allocates nothing.
+
+    Raises:
+        ValueError, EOFError, OSError: no whole array.
+    """
+    with damaged_heads():
+        return np.load(path, mmap_mode="r")

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from positionbias.core.arrays import damaged_heads
+from positionbias.core.arrays import mapped_array
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder
@@ -58,9 +58,8 @@ class PassageIndex:
             raise ValueError(f"{folder}: an index of other passages")
         self._file = SealedFile(folder / RECORDS)
         # as plain arrays: indexing a numpy.memmap costs more than the look-up itself
-        with damaged_heads():
-            self._records = np.asarray(mapped := np.load(folder / RECORDS, mmap_mode="r"))
-            self._buckets = np.array(np.load(verified(folder / BUCKETS), mmap_mode="r"))  # mapped first: its head may lie
+        self._records = np.asarray(mapped := mapped_array(folder / RECORDS))
+        self._buckets = np.array(mapped_array(verified(folder / BUCKETS)))
         self._start = len(self._file) - self._records.nbytes  # of the first record in its file
         rising = (
             self._buckets.dtype == np.int64

@@ -42,8 +42,8 @@ def manifests_in(path: Path) -> Iterator[Path]:
     """
     if not path.exists():
         raise bad_input(path, wanted="an artefact, or a folder of some", found="nothing there", do="check the path")
-    found = sorted(_named(path)) if path.is_dir() else [manifest_path(path)]
-    if not any(os.path.lexists(manifest) for manifest in found):
+    found = sorted(_named(path)) if path.is_dir() else [own for own in [manifest_path(path)] if os.path.lexists(own)]
+    if not found:
         raise bad_input(path, wanted="an artefact of posbias", found=f"no {MANIFEST}", do="check the path")
     # hidden folders are unfinished
     if not path.is_dir():

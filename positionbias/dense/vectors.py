@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from positionbias.core.arrays import damaged_heads
+from positionbias.core.arrays import mapped_array
 from positionbias.core.arrow_files import ArrowFile, read_arrow
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
@@ -163,8 +163,7 @@ class Vectors:
         mapped = []
         for place, path in enumerate(self.shard_paths):
             try:
-                with damaged_heads():
-                    shard = np.asarray(np.load(self._sealed[place].path, mmap_mode="r"))
+                shard = np.asarray(mapped_array(self._sealed[place].path))
             except (OSError, ValueError, EOFError) as error:
                 raise bad_input(path, wanted="vectors", found=str(error).splitlines()[0], do=_AGAIN) from error
             shape, kind = self._shape(place * self._shard), np.dtype(self.precision)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from positionbias.core.arrays import damaged_heads
+from positionbias.core.arrays import mapped_array
 from positionbias.core.errors import InputError, OutputExistsError, StorageError
 from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest, write_manifest
@@ -69,8 +69,7 @@ def _read(place: Path, count: int) -> np.ndarray | None:
     """The vectors of a block; None where they are missing or do not fit."""
     try:
         read_manifest(place)
-        with damaged_heads():
-            vectors = np.array(np.load(verified(place), mmap_mode="r"))  # mapped first: its head may claim more than there is
+        vectors = np.array(mapped_array(verified(place)))
     except (OSError, ValueError, EOFError, InputError):
         return None
     return vectors if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == count else None

@@ -6,7 +6,6 @@ that gives the words of each; it takes nearly all of the time.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -41,7 +40,6 @@ _PORTION, _CALL = 1 << 20, 1 << 14
 _PIECE = 1 << 18  # of a long passage: BlingFire's buffers take 40 bytes for each byte of a call
 _PARTING = np.isin(np.arange(256), [ord(" "), ord("\t"), ord("\n"), ord("\r")])
 _SPACE, _DOT = 0x20, 0x2E
-_NOT_BLANK = re.compile(rb"[!-~]")  # as nearly every text
 # possible characters after a final abbreviation: white space, quotes and, to be safe, control characters
 _TRAILING = np.isin(np.arange(256), [*range(0x21), 0x7F, ord("'"), ord('"')])
 
@@ -276,8 +274,7 @@ def _may_end_in_abbreviation(block: np.ndarray, starts: np.ndarray, ends: np.nda
 def _by_sentences(data: bytes, starts: np.ndarray, ends: np.ndarray, ids: Sequence[bytes], rotation: Rotation) -> Cuts:
     offsets, units = np.zeros(len(starts), np.int64), np.zeros(len(starts), np.int64)
     for number, (start, end, passage_id) in enumerate(zip(starts.tolist(), ends.tolist(), ids, strict=True)):
-        text = data[start:end]
-        places = list(sentence_places(text)) if _NOT_BLANK.search(text) or text.decode().strip() else []
+        places = list(sentence_places(data[start:end]))
         offsets[number] = draw_cut(places, passage_id.decode(), seed=rotation.seed, identity=rotation.identity)
         units[number] = len(places)
     return Cuts(offsets, units)

@@ -34,6 +34,7 @@ WORD_METHODS: tuple[WordMethod, ...] = ("blingfire", "whitespace")
 WORDS_HELP = "What a word is. White space never parts a word from its punctuation, and is faster."
 _KEPT = 1 << 18  # bytes of output buffer kept for the next call; rare larger ones are freed
 _PIECE = 1 << 18  # bytes of a long text that are split into sentences at once
+_NOT_BLANK = re.compile(rb"[!-~]")  # in nearly every text that has words
 _SURROGATE = re.compile("[\ud800-\udfff]")  # BlingFire is given a question mark instead
 _WHITESPACE_WORD = re.compile(r"\S+")
 
@@ -104,17 +105,17 @@ def split_words(text: str, method: WordMethod = "blingfire") -> Words:
         return Words([text[start:end] for start, end in spans], [start for start, _ in spans], [end for _, end in spans])
     if not text.strip():
         return Words([], [], [])
-    joined, starts, ends = _pieces("TextToWordsWithOffsets", b" ", text)
+    joined, starts, ends = _words(text)
     words = joined.decode().split(" ") if joined else []
     if text.isascii() or not _SURROGATE.search(text):
         return Words(words, starts, ends)
     return Words([text[start:end] for start, end in zip(starts, ends, strict=True)], starts, ends)
 
 
-def _pieces(name: str, separator: bytes, text: str) -> tuple[bytes, list[int], list[int]]:
-    """Return BlingFire's joined pieces, and the character starts and ends of each."""
+def _words(text: str) -> tuple[bytes, list[int], list[int]]:
+    """Return BlingFire's words, joined by spaces, and the character starts and ends of each."""
     data = text.encode("utf-8", "replace")
-    joined, starts, ends = _buffers().call(name, data, separator)
+    joined, starts, ends = _buffers().call("TextToWordsWithOffsets", data, b" ")
     if len(data) != len(text):
         import numpy as np
 
@@ -134,7 +135,7 @@ def word_spans(text: str, method: WordMethod = "blingfire") -> list[tuple[int, i
     """
     if method == "whitespace":
         return [match.span() for match in _WHITESPACE_WORD.finditer(text)]
-    _, starts, ends = _pieces("TextToWordsWithOffsets", b" ", text) if text.strip() else ("", [], [])
+    _, starts, ends = _words(text) if text.strip() else ("", [], [])
     return list(zip(starts, ends, strict=True))
 
 
@@ -145,8 +146,6 @@ def word_count(text: str) -> int:
 
 def sentence_starts(text: str) -> list[int]:
     """Return the character offset of each of BlingFire's sentences."""
-    if not text.strip():
-        return []
     data = text.encode("utf-8", "replace")
     starts = list(sentence_places(data))
     if len(data) == len(text):
@@ -159,12 +158,14 @@ def sentence_starts(text: str) -> list[int]:
 
 
 def sentence_places(data: bytes, size: int = _PIECE) -> Iterator[int]:
-    """Yield the byte offset of each sentence of a UTF-8 text that is not blank.
+    """Yield the byte offset of each sentence of a UTF-8 text; a blank text has none.
 
     A long text is split in pieces of about ``size`` bytes, as BlingFire takes 50 bytes of memory for each byte of a call.
 
     A sentence's bounds depend on what stands near them, so pieces overlap by four sentences, and the last two of a piece are left to the next.
     """
+    if not _NOT_BLANK.search(data) and not data.decode().strip():
+        return
     at, taken, done = 0, size, -1
     while at < len(data):
         end = at + taken
