@@ -22,7 +22,8 @@ __all__ = ["check_door", "module_records"]
 _DO = "give another model, or take the key out of a copy of it if it works without: code that a checkpoint names is never run here"
 _SHOWN = 80  # characters of a value
 _SIZES = re.compile(r"(layers|_size|_dim|d_model|d_ff|d_kv)$")
-_LAYER_BYTES = 16  # at least, of the weights of a layer and their names in the file
+_ROOM = 1 << 20  # bytes: smaller sizes are quickly built, and weights cut short are then named as the damage
+_LAYER_BYTES = 1 << 10  # at least, of the weights of a layer and their names in the file
 
 _MODULE = re.compile(r"sentence_transformers(\.\w+)*\.(\w+)")
 _MODULES = frozenset({
@@ -137,9 +138,10 @@ def _check_encoder(folder: Path) -> None:
 
 
 def _check_sizes(path: Path, record: JsonObject, weights: int) -> None:
-    """Check that no layer count or width exceeds the bytes of the weights, if there are any: a library would build the model first."""
-    for key, value in record.items() if weights else ():
-        most = weights // _LAYER_BYTES if key.endswith("layers") else weights
+    """Check that the weights' bytes have room for each layer count and width, as a library builds the model before it reads them."""
+    room = max(weights, _ROOM)
+    for key, value in record.items():
+        most = room // _LAYER_BYTES if key.endswith("layers") else room
         if type(value) is int and value > most and _SIZES.search(key):
             found = f"{key}: {value}"
             raise bad_input(

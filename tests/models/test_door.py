@@ -275,11 +275,16 @@ def test_a_published_model_passes() -> None:
     check_door(encoder_folder("minilm"))
 
 
+@pytest.mark.parametrize("weights", ["whole", "cut short", "missing"])
 @pytest.mark.parametrize("key", ["num_hidden_layers", "intermediate_size"])
 def test_sizes_beyond_the_weights_are_refused_before_a_library_builds_them(
-    made: dict[str, Path], tmp_path: Path, key: str
+    made: dict[str, Path], tmp_path: Path, key: str, weights: str
 ) -> None:
     place = Path(shutil.copytree(made["transformers"], tmp_path / "model"))
+    if weights != "whole":
+        (place / "model.safetensors").unlink()
+    if weights == "cut short":
+        (place / "model.safetensors").write_bytes(b"x")
     change(place / "config.json", **{key: 1 << 40})
     with pytest.raises(InputError, match=rf"wanted sizes that fit [\d,]+ bytes of weights; found {key}: 1099511627776; fetch"):
         check_door(place)
