@@ -59,7 +59,9 @@ def _named(folder: Path) -> Iterator[Path]:
 
 
 def _may_be_ours(manifest: Path) -> bool:
-    """Return True for a manifest.json of ours, or one too damaged to tell."""
+    """Return True for a manifest.json of ours, or one too damaged to tell; a pipe is not read, as it would never end."""
+    if not manifest.is_file():
+        return True
     try:
         record = json.loads(manifest.read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,15 @@ def test_a_manifest_that_leads_nowhere_is_damage(
     manifest.unlink()
     manifest.symlink_to(target)
     code, out, _ = run(capsys, str(small_collection.path))  # the index inside is whole
+    assert code == 2
+    assert f"damaged                        0 files        0.0 MB  {small_collection.path}\n" in out
+
+
+def test_a_manifest_that_is_a_pipe_is_damage(small_collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = small_collection.path / "manifest.json"
+    manifest.unlink()
+    os.mkfifo(manifest)
+    code, out, _ = run(capsys, str(small_collection.path))
     assert code == 2
     assert f"damaged                        0 files        0.0 MB  {small_collection.path}\n" in out
 
