@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
+from positionbias.cli.settings_options import OneOf
+
 __all__ = ["completion"]
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=OneOf(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """Print the completion script for SHELL.

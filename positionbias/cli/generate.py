@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
-from positionbias.cli.common import all_of, emit, json_option
+from positionbias.cli.common import all_of, emit, json_option, stated
 from positionbias.cli.settings_options import option_of
 from positionbias.core.operation import Parameter, gathered, parameters_of
 from positionbias.core.progress import say
+from positionbias.core.settings import given_by_hand
 
 __all__ = ["command_of", "help_text", "print_outcome"]
 
@@ -20,10 +21,14 @@ __all__ = ["command_of", "help_text", "print_outcome"]
 def command_of(name: str, operation: Callable[..., Any]) -> click.Command:
     """Return the command ``name``, which calls the operation and prints the results of what it returns, if anything."""
 
-    def run(as_json: bool, **given: Any) -> None:
-        print_outcome(operation(**gathered(operation, given)), as_json=as_json)
+    parameters = parameters_of(operation)
 
-    options = all_of(*map(option_of, parameters_of(operation)), json_option)
+    def run(as_json: bool, **given: Any) -> None:
+        with given_by_hand(one.flag for one in parameters if stated(one.name)):
+            outcome = operation(**gathered(operation, given))
+        print_outcome(outcome, as_json=as_json)
+
+    options = all_of(*map(option_of, parameters), json_option)
     return click.command(name, help=help_of(operation))(options(run))
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
 from positionbias.core.operation import REQUIRED, Parameter, settings_parameters
-from positionbias.core.settings import flag_of
+from positionbias.core.settings import Setting, flag_of
 
-__all__ = ["Decorator", "all_of", "option_of", "settings_options"]
+__all__ = ["Decorator", "OneOf", "all_of", "option_of", "settings_options"]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -34,6 +34,25 @@ class _Ranged(click.IntRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         return click.INT.convert(value, param, ctx)
+
+
+class OneOf(click.Choice[str]):
+    """One of some names; another is refused in the words of settings."""
+
+    def __init__(self, choices: Iterable[str], of: Setting | None = None) -> None:
+        super().__init__(tuple(choices))
+        self.of = replace(of or Setting(""), choices=self.choices)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        self.of.check(_name_of(param), value)
+        return super().convert(value, param, ctx)
+
+
+def _name_of(param: click.Parameter | None) -> str:
+    """Return the name of an option or argument in errors."""
+    if param is None:
+        return "value"
+    return param.opts[0] if isinstance(param, click.Option) else param.human_readable_name.strip("[]….")
 
 
 def settings_options(kind: type, *names: str, **defaults: Any) -> Decorator:
@@ -81,7 +100,7 @@ def option_of(parameter: Parameter) -> Decorator:
 
 def _click_type(kind: Any, of: Any) -> Any:
     if of.choices or get_origin(kind) is Literal:
-        return click.Choice(list(of.choices or get_args(kind)))
+        return OneOf(of.choices or get_args(kind), of)
     if get_origin(kind) is tuple:
         return tuple(_click_type(one, of) for one in get_args(kind))
     if hasattr(kind, "_fields") and not hasattr(kind, "parse"):  # a named tuple that is no text of its own

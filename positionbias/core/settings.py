@@ -6,7 +6,9 @@ Checks, command-line options and their help are made from it (``cli.settings_opt
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
@@ -20,6 +22,7 @@ __all__ = [
     "check_whole",
     "declared_setting",
     "flag_of",
+    "given_by_hand",
     "given_flags",
     "required_setting",
     "seed_setting",
@@ -30,6 +33,8 @@ __all__ = [
 _KEY = "setting"
 SEED_HELP = "Key of every random draw."
 _MOST = 10**9  # twice this fits in 32 bits, and the product of two in 64
+# options that the command line gave; a default given by hand equals one that was not
+_BY_HAND: ContextVar[frozenset[str]] = ContextVar("_BY_HAND", default=frozenset())
 # at 2,048 threads torch crashes with a segmentation fault
 _MOST_OF = {"--seed": 2**63 - 1, "--seeds": 2**63 - 1, "--threads": 1_024, "--workers": 1_024}
 
@@ -157,15 +162,28 @@ def check_once(listed: Mapping[str, Sequence[Any]]) -> None:
             raise SettingError(f"{flag}: wanted at least one, each once; found {found}; give each once")
 
 
+@contextmanager
+def given_by_hand(flags: Iterable[str]) -> Iterator[None]:
+    """Have ``given_flags`` yield these flags of a command line even where their values are the defaults."""
+    before = _BY_HAND.set(frozenset(flags))
+    try:
+        yield
+    finally:
+        _BY_HAND.reset(before)
+
+
 def given_flags(settings: Any) -> Iterator[str]:
-    """Give the flag of each setting that differs from its default, those of settings in it too."""
+    """Yield the flag of each setting, nested ones included, that differs from its default or was given on the command line."""
     declared = settings_of(type(settings))
     for one in fields(settings):
         value = getattr(settings, one.name)
         if is_dataclass(value):
             yield from given_flags(value)
-        elif one.name in declared and value != one.default:
-            yield declared[one.name].flags[-1] if declared[one.name].flags else flag_of(one.name)
+        elif one.name in declared:
+            flag = declared[one.name].flags[-1] if declared[one.name].flags else flag_of(one.name)
+            by_hand = flag in _BY_HAND.get() and not declared[one.name].hidden
+            if by_hand or value != one.default:
+                yield flag
 
 
 def flag_of(name: str) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Seed, operation
-from positionbias.core.places import CollectionLike, Place, output_place
+from positionbias.core.places import CollectionLike, Place, output_place, refuse_inputs
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, settings_of
 from positionbias.engine.choose import Engine, Workers
@@ -97,7 +97,7 @@ def study(
         What was found; of a dry run the plan.
 
     Raises:
-        SettingError: no such study, settings of another one, or not as many collections as it takes.
+        SettingError: no such study, settings of another one, not as many collections as it takes, or ``out`` at or in an input.
         InputError: a collection or file that is missing or does not fit.
     """
     from positionbias.core.collection import find_collection
@@ -109,6 +109,7 @@ def study(
     if len(collections) != len(of.collections):
         wanted = " and ".join(of.collections) or "no collection"
         raise SettingError(f"study {name}: wanted {wanted}; found {len(collections)} collections; give as many")
+    refuse_inputs({"--out": out}, _places_in(settings))
     found = [find_collection(one) for one in collections]
     place = output_place(out)
     if of.trains:
@@ -124,6 +125,22 @@ def study(
         steps: Steps = made.steps if of.trains else made
         return StudyPlan([steps.plan(found[-1].name if found else getattr(settings, "collection", ""))])
     return reported(results, place)
+
+
+def _places_in(settings: Any) -> Iterator[Path | str]:
+    """Yield every file and folder that a study's settings name, those of its models included."""
+    from positionbias.experiments.model_settings import ModelSettings
+
+    if isinstance(settings, Path):
+        yield settings
+    elif is_dataclass(settings):
+        if isinstance(settings, ModelSettings) and settings.encoder is not None:
+            yield settings.encoder
+        for one in fields(settings):
+            yield from _places_in(getattr(settings, one.name))
+    elif isinstance(settings, Mapping | tuple | list):
+        for item in settings.values() if isinstance(settings, Mapping) else settings:
+            yield from _places_in(item)
 
 
 @operation

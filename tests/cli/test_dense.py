@@ -93,6 +93,9 @@ def test_an_empty_run_is_said_to_be_one(dot: Path, tmp_path: Path, capsys: pytes
     ("given", "message"),
     [
         (["--k1", "1"], "--k1: wanted no --vectors beside it; found them"),
+        (["--backend", "bm25s"], "--backend: wanted no --vectors beside it; found them"),
+        (["--engine", "local"], "--engine: wanted no --vectors beside it; found them"),
+        (["--hnsw-links", "16"], "--hnsw-links: wanted --index hnsw beside it; found --index exact; leave it out"),
         (["--hnsw-links", "50"], "--hnsw-links: wanted --index hnsw beside it; found --index exact; leave it out"),
         (["--index", "hnsw", "--memory", "1"], "--memory: wanted --index exact beside it; found --index hnsw"),
         (["--index", "hnsw", "--ivf-lists", "3"], "--ivf-lists: wanted --index ivf beside it; found --index hnsw"),
@@ -116,6 +119,23 @@ def test_wrong_options_are_one_line(
     code, printed, err = posbias(capsys, "retrieve", small_collection.path, *options)
     assert (code, printed, err.count("\n")) == (2, "", 1)
     assert message in err
+
+
+@pytest.mark.parametrize("given", [("--index", "exact"), ("--device", "auto"), ("--hnsw-links", "16")])
+def test_a_default_given_by_hand_is_refused_where_it_does_not_apply(
+    small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: tuple[str, str]
+) -> None:
+    code, printed, err = posbias(capsys, "retrieve", small_collection.path, *given, "--out", tmp_path / "x.run")
+    assert (code, printed, err.count("\n")) == (2, "", 1)
+    beside = "--index hnsw" if given[0] == "--hnsw-links" else "--vectors"
+    assert f"{given[0]}: wanted {beside} beside it; found " in err
+
+
+def test_workers_apply_with_and_without_vectors(
+    small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = posbias(capsys, "retrieve", small_collection.path, "--workers", "1", "--out", tmp_path / "x.run")
+    assert code == 0, err
 
 
 def test_what_is_missing_or_of_another_kind_is_one_line(

@@ -57,6 +57,40 @@ def test_an_input_is_never_replaced(home: Path, arguments: str, found: str) -> N
     assert files(home) == before
 
 
+@pytest.mark.parametrize(
+    ("command", "given", "out", "found"),
+    [
+        ("position-bias small", "--word-vectors words.txt", "words.txt", "found words.txt, which is the input"),
+        ("position-bias small", "--word-vectors words/words.txt", "words", "found words, which holds the input"),
+        ("position-bias small", "--models bert_cat --encoder encoder", "encoder", "found encoder, which is the input encoder"),
+        ("position-bias small", "--start tk=start", "start/study", "which stands in the input"),
+        ("position-bias small", "--candidates test=a.run", "a.run", "found a.run, which is the input a.run"),
+        ("transfer small small", "--source-candidates train=a.run", "a.run", "found a.run, which is the input a.run"),
+        ("pooling", "--task A a.run a.run b.run", "b.run", "found b.run, which is the input b.run"),
+        ("tripclick small --tests test --models tk", "--trainset mine=start", "start", "found start, which is the input start"),
+        (
+            "contamination small --targets test --models tk",
+            "--teacher bert_cat --teacher-encoder encoder",
+            "encoder",
+            "which is the input encoder",
+        ),
+    ],
+)
+def test_no_input_of_a_study_is_its_output(home: Path, command: str, given: str, out: str, found: str) -> None:
+    Path("words").mkdir()
+    for words in ("words.txt", "words/words.txt"):
+        Path(words).write_text("word 1 2\n")
+    for folder in ("encoder", "start"):
+        Path(folder).mkdir()
+        Path(folder, "manifest.json").write_text("{}")
+    before = files(home)
+    error = call("study", *command.split(), *given.split(), "--out", out)
+    assert isinstance(error, SettingError), error
+    assert "--out: wanted a place apart from what is read" in str(error)
+    assert found in str(error)
+    assert files(home) == before
+
+
 @pytest.mark.parametrize("out", ["home/small/rotated", "home/small/cache/rotated", "./home/../home/small/rotated"])
 def test_nothing_new_is_put_into_an_input(home: Path, out: str) -> None:
     before = files(home)

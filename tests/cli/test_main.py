@@ -169,7 +169,17 @@ def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
             "posbias: --seed: wanted at least 0; found -1; raise it",
         ),
         (["export", "nowhere", "--to", "squad", "--out", "x"], "posbias: nowhere: wanted a collection"),
-        (["completion", "tcsh"], "posbias: posbias completion: Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of"),
+        (["completion", "tcsh"], "posbias: SHELL: wanted one of bash, zsh, fish; found 'tcsh'; pick one"),
+        (
+            ["retrieve", "x", "--out", "y", "--backend", "elastic"],
+            "posbias: --backend: wanted one of bm25s, lucene; found 'elastic'; pick one",
+        ),
+        (
+            ["retrieve", "x", "--out", "y", "--preset", "mine"],
+            "posbias: --preset: wanted one of anserini, msmarco, robertson; found 'mine'; pick one",
+        ),
+        (["train", "tk", "x", "--out", "y", "--loss", "mine"], "posbias: --loss: wanted one of "),
+        (["debias", "x", "--words", "mine"], "posbias: --words: wanted one of "),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

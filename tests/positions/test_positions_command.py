@@ -89,7 +89,7 @@ def test_text_without_spaces_is_told_what_it_needs(
         (["histogram", "nowhere"], "wanted a collection"),
         (["histogram"], "Missing argument 'COLLECTION…'"),
         (["debias", "COLLECTION", "--out", "COLLECTION"], "which is the input"),
-        (["debias", "COLLECTION", "--out", "x", "--mode", "lines"], "'lines' is not one of"),
+        (["debias", "COLLECTION", "--out", "x", "--mode", "lines"], "found 'lines'; pick one"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

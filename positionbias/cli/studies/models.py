@@ -11,6 +11,7 @@ import click
 
 from positionbias.cli.common import Decorator, all_of
 from positionbias.cli.quick import quick_models, settle_warm_up
+from positionbias.cli.settings_options import OneOf
 from positionbias.cli.training_options import embedding_option, training_options
 from positionbias.core.places import input_place, model_place
 from positionbias.models.kinds import KINDS
@@ -49,7 +50,7 @@ def teacher_options(kind: str) -> Decorator:
     return all_of(
         click.option(
             "--teacher",
-            type=click.Choice(list(KINDS)),
+            type=OneOf(KINDS),
             default=kind,
             show_default=True,
             help="The kind of the teachers. --models are the students.",
