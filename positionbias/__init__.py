@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         import_trec,
         import_tripclick,
     )
-    from positionbias.ops.leakage import clean, find_leakage
+    from positionbias.ops.leakage import clean_leakage, find_leakage
     from positionbias.ops.leakage_labels import calibrate_leakage, review_pairs, sample_pairs
     from positionbias.ops.pools import pool_coverage, pool_reliability, pool_verdict
     from positionbias.ops.positions import debias, histogram
@@ -64,7 +64,7 @@ _PUBLIC = {
     "audit_systems": "ops.audit",
     "calibrate_leakage": "ops.leakage_labels",
     "check": "ops.audit",
-    "clean": "ops.leakage",
+    "clean_leakage": "ops.leakage",
     "debias": "ops.positions",
     "distil_vectors": "ops.encoders",
     "demo": "ops.studies",
@@ -125,7 +125,7 @@ __all__ = [
     "audit_systems",
     "calibrate_leakage",
     "check",
-    "clean",
+    "clean_leakage",
     "debias",
     "demo",
     "distil_vectors",

@@ -25,7 +25,7 @@ PUBLIC = [
     "audit_systems",
     "calibrate_leakage",
     "check",
-    "clean",
+    "clean_leakage",
     "debias",
     "demo",
     "distil_vectors",

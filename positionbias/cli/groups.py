@@ -29,7 +29,7 @@ LEAKAGE = {
         "review_pairs",
         "The most similar pairs for people to look at, and what they said.",
     ),
-    "clean": ("positionbias.ops.leakage", "clean", "A collection without the training queries that leak."),
+    "clean": ("positionbias.ops.leakage", "clean_leakage", "A collection without the training queries that leak."),
 }
 POOL = {
     "coverage": (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from positionbias.results.leakage_pairs import QueriesRemoved
     from positionbias.results.result import Result
 
-__all__ = ["Cleaned", "CountedPairs", "SearchedTexts", "clean", "find_leakage"]
+__all__ = ["Cleaned", "CountedPairs", "SearchedTexts", "clean_leakage", "find_leakage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class Cleaned:
 
 
 @operation
-def clean(
+def clean_leakage(
     collection: Source,
     *,
     against: Annotated[

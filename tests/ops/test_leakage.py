@@ -78,15 +78,15 @@ def test_a_threshold_is_calibrated_and_saved(sheet: Path, tmp_path: Path) -> Non
 
 
 def test_leaked_queries_are_removed(pair: Collection, tmp_path: Path) -> None:
-    cleaned = positionbias.clean(pair, counted=CountedPairs(pair.path), out=tmp_path / "clean")
+    cleaned = positionbias.clean_leakage(pair, counted=CountedPairs(pair.path), out=tmp_path / "clean")
     leaked = {item.train_id for item in read_pairs(pair.path)}
     assert {query.query_id for query in pair.queries("train")} - leaked == {
         query.query_id for query in cleaned.collection.queries("train")
     }
     assert cleaned.results[0].value == len(leaked) / len(pair.queries("train"))
-    looked = positionbias.clean(
+    looked = positionbias.clean_leakage(
         pair, against=pair, detector="lexical", counted=CountedPairs(lexical=True), out=tmp_path / "looked"
     )
     assert looked.removed.left_out > 0
     with pytest.raises(SettingError, match="wanted --against or --pairs; found both"):
-        positionbias.clean(pair, against=pair, counted=CountedPairs(pair.path), out=tmp_path / "both")
+        positionbias.clean_leakage(pair, against=pair, counted=CountedPairs(pair.path), out=tmp_path / "both")
