@@ -22,7 +22,7 @@ from positionbias.audit.audit import audit, make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
 from positionbias.core.collection import Collection
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY, run_study
@@ -42,9 +42,9 @@ def trained(folder: Path, dose: float, seed: int) -> Path:
     if not place.exists():
         write_planted(place, replace(DEMO_COLLECTION, front_loading=dose, seed=seed), name=f"planted-{dose:g}")
     settings = replace(DEMO_STUDY, seed=seed, seeds=(seed,), draws=(seed,), trainings=("original",))
-    shop = Workshop(folder / f"study-{dose:g}-seed-{seed}", print)
-    run_study(Collection(place), settings, shop)
-    return shop.folder / "models" / f"tk-original-seed-{seed}"
+    workspace = Workspace(folder / f"study-{dose:g}-seed-{seed}", print)
+    run_study(Collection(place), settings, workspace)
+    return workspace.folder / "models" / f"tk-original-seed-{seed}"
 
 
 def of(results: list[Result], measure: str, system: str) -> Result:

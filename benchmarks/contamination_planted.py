@@ -28,7 +28,7 @@ from positionbias.core.interval import Interval
 from positionbias.core.progress import set_quiet
 from positionbias.evaluation.two_means import difference_of_groups
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.models.new_encoder import make_encoder
 from positionbias.models.settings import EncoderSettings
 from positionbias.models.shapes import BertCatConfig, TKConfig
@@ -98,7 +98,7 @@ def study(folder: Path, collection: Collection, teacher: str, seeds: Sequence[in
     def say(text: str) -> None:
         print(f"{clock.add():5.1f} min  {text}", flush=True)
 
-    run_study(collection, settings, Workshop(out, say))
+    run_study(collection, settings, Workspace(out, say))
     clock.add()
     return out
 

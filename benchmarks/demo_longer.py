@@ -13,7 +13,7 @@ from pathlib import Path
 
 from measuring import hardware, result_place
 
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.papers.position_bias import study as demo
 from positionbias.results.payloads import Finding
 from positionbias.results.result import Result, load_results
@@ -44,7 +44,7 @@ def main() -> None:
     found = []
     for name, study in (("demo", short), ("longer", longer(short))):
         demo.DEMO_STUDY = study
-        found.append(sentences(load_results(demo.run_demo(Workshop(given.state / name, print, workers=2), seed=given.seed))))
+        found.append(sentences(load_results(demo.run_demo(Workspace(given.state / name, print, workers=2), seed=given.seed))))
     steps = model.training.max_steps
     lines = [
         "# The demo, and three times its steps",

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from positionbias.core.collection import Collection
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY, run_study
 from positionbias.planted.generator import write_planted
 
@@ -23,7 +23,9 @@ def run(folder: Path, dose: float, workers: int) -> Path:
     place = folder / "collection"
     if not place.exists():
         write_planted(place, replace(DEMO_COLLECTION, front_loading=dose), name=f"planted-{dose:g}")
-    return run_study(Collection(place), replace(DEMO_STUDY, seeds=SEEDS, draws=DRAWS), Workshop(folder, print, workers=workers))
+    return run_study(
+        Collection(place), replace(DEMO_STUDY, seeds=SEEDS, draws=DRAWS), Workspace(folder, print, workers=workers)
+    )
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ from positionbias.evaluation.bootstrap import bootstrap_mean
 from positionbias.evaluation.leaked import unpaired_difference
 from positionbias.evaluation.measures import per_query
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.leakage.find import FindSettings, find_pairs
 from positionbias.leakage.labels import TYPES
@@ -136,12 +136,12 @@ class Experiment:
     """The collection, its training sets by share, and what is made of them."""
 
     def __init__(self, folder: Path, seeds: Sequence[int]) -> None:
-        self.shop, self.seeds, place = Workshop(folder, print), seeds, folder / "planted"
+        self.workspace, self.seeds, place = Workspace(folder, print), seeds, folder / "planted"
         if not place.exists():
             write_planted(place, PLANTED)
         self.collection = Collection(place)
         depths = {"train": 20, "validation": DEPTH, "test": DEPTH}
-        self.runs = {split: self.shop.candidates(place, split, depth, Bm25Settings()) for split, depth in depths.items()}
+        self.runs = {split: self.workspace.candidates(place, split, depth, Bm25Settings()) for split, depth in depths.items()}
         runs = {"train": self.runs["train"]}
         inputs = LeakedInputs(collection=self.collection, targets=("test",), candidates=runs, pairs=[place])
         self.sets = {share: folder / "sets" / f"share-{share:g}" for share in SHARES}
@@ -168,13 +168,13 @@ class Experiment:
     def model(self, training: Training, share: float, seed: int) -> Path:
         name = f"{training.kind}-{training.rate:g}-{training.epochs}-share-{share:g}-seed-{seed}"
         plan = training.settings().plan_on(self.sets[share], seed=seed)
-        return self.shop.trained(name, self.collection.path, plan, groups=INSTANCES // 2)
+        return self.workspace.trained(name, self.collection.path, plan, groups=INSTANCES // 2)
 
     def on_validation(self, training: Training) -> float:
         """nDCG@10 of the validation queries without leakage, the mean over seeds."""
         qrels, values = self.collection.qrels("validation"), []
         for seed in self.seeds:
-            run = self.shop.reranked(
+            run = self.workspace.reranked(
                 self.model(training, 0.0, seed), self.collection.path, "validation", self.runs["validation"]
             )
             values.append(np.mean(list(per_query(read_run(run), qrels, ["nDCG@10"])["nDCG@10"].values())))
@@ -185,7 +185,7 @@ class Experiment:
         found: dict[str, list[Any]] = {"nDCG@10": [], "rank": [], "score": [], "negative": []}
         for seed in self.seeds:
             scored = read_run(
-                self.shop.reranked(self.model(training, share, seed), self.collection.path, "test", self.to_score)
+                self.workspace.reranked(self.model(training, share, seed), self.collection.path, "test", self.to_score)
             )
             by_query = per_query(retrieved_alone(scored, self.candidates), self.qrels, ["nDCG@10"])["nDCG@10"]
             positive = leaked_places(scored, self.candidates, [(pair.query_id, pair.positive) for pair in self.pairs])

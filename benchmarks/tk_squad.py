@@ -26,7 +26,7 @@ from positionbias.evaluation.significance import clusters_by_passage, compare
 from positionbias.evaluation.trainings import compare_trainings
 from positionbias.experiments.artefacts import checkpoint_facts
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workshop import Training, Workshop
+from positionbias.experiments.workspace import Training, Workspace
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.formats.squad import import_squad
 from positionbias.models.checkpoint import LOG
@@ -78,27 +78,27 @@ class Setting:
     """The collection, its candidates and vectors, and what trainings come to on it."""
 
     def __init__(self, train: Path, test: Path, folder: Path, workers: int) -> None:
-        self.shop = Workshop(folder, print, workers=workers)
+        self.workspace = Workspace(folder, print, workers=workers)
         self.place = folder / "squad"
         make = partial(import_squad, [train], test, self.place, validation=1_000, seed=1, overwrite=True)
         files = {"train": sha256_file(train), "test": sha256_file(test)}
-        self.shop.steps.make("squad", self.place, {"validation": 1_000}, files, make)
+        self.workspace.steps.make("squad", self.place, {"validation": 1_000}, files, make)
         self.collection = Collection(self.place)
         self.qrels = {split: self.collection.qrels(split) for split in SPLITS}
         self.clusters = clusters_by_passage(self.qrels["test"])
-        self.first = {split: self.shop.candidates(self.place, split, DEPTH, Bm25Settings()) for split in SPLITS}
+        self.first = {split: self.workspace.candidates(self.place, split, DEPTH, Bm25Settings()) for split in SPLITS}
         self.bm25 = {split: self.values(run, split) for split, run in self.first.items()}
 
     @cached_property
     def vectors(self) -> Path:
         """Distilled from MiniLM."""
-        out = self.shop.folder / "words.safetensors"
+        out = self.workspace.folder / "words.safetensors"
         settings = DistilSettings(DIMENSION, sif_coefficient=0.0)
         make = partial(distil, [self.collection], MINILM, out, settings, split="train", threads=2, overwrite=True)
-        return self.shop.steps.make("words", out, {"dimension": DIMENSION}, {"squad": self.collection.checksum}, make)
+        return self.workspace.steps.make("words", out, {"dimension": DIMENSION}, {"squad": self.collection.checksum}, make)
 
     def training(self, name: str, tried: Tried, seed: int) -> Training:
-        train = self.shop.within(f"negatives-{tried.negatives}").candidates(
+        train = self.workspace.within(f"negatives-{tried.negatives}").candidates(
             self.place, "train", tried.negatives, Bm25Settings()
         )
         plan = tried.model(self.vectors).plan(train, self.first["validation"], seed=seed)
@@ -109,13 +109,13 @@ class Setting:
 
     def alone(self, model: Path, split: str) -> dict[str, float]:
         """Down to the depth that validation chose."""
-        return self.values(self.shop.reranked(model, self.place, split, self.first[split]), split)
+        return self.values(self.workspace.reranked(model, self.place, split, self.first[split]), split)
 
     def with_bm25(self, model: Path, split: str) -> dict[str, float]:
         """By the mean of both z-scores of all ten candidates."""
-        whole = self.shop.within("all-ten").reranked(model, self.place, split, self.first[split], depth=DEPTH)
+        whole = self.workspace.within("all-ten").reranked(model, self.place, split, self.first[split], depth=DEPTH)
         runs = {"bm25": self.first[split], "tk": whole}
-        made = self.shop.ensembled(f"{model.name}-with-bm25-{split}", runs, self.first[split], split=split, depth=DEPTH)
+        made = self.workspace.ensembled(f"{model.name}-with-bm25-{split}", runs, self.first[split], split=split, depth=DEPTH)
         return self.values(made, split)
 
     def beside(self, values: Mapping[str, float], name: str) -> Comparison:
@@ -142,7 +142,7 @@ def main() -> None:
     at = Setting(given.train, given.test, given.state, given.workers)
     rows, best = [], (0.0, "", "")
     trainings = [at.training(name, tried, SEEDS[0]) for name, tried in TRIED.items()]
-    for name, model in zip(TRIED, at.shop.trained_each(trainings), strict=True):
+    for name, model in zip(TRIED, at.workspace.trained_each(trainings), strict=True):
         facts, log = checkpoint_facts(model), read_json(model / LOG)
         cells = [f"step {log['best_step']:,}, depth {facts['depth']}"]
         for way, values in (("alone", at.alone), ("with BM25", at.with_bm25)):
@@ -152,7 +152,7 @@ def main() -> None:
         rows.append(f"| {name} | {' | '.join(cells)} |")
     _, name, way = best
     values = at.alone if way == "alone" else at.with_bm25
-    models = list(at.shop.trained_each([at.training(name, TRIED[name], seed) for seed in SEEDS]))
+    models = list(at.workspace.trained_each([at.training(name, TRIED[name], seed) for seed in SEEDS]))
     repeats = {(seed, None): (at.bm25["test"], values(model, "test")) for seed, model in zip(SEEDS, models, strict=True)}
     found = compare_trainings(repeats, names=("bm25", name), clusters=at.clusters, seed=1)
     lines = [

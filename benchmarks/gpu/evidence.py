@@ -147,7 +147,7 @@ class Evidence:
         """Train, re-rank every arm's test passages, audit; the line of the state."""
         began = time.monotonic()
         study = self.studies[unit.study]
-        model = study.shop.trained(unit.name, study.passages(unit.arm, unit.seed), self.plan(unit))
+        model = study.workspace.trained(unit.name, study.passages(unit.arm, unit.seed), self.plan(unit))
         tests = {}
         for arm in study.trainings:
             passages = study.passages(arm, unit.seed)
@@ -176,7 +176,7 @@ class Evidence:
         """nDCG@10 of every test query, in the order of their ids."""
         values: dict[str, float] = {}
         for split in study.splits:
-            run = study.shop.reranked(model, passages, split, study.candidates(split), on=on)
+            run = study.workspace.reranked(model, passages, split, study.candidates(split), on=on)
             values |= per_query(read_run(run), Collection(passages).qrels(split), [MEASURE])[MEASURE]
         return [round(values[query_id], DIGITS) for query_id in sorted(values)]
 

@@ -20,7 +20,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.files import sha256_file
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.step import Steps
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
@@ -169,7 +169,7 @@ class Study:
     relevant_from: int
     audited: str
     depth: int
-    shop: Workshop
+    workspace: Workspace
 
     @property
     def trainings(self) -> tuple[str, ...]:
@@ -179,13 +179,13 @@ class Study:
     def passages(self, arm: str, seed: int) -> Path:
         """An arm's collection; the rotated one is that of the seed's own draw."""
         first = next(iter(self.arms.values()))
-        return self.shop.rotated(first, Rotation(seed=seed)) if arm == ROTATED else self.arms[arm]
+        return self.workspace.rotated(first, Rotation(seed=seed)) if arm == ROTATED else self.arms[arm]
 
     def candidates(self, split: str) -> Path:
         """One run for all arms: that of the release, else BM25's on the first arm, whose passages have the same words as those of all others."""
         if split in self.given:
             return self.given[split]
-        return self.shop.candidates(next(iter(self.arms.values())), split, self.depth, Bm25Settings())
+        return self.workspace.candidates(next(iter(self.arms.values())), split, self.depth, Bm25Settings())
 
 
 def studies(data: Path, work: Path, size: Size) -> dict[str, Study]:
@@ -208,25 +208,25 @@ def _tell(line: str) -> None:
 
 def _squad(name: str, density: Mapping[str, Density], data: Path, work: Path, size: Size) -> Study:
     """SQuAD, an arm for each density that its evidence is placed by; the audit takes the last, which is uniform."""
-    shop = Workshop(work, _tell, workers=cores())
+    workspace = Workspace(work, _tell, workers=cores())
     files = {role: data / f"{role}.json.gz" for role in ("train", "test")}
     asked: dict[str, Any] = {"validation": size.validation[name], "seed": SEED}
     source = work / "source"
     imported = partial(import_squad, [files["train"]], files["test"], source, **asked, overwrite=True)
-    _made(shop.steps, source, asked, files, imported)
+    _made(workspace.steps, source, asked, files, imported)
     arms = {}
     for arm, where in density.items():
         arms[arm] = work / arm
-        options: dict[str, Any] = {"map_shards": shop.map_shards, "overwrite": True, "name": f"{name}-{arm}"}
+        options: dict[str, Any] = {"map_shards": workspace.map_shards, "overwrite": True, "name": f"{name}-{arm}"}
         placed = partial(place, Collection(source), arms[arm], Placing(where, seed=SEED), **options)
         record = {"density": where.record(), "source": Collection(source).checksum, "seed": SEED}
-        _made(shop.steps, arms[arm], record, {}, placed)
-    return Study(name, arms, ("test",), {}, 1, "uniform", size.depths[name], shop)
+        _made(workspace.steps, arms[arm], record, {}, placed)
+    return Study(name, arms, ("test",), {}, 1, "uniform", size.depths[name], workspace)
 
 
 def _msmarco(data: Path, work: Path, size: Size) -> Study:
     """The MS MARCO sample, tested on TREC DL 2019 and 2020 with the candidates that came with them."""
-    shop = Workshop(work, _tell, workers=cores())
+    workspace = Workspace(work, _tell, workers=cores())
     parts = [data / "collection.tsv.gz", data / "queries.train.tsv", data / "qrels.train.tsv"]
     attached = [Attachment(name, data / f"queries.{name}.tsv", data / f"qrels.{name}.txt") for name in TREC]
 
@@ -235,9 +235,9 @@ def _msmarco(data: Path, work: Path, size: Size) -> Study:
     original = work / "original"
     release = MsmarcoSettings(attach=attached, validation=ValidationDraw(**asked))
     imported = partial(import_msmarco, parts, original, release=release, overwrite=True)
-    _made(shop.steps, original, asked, files, imported)
+    _made(workspace.steps, original, asked, files, imported)
     given = {name: data / f"bm25.{name}.run" for name in TREC}
-    return Study("msmarco", {"original": original}, TREC, given, 2, "", size.depths["msmarco"], shop)
+    return Study("msmarco", {"original": original}, TREC, given, 2, "", size.depths["msmarco"], workspace)
 
 
 def _made(
@@ -248,13 +248,13 @@ def _made(
 
 def _word_vectors(study: Study, encoder: Path, dimension: int) -> Path:
     """What TK starts from: vectors of the study's words, distilled from the encoder."""
-    out = study.shop.folder / "words.safetensors"
+    out = study.workspace.folder / "words.safetensors"
     collections = [Collection(path) for path in study.arms.values()]
     make = partial(
         distil, collections, str(encoder), out, DistilSettings(dimension, sif_coefficient=0.0), threads=cores(), overwrite=True
     )
     record = {"dimension": dimension, "passages": [collection.checksum for collection in collections]}
-    return _made(study.shop.steps, out, record, {"encoder": encoder / "model.safetensors"}, make)
+    return _made(study.workspace.steps, out, record, {"encoder": encoder / "model.safetensors"}, make)
 
 
 def models(size: Size, study: Study, encoder: Path) -> dict[str, ModelSettings]:

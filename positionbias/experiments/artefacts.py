@@ -39,7 +39,7 @@ class Artefacts:
         self._drawn: dict[Path, int] = {}  # a run of some queries → their number
 
     def within(self, name: str) -> Self:
-        """Return the same workshop in the subfolder ``name``, for a study of several collections."""
+        """Return the same workspace in the subfolder ``name``, for a study of several collections."""
         part = object.__new__(type(self))
         part.__dict__.update(self.__dict__, folder=self.folder / name, prefix=f"{self.prefix}{name}/")
         return part

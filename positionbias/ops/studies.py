@@ -113,9 +113,9 @@ def study(
     found = [find_collection(one) for one in collections]
     place = output_place(out)
     if of.trains:
-        from positionbias.experiments.workshop import Workshop
+        from positionbias.experiments.workspace import Workspace
 
-        made: Any = Workshop(place, say, workers=workers, dry_run=dry_run)
+        made: Any = Workspace(place, say, workers=workers, dry_run=dry_run)
     else:
         from positionbias.experiments.step import Steps
 
@@ -161,11 +161,11 @@ def demo(
     Returns:
         What was found.
     """
-    from positionbias.experiments.workshop import Workshop
+    from positionbias.experiments.workspace import Workspace
     from positionbias.papers.position_bias.study import run_demo
 
     place = Path(out)
-    made = Workshop(place, say, workers=workers or min(2, os.cpu_count() or 1))
+    made = Workspace(place, say, workers=workers or min(2, os.cpu_count() or 1))
     return replace(reported(run_demo(made, seed=seed), place), afterwards=_NEXT)
 
 

@@ -42,7 +42,7 @@ class StudyCommand:
     ``settings`` is a dataclass whose declared fields are options. Fields called ``models``, ``seeds``, ``draws``, ``candidates`` and
     ``seed`` declare nothing: all studies have the same options for them. ``help`` is written as an operation's docstring.
     ``collections`` are the arguments. ``run`` is the module and the function there that takes the collections, the settings and
-    a ``Workshop``, or ``Steps`` where no models are trained.
+    a ``Workspace``, or ``Steps`` where no models are trained.
 
     ``defaults`` are the study's own of options that all studies have. With ``own_encoders`` a model may be KIND=ENCODER; ``epochs``
     says whether trainings may last for some passes over their set; ``decided`` are training settings that the study sets, each
@@ -68,7 +68,7 @@ class StudyCommand:
 
     @property
     def trains(self) -> bool:
-        """Return whether the study trains models, for which it needs a workshop."""
+        """Return whether the study trains models, for which it needs a workspace."""
         return any(one.name == "models" for one in fields(self.settings))
 
 

@@ -7,7 +7,7 @@ A new paper is a line in ``papers.PAPERS`` and a folder ``positionbias/papers/NA
 
     __init__.py    the payload types of its results, classes of ``Figures``; results are read by them from then on
     settings.py    a dataclass whose fields declare settings, and ``COMMAND``, which makes ``posbias study NAME`` of it
-    study.py       ``run_study(collection, settings, workshop)``: the steps, each an artefact with a receipt
+    study.py       ``run_study(collection, settings, workspace)``: the steps, each an artefact with a receipt
     measured.py    results of what the steps left
     page.py        tables, figures and sections, and ``PART``, by which this registry finds them
     cells.csv      what the paper printed (``results.published.read_cells``)

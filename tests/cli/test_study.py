@@ -14,7 +14,7 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run, write_run
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.sample import drawn_queries, judgements
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.papers.position_bias import study as demo_module
 from positionbias.papers.position_bias.settings import PositionBiasSettings
@@ -73,8 +73,8 @@ def test_some_of_the_test_queries(collection, tmp_path, capsys):
 
 def test_drawn_queries_without_candidates_count(collection, tmp_path):
     """What is drawn are judged queries, whatever was retrieved for them; validation keeps all of its own."""
-    shop = Workshop(tmp_path / "study")
-    run = read_run(shop.candidates(collection.path, "test", 3, Bm25Settings()))
+    workspace = Workspace(tmp_path / "study")
+    run = read_run(workspace.candidates(collection.path, "test", 3, Bm25Settings()))
     some = sorted(drawn_queries(collection.qrels("test"), 6, 1))[:3]
     for folder, queries in (("a", some), ("b", some[:1])):
         (tmp_path / folder).mkdir()
@@ -87,11 +87,11 @@ def test_drawn_queries_without_candidates_count(collection, tmp_path):
     assert drawn_queries(qrels, 10_000, 1) == {qrel.query_id for qrel in qrels}
     assert {qrel.query_id for qrel in judgements(collection, ("test",), 6, 1)} == drawn
     for folder, queries in (("a", some), ("b", some[:1])):  # files of one name
-        part = shop.within(folder).test_sample(collection.path, "test", tmp_path / folder / "x.run", 6, seed=1)
+        part = workspace.within(folder).test_sample(collection.path, "test", tmp_path / folder / "x.run", 6, seed=1)
         assert set(read_run(part)) == drawn & set(queries)
     settings = PositionBiasSettings(tests=("validation",), test_queries=1)
-    runs = candidate_runs(shop, collection.path, settings, settings.splits)
-    asked = runs_to_test(shop, collection.path, settings, runs)
+    runs = candidate_runs(workspace, collection.path, settings, settings.splits)
+    asked = runs_to_test(workspace, collection.path, settings, runs)
     assert len(read_run(asked["validation"])) == 1
     assert len(read_run(runs["validation"])) > 1
 
@@ -257,7 +257,7 @@ def test_the_demo_goes_on_where_it_was_stopped(small_demo, tmp_path, capsys, mon
 
     monkeypatch.chdir(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("positionbias.experiments.workshop.rerank_run", stop)
+        patch.setattr("positionbias.experiments.workspace.rerank_run", stop)
         code, out, err = posbias(capsys, "demo", "--seed", 4)
     assert (code, out) == (130, "")
     assert err.splitlines()[-1].startswith("posbias: stopped")

@@ -11,7 +11,7 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.experiments import estimate
 from positionbias.experiments.estimate import Estimator, ModelWork, Work, training
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.models.kinds import begins_with
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
@@ -134,16 +134,16 @@ def test_calls_grow_while_there_is_time(monkeypatch: pytest.MonkeyPatch, each: f
 
 
 def test_candidates_of_some_queries_are_scored_to_the_depth(collection: Collection, tmp_path: Path) -> None:
-    shop = Workshop(tmp_path / "study", dry_run=True)
+    workspace = Workspace(tmp_path / "study", dry_run=True)
     model, runs = tmp_path / "study" / "models" / "m", tmp_path / "some.run"
-    assert shop._reranking(model, collection.path, "test", runs, 5) is None  # nothing tells what it is
-    shop._plans[model] = PLAN
-    work = shop._reranking(model, collection.path, "test", runs, 5)
+    assert workspace._reranking(model, collection.path, "test", runs, 5) is None  # nothing tells what it is
+    workspace._plans[model] = PLAN
+    work = workspace._reranking(model, collection.path, "test", runs, 5)
     assert work is not None
     assert (work.unit, work.amount) == ("pairs re-ranked by tk", 18 * 5)
     assert isinstance(work.by, ModelWork)
     assert work.by[2:] == (0, 90, 90)
-    shop._drawn[runs] = 4
-    work = shop._reranking(model, collection.path, "test", runs, None)  # as deep as a validation looks
+    workspace._drawn[runs] = 4
+    work = workspace._reranking(model, collection.path, "test", runs, None)  # as deep as a validation looks
     assert work is not None
     assert work.amount == 4 * 6

@@ -20,7 +20,7 @@ from positionbias.core.run import read_run
 from positionbias.evaluation.evaluate import check_run
 from positionbias.experiments.measuring import Trial
 from positionbias.experiments.model_settings import ModelSettings, Taught
-from positionbias.experiments.workshop import Workshop, drawing
+from positionbias.experiments.workspace import Workspace, drawing
 from positionbias.papers.contamination.measured import ContaminationStudy, measure_contamination
 from positionbias.papers.contamination.settings import CLEAN, ContaminationSettings, Distillation, Source
 
@@ -35,7 +35,7 @@ NOTES = (
 )
 
 
-def run_study(collection: Collection, settings: ContaminationSettings, workshop: Workshop) -> Path:
+def run_study(collection: Collection, settings: ContaminationSettings, workspace: Workspace) -> Path:
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
@@ -43,7 +43,7 @@ def run_study(collection: Collection, settings: ContaminationSettings, workshop:
             built.
         SettingError: a share that takes no query.
     """
-    return _Study(collection, settings, workshop).run()
+    return _Study(collection, settings, workspace).run()
 
 
 class _Taught(NamedTuple):
@@ -54,9 +54,9 @@ class _Taught(NamedTuple):
 
 
 class _Study:
-    def __init__(self, collection: Collection, settings: ContaminationSettings, workshop: Workshop) -> None:
-        self.collection, self.settings, self.workshop = collection, settings, workshop
-        self.checksum = workshop.checksum(collection.path)
+    def __init__(self, collection: Collection, settings: ContaminationSettings, workspace: Workspace) -> None:
+        self.collection, self.settings, self.workspace = collection, settings, workspace
+        self.checksum = workspace.checksum(collection.path)
         self._check()
         self.runs = {split: self._candidates(split) for split in settings.splits}
 
@@ -105,7 +105,7 @@ class _Study:
     def _some(self, queries: int | None) -> Path:
         """Return the candidates of so many training queries; fewer are the first of more."""
         settings, run = self.settings, self.runs[self.settings.source]
-        return run if queries is None else self.workshop.some_queries(settings.source, run, queries, seed=settings.seed)
+        return run if queries is None else self.workspace.some_queries(settings.source, run, queries, seed=settings.seed)
 
     def run(self) -> Path:
         """Run all steps in order."""
@@ -128,7 +128,7 @@ class _Study:
             relevant_from=settings.target_relevant_from,
             seed=settings.seed,
         )
-        return self.workshop.results(
+        return self.workspace.results(
             f"Contamination: {', '.join(settings.targets)} of {self.collection.name}",
             "study contamination",
             {**settings.record(), "collection": dict(self.collection.manifest.settings)},
@@ -141,7 +141,7 @@ class _Study:
     def _candidates(self, split: str) -> Path:
         given = self.settings.candidates.get(split)
         depth = self.settings.depth if split in self.settings.targets else self.settings.train_depth
-        return given if given is not None else self.workshop.candidates(self.collection.path, split, depth, self.settings.bm25)
+        return given if given is not None else self.workspace.candidates(self.collection.path, split, depth, self.settings.bm25)
 
     def _trainset(self, source: Source) -> Path:
         settings = self.settings
@@ -155,15 +155,15 @@ class _Study:
             depth=settings.train_depth,
             seed=settings.seed,
         )
-        place, candidates = self.workshop.folder / "trainsets" / source.name, self._some(settings.teacher_queries)
+        place, candidates = self.workspace.folder / "trainsets" / source.name, self._some(settings.teacher_queries)
 
         def make() -> None:
             write_contaminated_set(place, self.collection, candidates, wanted, overwrite=True)
 
-        inputs = {"collection": self.checksum, "candidates": self.workshop.checksum(candidates)}
+        inputs = {"collection": self.checksum, "candidates": self.workspace.checksum(candidates)}
         work = drawing(self._groups_of(source))
-        name = f"{self.workshop.prefix}trainset-{source.name}"
-        return self.workshop.steps.make(name, place, {**wanted.record(), "seed": wanted.seed}, inputs, make, work=work)
+        name = f"{self.workspace.prefix}trainset-{source.name}"
+        return self.workspace.steps.make(name, place, {**wanted.record(), "seed": wanted.seed}, inputs, make, work=work)
 
     def _groups_of(self, source: Source) -> int:
         """Return about how many groups a teacher is trained on."""
@@ -187,8 +187,8 @@ class _Study:
             ),  # else a contaminated teacher would begin with other weights
         )
         name = f"teacher-{model.kind}-{source.name}-seed-{seed}"
-        place = self.workshop.trained(name, self.collection.path, plan, groups=self._groups_of(source))
-        scores = self.workshop.taught(
+        place = self.workspace.trained(name, self.collection.path, plan, groups=self._groups_of(source))
+        scores = self.workspace.taught(
             place,
             self.collection.path,
             settings.source,
@@ -210,7 +210,7 @@ class _Study:
             relevant_from=settings.relevant_from,
         )
         name = f"student-{model.kind}-{way.loss}-{source.name}-seed-{seed}"
-        place = self.workshop.trained(name, self.collection.path, plan, groups=self.student_groups)
+        place = self.workspace.trained(name, self.collection.path, plan, groups=self.student_groups)
         facts = source.facts("student", model.kind, way.loss)
         return Trial(model.kind, facts, seed, self._reranked(place), place)
 
@@ -222,6 +222,6 @@ class _Study:
     def _reranked(self, model: Path) -> dict[str, Path]:
         """Return each target's candidates in a model's order, all of them."""
         return {
-            target: self.workshop.reranked(model, self.collection.path, target, self.runs[target], depth=self.settings.depth)
+            target: self.workspace.reranked(model, self.collection.path, target, self.runs[target], depth=self.settings.depth)
             for target in self.settings.targets
         }

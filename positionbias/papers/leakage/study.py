@@ -23,7 +23,7 @@ from positionbias.core.run import Run, read_run
 from positionbias.evaluation.evaluate import check_run
 from positionbias.experiments.estimate import Work
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workshop import Workshop, drawing
+from positionbias.experiments.workspace import Workspace, drawing
 from positionbias.leakage.material import Material
 from positionbias.leakage.pairs import pairs_file, read_pairs
 from positionbias.leakage.trainsets import LeakedSettings, check_set
@@ -43,7 +43,7 @@ NOTES = (
 )
 
 
-def run_study(collection: Collection, settings: LeakageSettings, workshop: Workshop) -> Path:
+def run_study(collection: Collection, settings: LeakageSettings, workspace: Workspace) -> Path:
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
@@ -51,13 +51,13 @@ def run_study(collection: Collection, settings: LeakageSettings, workshop: Works
             fold without relevant passages.
         SettingError: a size without room for what is to leak.
     """
-    return _Study(collection, settings, workshop).run()
+    return _Study(collection, settings, workspace).run()
 
 
 class _Study:
-    def __init__(self, collection: Collection, settings: LeakageSettings, workshop: Workshop) -> None:
-        self.collection, self.settings, self.workshop = collection, settings, workshop
-        self.checksum = workshop.checksum(collection.path)
+    def __init__(self, collection: Collection, settings: LeakageSettings, workspace: Workspace) -> None:
+        self.collection, self.settings, self.workspace = collection, settings, workspace
+        self.checksum = workspace.checksum(collection.path)
         self._check()
         self.runs = {split: self._candidates(split) for split in settings.splits}
         self.inputs = LeakedInputs(
@@ -86,7 +86,7 @@ class _Study:
     def _candidates(self, split: str) -> Path:
         given = self.settings.candidates.get(split)
         depth = self.settings.depth if split == self.settings.target else self.settings.leaking.counted.train_depth
-        return given if given is not None else self.workshop.candidates(self.collection.path, split, depth, self.settings.bm25)
+        return given if given is not None else self.workspace.candidates(self.collection.path, split, depth, self.settings.bm25)
 
     @cached_property
     def material(self) -> Material:
@@ -108,7 +108,7 @@ class _Study:
             for kind in settings.kinds
         )
         study = LeakageStudy(self.collection.path, settings, self.runs[settings.target], to_score, trainsets, scored)
-        return self.workshop.results(
+        return self.workspace.results(
             f"Leakage: {settings.target} of {self.collection.name}",
             "study leakage",
             {**settings.record(), "collection": dict(self.collection.manifest.settings)},
@@ -120,17 +120,17 @@ class _Study:
 
     def _trainset(self, key: tuple[str, int], wanted: LeakedSettings) -> Path:
         kind, size = key
-        place = self.workshop.folder / "trainsets" / f"{kind}-{size}"
+        place = self.workspace.folder / "trainsets" / f"{kind}-{size}"
         pairs = {f"pairs {number}": sha256_file(pairs_file(path)) for number, path in enumerate(self.settings.leaking.files, 1)}
-        runs = {f"candidates {split}": self.workshop.checksum(self.runs[split]) for split in self.settings.sources}
+        runs = {f"candidates {split}": self.workspace.checksum(self.runs[split]) for split in self.settings.sources}
         record = {**self.inputs.record(), "set": asdict(wanted)}
 
         def make() -> None:
             write_leaked_set(place, self.inputs, wanted, material=self.material, overwrite=True)
 
         inputs = {"collection": self.checksum, **pairs, **runs}
-        return self.workshop.steps.make(
-            f"{self.workshop.prefix}trainset-{kind}-{size}", place, record, inputs, make, work=drawing(size)
+        return self.workspace.steps.make(
+            f"{self.workspace.prefix}trainset-{kind}-{size}", place, record, inputs, make, work=drawing(size)
         )
 
     def _to_score(self, leaked: Sequence[Path]) -> Path:
@@ -151,10 +151,10 @@ class _Study:
 
         inputs = {"collection": self.collection.path, "candidates": candidates, **{path.name: path for path in leaked}}
         work = Work("queries joined with leaked passages", self.collection.count_queries(target), by=3e-3)
-        return self.workshop.derived_run(f"to-score-{target}", "study leakage", {"split": target}, inputs, made, work=work)
+        return self.workspace.derived_run(f"to-score-{target}", "study leakage", {"split": target}, inputs, made, work=work)
 
     def _scored(self, model: ModelSettings, of: Training, trainset: Path, to_score: Path) -> tuple[Training, Path]:
         name = f"{of.model}-{of.kind}-{of.size}-seed-{of.seed}"
         plan = model.plan_on(trainset, seed=of.seed)
-        place = self.workshop.trained(name, self.collection.path, plan, groups=of.size // 2)
-        return of, self.workshop.reranked(place, self.collection.path, self.settings.target, to_score)
+        place = self.workspace.trained(name, self.collection.path, plan, groups=of.size // 2)
+        return of, self.workspace.reranked(place, self.collection.path, self.settings.target, to_score)

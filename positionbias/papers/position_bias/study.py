@@ -21,7 +21,7 @@ from positionbias.core.run import read_run
 from positionbias.evaluation.evaluate import check_run
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.systems import Subject, SystemRuns, subject_of
-from positionbias.experiments.workshop import Training, Workshop
+from positionbias.experiments.workspace import Training, Workspace
 from positionbias.models.kinds import has_term_vectors
 from positionbias.models.shapes import TKConfig
 from positionbias.papers.position_bias.measured import Measured, measure_study
@@ -79,39 +79,39 @@ def check_splits(collection: Collection, settings: PositionBiasSettings) -> None
 
 
 def candidate_runs(
-    workshop: Workshop, collection: Path, settings: PositionBiasSettings, splits: tuple[str, ...]
+    workspace: Workspace, collection: Path, settings: PositionBiasSettings, splits: tuple[str, ...]
 ) -> dict[str, Path]:
     """Return candidates by split: a given run, else BM25's."""
     runs = {}
     for split in splits:
         depth = settings.train_depth if split == TRAIN else settings.depth
         given = settings.candidates.get(split)
-        runs[split] = given if given is not None else workshop.candidates(collection, split, depth, settings.bm25)
+        runs[split] = given if given is not None else workspace.candidates(collection, split, depth, settings.bm25)
     return runs
 
 
 def test_runs(
-    workshop: Workshop, collection: Path, settings: PositionBiasSettings, runs: Mapping[str, Path]
+    workspace: Workspace, collection: Path, settings: PositionBiasSettings, runs: Mapping[str, Path]
 ) -> dict[str, Path]:
     """Return the re-ranked candidates by test split: of all queries, or of as many as are asked for."""
     number = settings.test_queries
     chosen = {split: runs[split] for split in settings.tests}
     if number is None:
         return chosen
-    return {split: workshop.test_sample(collection, split, run, number, seed=settings.seed) for split, run in chosen.items()}
+    return {split: workspace.test_sample(collection, split, run, number, seed=settings.seed) for split, run in chosen.items()}
 
 
-def run_study(collection: Collection, settings: PositionBiasSettings, workshop: Workshop) -> Path:
+def run_study(collection: Collection, settings: PositionBiasSettings, workspace: Workspace) -> Path:
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
         InputError: as ``check_splits``.
     """
     check_splits(collection, settings)
-    passages = both_texts(workshop, collection, settings)
-    runs = candidate_runs(workshop, collection.path, settings, settings.splits)
-    measured = tested(workshop, passages, runs, settings, trained(workshop, passages, runs, settings))
-    return workshop.results(
+    passages = both_texts(workspace, collection, settings)
+    runs = candidate_runs(workspace, collection.path, settings, settings.splits)
+    measured = tested(workspace, passages, runs, settings, trained(workspace, passages, runs, settings))
+    return workspace.results(
         f"Position bias: {collection.name}",
         "study position-bias",
         {**settings.record(), "collection": dict(collection.manifest.settings)},
@@ -135,23 +135,27 @@ class Passages(NamedTuple):
             yield "rotated", draw, self.rotated[draw]
 
 
-def both_texts(workshop: Workshop, collection: Collection, settings: PositionBiasSettings) -> Passages:
+def both_texts(workspace: Workspace, collection: Collection, settings: PositionBiasSettings) -> Passages:
     """Return the collection and its rotations."""
     return Passages(
-        collection.path, {draw: workshop.rotated(collection.path, rotation) for draw, rotation in settings.rotations.items()}
+        collection.path, {draw: workspace.rotated(collection.path, rotation) for draw, rotation in settings.rotations.items()}
     )
 
 
 def tested(
-    workshop: Workshop, passages: Passages, runs: Mapping[str, Path], settings: PositionBiasSettings, trained: Iterable[Subject]
+    workspace: Workspace,
+    passages: Passages,
+    runs: Mapping[str, Path],
+    settings: PositionBiasSettings,
+    trained: Iterable[Subject],
 ) -> Measured:
     """Return what to measure: each model on original and rotated test passages, with its probes; and the baselines."""
-    runs = test_runs(workshop, passages.original, settings, runs)
+    runs = test_runs(workspace, passages.original, settings, runs)
     baselines = [
         SystemRuns(
             "position-only",
             Facts(model="position-only", test=test, rotation=draw),
-            _by_position(workshop, on, settings, runs, _named(test, draw)),
+            _by_position(workspace, on, settings, runs, _named(test, draw)),
         )
         for test, draw, on in passages.texts(settings.draws)
     ]
@@ -164,20 +168,20 @@ def tested(
             facts = replace(
                 subject.facts, test=test, rotation=draw if subject.facts.rotation is None else subject.facts.rotation
             )
-            done = tuple(workshop.reranked(subject.path, text, split, runs[split], on=on) for split in settings.tests)
+            done = tuple(workspace.reranked(subject.path, text, split, runs[split], on=on) for split in settings.tests)
             systems.append(SystemRuns(subject.system, facts, done))
             if has_term_vectors(facts.model):
                 amount, seed = settings.probe_passages, settings.seed
-                probes.append(workshop.probed(subject.path, text, on=on, passages=amount, seed=seed, facts=facts))
+                probes.append(workspace.probed(subject.path, text, on=on, passages=amount, seed=seed, facts=facts))
     candidates = tuple(runs[split] for split in settings.tests)
     sample = settings.test_queries, settings.seed
     return Measured(*passages, settings.tests, candidates, baselines, systems, probes, subjects, sample)
 
 
 def _by_position(
-    workshop: Workshop, passages: Path, settings: PositionBiasSettings, runs: Mapping[str, Path], on: str
+    workspace: Workspace, passages: Path, settings: PositionBiasSettings, runs: Mapping[str, Path], on: str
 ) -> tuple[Path, ...]:
-    return tuple(workshop.by_position(passages, split, runs[split], on=on) for split in settings.tests)
+    return tuple(workspace.by_position(passages, split, runs[split], on=on) for split in settings.tests)
 
 
 def _named(test: str, draw: int | None) -> str:
@@ -185,7 +189,7 @@ def _named(test: str, draw: int | None) -> str:
 
 
 def trained(
-    workshop: Workshop,
+    workspace: Workspace,
     passages: Passages,
     runs: Mapping[str, Path],
     settings: PositionBiasSettings,
@@ -214,7 +218,7 @@ def trained(
                 name = f"{model.kind}{part}-rotated-{draw}-seed-{seed}"
                 text = passages.original if at_reading else passages.rotated[draw]
                 wanted.append((replace(facts, training="rotated", rotation=draw), Training(name, text, plan)))
-            made = workshop.trained_each([training for _, training in wanted])
+            made = workspace.trained_each([training for _, training in wanted])
             yield from (subject_of(of, path) for (of, _), path in zip(wanted, made, strict=True))
 
 
@@ -244,13 +248,13 @@ DEMO_STUDY = PositionBiasSettings(
 )
 
 
-def run_demo(workshop: Workshop, *, seed: int = 1) -> Path:
+def run_demo(workspace: Workspace, *, seed: int = 1) -> Path:
     """Plant a small collection in the workspace and run the study on it; return the folder of results."""
     planted = replace(DEMO_COLLECTION, seed=seed)
-    place = workshop.folder / "collection"
+    place = workspace.folder / "collection"
 
     def make() -> None:
         write_planted(place, planted, name="planted", overwrite=True)
 
-    workshop.steps.make("plant", place, asdict(planted), {}, make)
-    return run_study(Collection(place), replace(DEMO_STUDY, seed=seed, seeds=(seed,), draws=(seed,)), workshop)
+    workspace.steps.make("plant", place, asdict(planted), {}, make)
+    return run_study(Collection(place), replace(DEMO_STUDY, seed=seed, seeds=(seed,), draws=(seed,)), workspace)

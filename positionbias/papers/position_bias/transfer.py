@@ -30,7 +30,7 @@ from positionbias.experiments.systems import (
     split_label,
     values_of,
 )
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.papers.position_bias.findings import against_transfer, baselines, idle_trainings, trainings
 from positionbias.papers.position_bias.settings import PositionBiasSettings, TransferSettings
 from positionbias.papers.position_bias.study import candidate_runs, check_splits, test_runs
@@ -73,7 +73,7 @@ class _Artefacts:
         }
 
 
-def run_transfer(source: Collection, target: Collection, settings: TransferSettings, workshop: Workshop) -> Path:
+def run_transfer(source: Collection, target: Collection, settings: TransferSettings, workspace: Workspace) -> Path:
     """Run the study in the workspace; return the folder of its results.
 
     Raises:
@@ -85,7 +85,7 @@ def run_transfer(source: Collection, target: Collection, settings: TransferSetti
         raise SettingError(f"transfer: wanted two collections; found {source.path} twice; give another SOURCE or TARGET")
     check_splits(target, settings)
     check_splits(source, before)
-    there, here = workshop.within("source"), workshop.within("target")
+    there, here = workspace.within("source"), workspace.within("target")
     rotated = {draw: there.rotated(source.path, rotation) for draw, rotation in settings.rotations.items()}
     given = candidate_runs(there, source.path, before, before.splits)
     runs = candidate_runs(here, target.path, settings, settings.splits)
@@ -100,7 +100,7 @@ def run_transfer(source: Collection, target: Collection, settings: TransferSetti
     candidates = tuple(asked.values())
     artefacts = _Artefacts(source.path, target.path, rotated, settings.tests, candidates, tested, first, subjects)
     record = {"target": settings.record(), "source": before.record()}
-    return workshop.results(
+    return workspace.results(
         f"Transfer: {source.name} to {target.name}",
         "study transfer",
         {**record, "collections": [dict(source.manifest.settings), dict(target.manifest.settings)]},
@@ -117,8 +117,8 @@ class _Study:
     target: Collection
     settings: PositionBiasSettings
     before: PositionBiasSettings
-    there: Workshop
-    here: Workshop
+    there: Workspace
+    here: Workspace
 
     def trained(
         self, rotated: Mapping[int, Path], given: Mapping[str, Path], runs: Mapping[str, Path]

@@ -26,7 +26,7 @@ from positionbias.evaluation.trainings import Values, figures_over
 from positionbias.experiments.estimate import Work
 from positionbias.experiments.over_trainings import ALL, BASELINE_FACTS, over_trainings, query_values
 from positionbias.experiments.systems import Subject, system_name
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.papers.position_bias import ARCHITECTURES, DOSES, VARIANTS
 from positionbias.papers.position_bias.findings import (
     Change,
@@ -120,7 +120,7 @@ def _label(dose: AnswerRange) -> str:
     return f"answers-{dose.low:g}-{dose.high:g}".replace(".", "_")
 
 
-def run_dose(collection: Collection, settings: DoseSettings, workshop: Workshop) -> Path:
+def run_dose(collection: Collection, settings: DoseSettings, workspace: Workspace) -> Path:
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
@@ -128,18 +128,18 @@ def run_dose(collection: Collection, settings: DoseSettings, workshop: Workshop)
         SettingError: more training queries are wanted than a dose has.
     """
     check_splits(collection, settings)
-    queries = _number_of_queries(collection, settings, workshop)
-    passages = both_texts(workshop, collection, settings)
-    runs = candidate_runs(workshop, collection.path, settings, settings.splits)
-    selected = {dose: _selected(workshop, passages, settings.selection(dose, queries), settings) for dose in settings.doses}
-    measured = tested(workshop, passages, runs, settings, _doses_trained(workshop, selected, runs, settings))
+    queries = _number_of_queries(collection, settings, workspace)
+    passages = both_texts(workspace, collection, settings)
+    runs = candidate_runs(workspace, collection.path, settings, settings.splits)
+    selected = {dose: _selected(workspace, passages, settings.selection(dose, queries), settings) for dose in settings.doses}
+    measured = tested(workspace, passages, runs, settings, _doses_trained(workspace, selected, runs, settings))
     shown = {variant_of(dose): texts.original for dose, texts in selected.items()}
-    return workshop.results(
+    return workspace.results(
         f"Dose: {collection.name}",
         "study dose",
         {**settings.record(), "queries": queries, "collection": dict(collection.manifest.settings)},
         {**measured.inputs(), **{f"training queries, {variant}": path for variant, path in shown.items()}},
-        lambda: measure_doses(measured, settings, shown, workshop.map_shards),
+        lambda: measure_doses(measured, settings, shown, workspace.map_shards),
         notes=(
             *NOTES,
             f"Every dose has {queries:,} training queries; validation and test queries are not selected, and are the same for all [decision].",
@@ -148,10 +148,10 @@ def run_dose(collection: Collection, settings: DoseSettings, workshop: Workshop)
     )
 
 
-def _number_of_queries(collection: Collection, settings: DoseSettings, workshop: Workshop) -> int:
+def _number_of_queries(collection: Collection, settings: DoseSettings, workspace: Workspace) -> int:
     """Return the number of queries of every level: what all of them have."""
     fitting = {
-        dose: count_fitting(collection, settings.selection(dose), map_shards=workshop.map_shards) for dose in settings.doses
+        dose: count_fitting(collection, settings.selection(dose), map_shards=workspace.map_shards) for dose in settings.doses
     }
     fewest = min(fitting, key=fitting.__getitem__)
     if settings.queries is not None and settings.queries > fitting[fewest]:
@@ -162,21 +162,21 @@ def _number_of_queries(collection: Collection, settings: DoseSettings, workshop:
     return settings.queries or fitting[fewest]
 
 
-def _selected(workshop: Workshop, passages: Passages, selection: Selection, study: PositionBiasSettings) -> Passages:
+def _selected(workspace: Workspace, passages: Passages, selection: Selection, study: PositionBiasSettings) -> Passages:
     """Return the collection and its rotations with the training queries of one level, the same queries of all."""
-    folder = workshop.folder / "selected" / _label(selection.answers_in)
-    original = _selection_step(workshop, passages.original, folder / "original", selection, None)
+    folder = workspace.folder / "selected" / _label(selection.answers_in)
+    original = _selection_step(workspace, passages.original, folder / "original", selection, None)
     if study.rotate_at_reading or "rotated" not in study.trainings:
         return Passages(original, {})
     rotated = {
-        draw: _selection_step(workshop, path, folder / f"rotated-{draw}", selection, passages.original)
+        draw: _selection_step(workspace, path, folder / f"rotated-{draw}", selection, passages.original)
         for draw, path in passages.rotated.items()
     }
     return Passages(original, rotated)
 
 
-def _selection_step(workshop: Workshop, source: Path, place: Path, selection: Selection, by: Path | None) -> Path:
-    workshop.stands_for(place, source)
+def _selection_step(workspace: Workspace, source: Path, place: Path, selection: Selection, by: Path | None) -> Path:
+    workspace.stands_for(place, source)
 
     def make() -> None:
         collection = Collection(source)
@@ -185,25 +185,25 @@ def _selection_step(workshop: Workshop, source: Path, place: Path, selection: Se
             place,
             selection,
             by=None if by is None else Collection(by),
-            map_shards=workshop.map_shards,
+            map_shards=workspace.map_shards,
             overwrite=True,
             name=f"{collection.name}, {variant_of(selection.answers_in)}",
-            provenance={"workers": workshop.workers},
+            provenance={"workers": workspace.workers},
         )
 
-    inputs = {"collection": workshop.checksum(source)} | ({} if by is None else {"chosen by": workshop.checksum(by)})
-    work = Work("queries selected from", workshop.counted(source).count_queries(TRAIN), by=2e-4)
-    return workshop.steps.make(f"select-{place.parent.name}-{place.name}", place, selection.record(), inputs, make, work=work)
+    inputs = {"collection": workspace.checksum(source)} | ({} if by is None else {"chosen by": workspace.checksum(by)})
+    work = Work("queries selected from", workspace.counted(source).count_queries(TRAIN), by=2e-4)
+    return workspace.steps.make(f"select-{place.parent.name}-{place.name}", place, selection.record(), inputs, make, work=work)
 
 
 def _doses_trained(
-    workshop: Workshop, selected: Mapping[Level, Passages], runs: Mapping[str, Path], study: PositionBiasSettings
+    workspace: Workspace, selected: Mapping[Level, Passages], runs: Mapping[str, Path], study: PositionBiasSettings
 ) -> Iterator[Subject]:
     """Every training: one seed after another, so that a study cut short has whole comparisons."""
     for seed in study.seeds:
         for one, passages in selected.items():
             settings = replace(study, seeds=(seed,))
-            yield from trained(workshop, passages, runs, settings, variant=variant_of(one), label=_label(one))
+            yield from trained(workspace, passages, runs, settings, variant=variant_of(one), label=_label(one))
 
 
 def measure_doses(measured: Measured, settings: DoseSettings, shown: Mapping[str, Path], map_shards: MapShards) -> list[Result]:
@@ -330,18 +330,18 @@ def _response(kind: Facts, measure: str, variants: Sequence[str], change: Change
     return Finding(f"{text}: these data do not tell the two doses apart.", None)
 
 
-def run_architecture(collection: Collection, settings: ArchitectureSettings, workshop: Workshop) -> Path:
+def run_architecture(collection: Collection, settings: ArchitectureSettings, workspace: Workspace) -> Path:
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
         InputError: as ``check_splits``.
     """
     check_splits(collection, settings)
-    passages = both_texts(workshop, collection, settings)
-    runs = candidate_runs(workshop, collection.path, settings, settings.splits)
-    measured = tested(workshop, passages, runs, settings, _trained(workshop, passages, runs, settings))
+    passages = both_texts(workspace, collection, settings)
+    runs = candidate_runs(workspace, collection.path, settings, settings.splits)
+    measured = tested(workspace, passages, runs, settings, _trained(workspace, passages, runs, settings))
     variants = [VARIANTS[name] for name in settings.positions]
-    return workshop.results(
+    return workspace.results(
         f"Architecture: {collection.name}",
         "study architecture",
         {**settings.record(), "collection": dict(collection.manifest.settings)},
@@ -356,13 +356,13 @@ def run_architecture(collection: Collection, settings: ArchitectureSettings, wor
 
 
 def _trained(
-    workshop: Workshop, passages: Passages, runs: Mapping[str, Path], settings: ArchitectureSettings
+    workspace: Workspace, passages: Passages, runs: Mapping[str, Path], settings: ArchitectureSettings
 ) -> Iterator[Subject]:
     """Every training: one seed after another, so that a study cut short has whole comparisons."""
     for seed in settings.seeds:
         for name in settings.positions:
             study = replace(settings, seeds=(seed,), models=(settings.model(name),))
-            yield from trained(workshop, passages, runs, study, variant=VARIANTS[name], label=name)
+            yield from trained(workspace, passages, runs, study, variant=VARIANTS[name], label=name)
 
 
 def measure_architectures(measured: Measured, settings: PositionBiasSettings, variants: Sequence[str]) -> list[Result]:

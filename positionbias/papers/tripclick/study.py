@@ -23,7 +23,7 @@ from positionbias.dense.approximate import check_faiss
 from positionbias.evaluation.evaluate import check_run
 from positionbias.experiments.artefacts import as_ended, checkpoint_facts
 from positionbias.experiments.measuring import Trial
-from positionbias.experiments.workshop import Workshop, drawing
+from positionbias.experiments.workspace import Workspace, drawing
 from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.models.tensors import FACTS
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
@@ -43,20 +43,20 @@ NOTES = (
 )
 
 
-def run_study(collection: Collection, settings: TripClickSettings, workshop: Workshop) -> Path:
+def run_study(collection: Collection, settings: TripClickSettings, workspace: Workspace) -> Path:
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
         InputError, SettingError, DependencyError: as ``check_study``.
     """
-    return _Study(collection, settings, workshop).run()
+    return _Study(collection, settings, workspace).run()
 
 
 class _Study:
-    def __init__(self, collection: Collection, settings: TripClickSettings, workshop: Workshop) -> None:
-        self.collection, self.settings, self.workshop = collection, settings, workshop
-        self.checksum = workshop.checksum(collection.path)
-        check_study(collection, settings, dry_run=workshop.steps.dry_run)
+    def __init__(self, collection: Collection, settings: TripClickSettings, workspace: Workspace) -> None:
+        self.collection, self.settings, self.workspace = collection, settings, workspace
+        self.checksum = workspace.checksum(collection.path)
+        check_study(collection, settings, dry_run=workspace.steps.dry_run)
         self.runs = {split: self._candidates(split) for split in settings.splits}
 
     def run(self) -> Path:
@@ -75,7 +75,7 @@ class _Study:
             self.trainsets,
             trials,
         )
-        return self.workshop.results(
+        return self.workspace.results(
             f"TripClick: {self.collection.name}",
             "study tripclick",
             {**settings.record(), "collection": dict(self.collection.manifest.settings)},
@@ -90,24 +90,24 @@ class _Study:
         if split in settings.candidates:
             return settings.candidates[split]
         depth = settings.train_depth if split in settings.train else settings.retrieval_depth
-        return self.workshop.candidates(self.collection.path, split, depth, settings.bm25)
+        return self.workspace.candidates(self.collection.path, split, depth, settings.bm25)
 
     def _trainset(self, of: Negatives) -> Path:
         if of.stored is not None and not of.cleaned:
             return of.stored
-        settings, place = self.settings, self.workshop.folder / "trainsets" / of.name
+        settings, place = self.settings, self.workspace.folder / "trainsets" / of.name
         candidates = {split: self.runs[split] for split in settings.train}
 
         def make() -> None:
-            write_study_set(place, self.collection, candidates, of, settings, map_shards=self.workshop.map_shards)
+            write_study_set(place, self.collection, candidates, of, settings, map_shards=self.workspace.map_shards)
 
         inputs = {"collection": self.checksum}
-        inputs |= {f"candidates {split}": self.workshop.checksum(path) for split, path in candidates.items()}
+        inputs |= {f"candidates {split}": self.workspace.checksum(path) for split, path in candidates.items()}
         if of.stored is not None:
             inputs["training set"] = Groups(of.stored).checksum
-        name = f"{self.workshop.prefix}trainset-{of.name}"
+        name = f"{self.workspace.prefix}trainset-{of.name}"
         work = drawing(self._triples())
-        return self.workshop.steps.make(name, place, drawn_from(of, settings), inputs, make, work=work)
+        return self.workspace.steps.make(name, place, drawn_from(of, settings), inputs, make, work=work)
 
     def _triples(self) -> int:
         """Return about how many triples a set has, where each positive has all its negatives."""
@@ -125,7 +125,7 @@ class _Study:
             words_of=settings.train,
         )
         name = f"{ranker.stem(of)}-seed-{seed}"
-        place = self.workshop.trained(name, self.collection.path, plan, groups=self._triples())
+        place = self.workspace.trained(name, self.collection.path, plan, groups=self._triples())
         facts = Facts(
             model=model.kind, pretrained=model.pretrained, variant=of.name, role=RETRIEVER if ranker.dense else RERANKER
         )
@@ -136,14 +136,14 @@ class _Study:
         """Return candidates in a model's order by split, down to the deepest depth needed."""
         at, reach = self.collection.path, self.settings.reach
         splits = self.settings.test_splits
-        return {split: self.workshop.reranked(model, at, split, self.runs[split], depth=reach(split)) for split in splits}
+        return {split: self.workspace.reranked(model, at, split, self.runs[split], depth=reach(split)) for split in splits}
 
     def _retrieved(self, model: Path) -> dict[str, Path]:
         """Return a model's retrieval from the whole collection by split."""
         settings, at = self.settings, self.collection.path
-        vectors = self.workshop.encoded(model, at)
+        vectors = self.workspace.encoded(model, at)
         return {
-            split: self.workshop.retrieved_dense(model, vectors, at, split, settings.retrieval_depth, index=settings.index)
+            split: self.workspace.retrieved_dense(model, vectors, at, split, settings.retrieval_depth, index=settings.index)
             for split in self.settings.test_splits
         }
 
@@ -152,7 +152,7 @@ class _Study:
         runs = {}
         for split in self.settings.test_splits:
             of = {trial.name: trial.runs[split] for trial in members}
-            runs[split] = self.workshop.ensembled(
+            runs[split] = self.workspace.ensembled(
                 f"ensemble-seed-{seed}-on-{split}", of, self.runs[split], split=split, depth=self.settings.depth
             )
         facts = Facts(model="ensemble", variant=REGENERATED, role=ENSEMBLE)

@@ -17,7 +17,7 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run
 from positionbias.core.teacher_scores import open_teacher_scores
 from positionbias.experiments.model_settings import ModelSettings, Taught
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.tk import TK
 from positionbias.papers.contamination.settings import CLEAN, ContaminationSettings, Distillation, Source
@@ -67,7 +67,7 @@ ALL = ["bm25-train", "bm25-test", "bm25-validation", *SETS, *steps(), "measure"]
 def run(collection: Collection, folder: Path, of: ContaminationSettings) -> list[str]:
     """Run the study; give back the steps that were made."""
     told: list[str] = []
-    run_study(collection, of, Workshop(folder, told.append))
+    run_study(collection, of, Workspace(folder, told.append))
     return [line.partition(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -147,26 +147,26 @@ def test_every_candidate_is_re_ranked(finished: Path) -> None:
 
 def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(finished: Path, collection: Collection) -> None:
     assert run(collection, finished, settings()) == []
-    shop = Workshop(finished.with_name("dry"), dry_run=True)
-    run_study(collection, settings(), shop)
+    workspace = Workspace(finished.with_name("dry"), dry_run=True)
+    run_study(collection, settings(), workspace)
     assert not finished.with_name("dry").exists()
-    assert [step.name for step in shop.planned] == ALL
-    assert not any(step.done for step in shop.planned)
-    assert all(step.seconds is not None for step in shop.planned)
-    notes = {step.name: step.note for step in shop.planned}
+    assert [step.name for step in workspace.planned] == ALL
+    assert not any(step.done for step in workspace.planned)
+    assert all(step.seconds is not None for step in workspace.planned)
+    notes = {step.name: step.note for step in workspace.planned}
     # 27 and 18 groups, 8 a batch, two epochs; the students' as above
     assert notes["train-teacher-tk-test-seed-1"] == "at most 12 steps"
     assert notes["train-student-tk-kl-test-seed-1"] == "at most 8 steps"
     assert notes["train-student-tk-ranknet-test-seed-1"] == "at most 4 steps"
-    again = Workshop(finished, dry_run=True)
+    again = Workspace(finished, dry_run=True)
     run_study(collection, settings(), again)
     assert all(step.done for step in again.planned)
 
 
 def test_a_seed_more_comes_after_all_of_the_first(finished: Path, collection: Collection) -> None:
-    shop = Workshop(finished, dry_run=True)
-    run_study(collection, settings(seeds=(1, 2), shares=()), shop)
-    unmade = [step.name for step in shop.planned if not step.done]
+    workspace = Workspace(finished, dry_run=True)
+    run_study(collection, settings(seeds=(1, 2), shares=()), workspace)
+    unmade = [step.name for step in workspace.planned if not step.done]
     assert unmade == [*steps(NAMES[:3], seed=2), "measure"]
 
 
@@ -204,18 +204,18 @@ def test_with_a_share_of_nothing_groups_weights_and_runs_are_the_clean_ones(
     nothing = write_contaminated_set(tmp_path / "trainsets" / "nothing", collection, candidates, wanted)
     clean = Groups(finished / "trainsets" / "clean")
     assert (nothing.checksum, list(nothing)) == (clean.checksum, list(clean))
-    of, shop = settings(), Workshop(tmp_path)
+    of, workspace = settings(), Workspace(tmp_path)
     plan = of.teacher.plan_on(nothing.path, seed=1, words_of=("train", "test", "validation"))
-    teacher = shop.trained("teacher", collection.path, plan)
-    scores = shop.taught(teacher, collection.path, "train", candidates, 8)
+    teacher = workspace.trained("teacher", collection.path, plan)
+    scores = workspace.taught(teacher, collection.path, "train", candidates, 8)
     way = of.losses[1].training(of.models[0].training, 27)
     plan = of.models[0].plan_taught(Taught(scores, "train", 8), way, seed=1)
-    student = shop.trained("student", collection.path, plan)
+    student = workspace.trained("student", collection.path, plan)
     theirs = {"teacher": "teacher-tk-clean-seed-1", "student": "student-tk-ranknet-clean-seed-1"}
     for name, model in (("teacher", teacher), ("student", student)):
         there = finished / "models" / theirs[name]
         assert read_manifest(model).content["checksum"] == read_manifest(there).content["checksum"]
-        run_of = shop.reranked(model, collection.path, "test", finished / "runs" / "bm25-test.run", depth=6)
+        run_of = workspace.reranked(model, collection.path, "test", finished / "runs" / "bm25-test.run", depth=6)
         ours, other = read_run(run_of), read_run(finished / "runs" / f"{theirs[name]}-on-test.run")
         assert [(r.query_id, r.passage_ids, r.scores.tolist()) for r in ours.rankings()] == [
             (r.query_id, r.passage_ids, r.scores.tolist()) for r in other.rankings()

@@ -20,7 +20,7 @@ from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.cross_validation import query_folds
 from positionbias.evaluation.measures import per_query
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.leakage.material import LeakingPairs, MaterialSettings
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.leakage import OFFSET, ORDER, RANK, TRAINSETS, LeakedSetSize, Memory, SizeEffect
@@ -68,7 +68,7 @@ def settings(collection: Collection) -> LeakageSettings:
 def run(collection: Collection, out: Path, settings: LeakageSettings) -> list[str]:
     """Run the study; the steps that were made, in their order."""
     told: list[str] = []
-    assert run_study(collection, settings, Workshop(out, told.append)) == out / "results"
+    assert run_study(collection, settings, Workspace(out, told.append)) == out / "results"
     return [line.split(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -244,23 +244,23 @@ def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(
     finished: Path, collection: Collection, settings: LeakageSettings
 ) -> None:
     assert run(collection, finished, settings) == []
-    shop = Workshop(finished.with_name("dry"), dry_run=True)
-    run_study(collection, settings, shop)
+    workspace = Workspace(finished.with_name("dry"), dry_run=True)
+    run_study(collection, settings, workspace)
     assert not finished.with_name("dry").exists()
-    assert [step.name for step in shop.planned] == STEPS
-    assert not any(step.done for step in shop.planned)
-    assert all(step.seconds is not None for step in shop.planned)
-    notes = {step.name: step.note for step in shop.planned}
+    assert [step.name for step in workspace.planned] == STEPS
+    assert not any(step.done for step in workspace.planned)
+    assert all(step.seconds is not None for step in workspace.planned)
+    notes = {step.name: step.note for step in workspace.planned}
     assert notes["train-tk-no-20-seed-1"] == "at most 3 steps"  # ten queries, four a batch
-    again = Workshop(finished, dry_run=True)
+    again = Workspace(finished, dry_run=True)
     run_study(collection, settings, again)
     assert all(step.done for step in again.planned)
 
 
 def test_another_size_leaves_what_it_does_not_touch(finished: Path, collection: Collection, settings: LeakageSettings) -> None:
-    shop = Workshop(finished, dry_run=True)
-    run_study(collection, replace(settings, sizes=(*SIZES, 16)), shop)
-    unmade = [step.name for step in shop.planned if not step.done]
+    workspace = Workspace(finished, dry_run=True)
+    run_study(collection, replace(settings, sizes=(*SIZES, 16)), workspace)
+    unmade = [step.name for step in workspace.planned if not step.done]
     assert [name for name in unmade if "-16" not in name and not name.startswith(("rerank", "to-score"))] == ["measure"]
 
 
@@ -337,14 +337,14 @@ def test_what_does_not_fit_is_one_clear_line(collection: Collection, settings: L
         with pytest.raises(SettingError) as caught:
             replace(settings, **changes)
         assert str(caught.value).startswith(line)
-    shop = Workshop(tmp_path / "x")
+    workspace = Workspace(tmp_path / "x")
     with pytest.raises(InputError, match=r"wanted the splits train, dl19; found no dl19 \(there are train, topics\)"):
-        run_study(collection, replace(settings, target="dl19"), shop)
+        run_study(collection, replace(settings, target="dl19"), workspace)
     assert not (tmp_path / "x").exists()
     with pytest.raises(SettingError, match="--size: wanted room for 4 leaked queries; found 6 instances, which are 3 queries"):
-        run_study(collection, replace(settings, sizes=(6,)), shop)
+        run_study(collection, replace(settings, sizes=(6,)), workspace)
     with pytest.raises(InputError, match="wanted 9 leaked queries of kind msm; found 8 that can be used"):
-        run_study(collection, replace(settings, leaking=replace(settings.leaking, leaked_queries=9), sizes=(20,)), shop)
+        run_study(collection, replace(settings, leaking=replace(settings.leaking, leaked_queries=9), sizes=(20,)), workspace)
     assert not (tmp_path / "x" / "trainsets").exists()
 
 

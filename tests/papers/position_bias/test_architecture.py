@@ -14,7 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias import ARCHITECTURES, VARIANTS
 from positionbias.papers.position_bias.settings import ArchitectureSettings
@@ -44,7 +44,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 def run(collection: Collection, out: Path, settings: ArchitectureSettings = SETTINGS) -> list[str]:
     """Run the study; the steps that were made, in their order."""
     told: list[str] = []
-    assert run_architecture(collection, settings, Workshop(out, told.append)) == out / "results"
+    assert run_architecture(collection, settings, Workspace(out, told.append)) == out / "results"
     return [line.split(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -127,9 +127,9 @@ def test_the_table_has_a_row_a_training(finished: Path, tmp_path: Path) -> None:
 
 def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(finished: Path, collection: Collection) -> None:
     assert run(collection, finished) == []
-    shop = Workshop(finished.with_name("dry"), dry_run=True)
-    run_architecture(collection, SETTINGS, shop)
-    assert sum(step.name.startswith("train-") for step in shop.planned) == 6
+    workspace = Workspace(finished.with_name("dry"), dry_run=True)
+    run_architecture(collection, SETTINGS, workspace)
+    assert sum(step.name.startswith("train-") for step in workspace.planned) == 6
     assert not finished.with_name("dry").exists()
 
 

@@ -15,7 +15,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import read_manifest
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias.settings import DoseSettings, Level
 from positionbias.papers.position_bias.variants import changes_between_doses, dose_findings, run_dose
@@ -53,7 +53,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 def run(collection: Collection, out: Path, settings: DoseSettings = SETTINGS) -> list[str]:
     """Run the study; the steps that were made, in their order."""
     told: list[str] = []
-    assert run_dose(collection, settings, Workshop(out, told.append)) == out / "results"
+    assert run_dose(collection, settings, Workspace(out, told.append)) == out / "results"
     return [line.split(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -143,13 +143,13 @@ def test_the_report_has_the_dose(finished: Path, tmp_path: Path) -> None:
 
 def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(finished: Path, collection: Collection) -> None:
     assert run(collection, finished) == []
-    shop = Workshop(finished.with_name("dry"), dry_run=True)
-    run_dose(collection, SETTINGS, shop)
+    workspace = Workspace(finished.with_name("dry"), dry_run=True)
+    run_dose(collection, SETTINGS, workspace)
     assert not finished.with_name("dry").exists()
-    names = [step.name for step in shop.planned]
+    names = [step.name for step in workspace.planned]
     assert names[4:8] == SELECTED
-    assert not any(step.done for step in shop.planned)
-    again = Workshop(finished, dry_run=True)
+    assert not any(step.done for step in workspace.planned)
+    again = Workspace(finished, dry_run=True)
     run_dose(collection, SETTINGS, again)
     assert [step.name for step in again.planned] == names
     assert all(step.done for step in again.planned)
@@ -157,9 +157,9 @@ def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(finished: Path,
 
 def test_another_dose_leaves_what_it_does_not_touch(finished: Path, collection: Collection) -> None:
     more = replace(SETTINGS, doses=(FRONT, WHOLE, Level(0, 0.8)))
-    shop = Workshop(finished, dry_run=True)
-    run_dose(collection, more, shop)
-    unmade = [step.name for step in shop.planned if not step.done]
+    workspace = Workspace(finished, dry_run=True)
+    run_dose(collection, more, workspace)
+    unmade = [step.name for step in workspace.planned if not step.done]
     assert unmade
     assert all("answers-0-0_8" in name for name in unmade[:-1])
     assert unmade[-1] == "measure"
@@ -167,9 +167,9 @@ def test_another_dose_leaves_what_it_does_not_touch(finished: Path, collection: 
 
 def test_fresh_rotations_need_no_rotated_selections(collection: Collection, tmp_path: Path) -> None:
     settings = replace(SETTINGS, rotate_at_reading=True, queries=3)
-    shop = Workshop(tmp_path / "x", dry_run=True)
-    run_dose(collection, settings, shop)
-    names = [step.name for step in shop.planned]
+    workspace = Workspace(tmp_path / "x", dry_run=True)
+    run_dose(collection, settings, workspace)
+    names = [step.name for step in workspace.planned]
     assert [name for name in names if name.startswith("select-")] == [f"select-{label}-original" for label in LABELS.values()]
 
 
@@ -179,15 +179,15 @@ def test_what_does_not_fit_is_one_clear_line(collection: Collection, tmp_path: P
             DoseSettings(doses=doses)
     with pytest.raises(SettingError, match="--queries: wanted at least 1; found 0"):
         DoseSettings(doses=(FRONT, WHOLE), queries=0)
-    shop = Workshop(tmp_path / "x")
+    workspace = Workspace(tmp_path / "x")
     with pytest.raises(
         SettingError, match=r"--queries: wanted 30 training queries a dose; found \d+ with answers in 0:0.4; lower it"
     ):
-        run_dose(collection, replace(SETTINGS, queries=30), shop)
+        run_dose(collection, replace(SETTINGS, queries=30), workspace)
     with pytest.raises(InputError, match=r"whose answers start in 0.999:1; found none among 30"):
-        run_dose(collection, replace(SETTINGS, doses=(WHOLE, Level(0.999, 1))), shop)
+        run_dose(collection, replace(SETTINGS, doses=(WHOLE, Level(0.999, 1))), workspace)
     with pytest.raises(InputError, match="found no dev"):
-        run_dose(collection, replace(SETTINGS, tests=("dev",)), shop)
+        run_dose(collection, replace(SETTINGS, tests=("dev",)), workspace)
     assert not (tmp_path / "x").exists()
 
 
@@ -308,9 +308,9 @@ def test_a_dose_whose_model_re_ranks_nothing_has_no_effect_to_compare() -> None:
 
 
 def test_a_rotation_of_another_draw_is_another_study(finished: Path, collection: Collection) -> None:
-    shop = Workshop(finished, dry_run=True)
-    run_dose(collection, replace(SETTINGS, draws=(2,)), shop)
-    done = [step.name for step in shop.planned if step.done]
+    workspace = Workspace(finished, dry_run=True)
+    run_dose(collection, replace(SETTINGS, draws=(2,)), workspace)
+    done = [step.name for step in workspace.planned if step.done]
     assert "select-answers-0-0_4-original" in done
     assert "rotate-2" not in done
 

@@ -21,7 +21,7 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workshop import Workshop, position_only_run
+from positionbias.experiments.workspace import Workspace, position_only_run
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias.settings import PositionBiasSettings
@@ -71,7 +71,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 def run(collection: Collection, out: Path, settings: PositionBiasSettings = SETTINGS) -> list[str]:
     """Run the study; the steps that were made, in their order."""
     told: list[str] = []
-    assert run_study(collection, settings, Workshop(out, told.append)) == out / "results"
+    assert run_study(collection, settings, Workspace(out, told.append)) == out / "results"
     return [line.split(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -235,16 +235,16 @@ def test_another_log_of_the_same_weights_is_shown(copied: Path, collection: Coll
 
 
 def test_a_model_of_other_shape_is_another_though_its_weights_are_the_same(copied: Path) -> None:
-    shop, model = Workshop(copied), copied / "models" / "tk-original-seed-1"
-    before = shop.scorer(model)
+    workspace, model = Workspace(copied), copied / "models" / "tk-original-seed-1"
+    before = workspace.scorer(model)
     (model / "training.json").write_text("{}")
     reseal(model)
-    assert shop.scorer(model) == before  # how the weights came to be scores nothing
+    assert workspace.scorer(model) == before  # how the weights came to be scores nothing
     facts = json.loads((model / "posbias.json").read_text())
     facts["shape"]["passage_length"] += 1
     (model / "posbias.json").write_text(json.dumps(facts))
     reseal(model)
-    assert shop.scorer(model) != before
+    assert workspace.scorer(model) != before
 
 
 def test_a_further_seed_or_draw_leaves_what_was_made(copied: Path, collection: Collection) -> None:
@@ -297,7 +297,7 @@ def test_stopped_in_the_middle_and_restarted(
 ) -> None:
     shutil.rmtree(copied)
     with pytest.raises(KeyboardInterrupt):  # between two steps
-        run_study(collection, SETTINGS, Workshop(copied, interrupt_after("bm25-validation")))
+        run_study(collection, SETTINGS, Workspace(copied, interrupt_after("bm25-validation")))
     validations = []
 
     def validate(*arguments, **options):
@@ -311,7 +311,7 @@ def test_stopped_in_the_middle_and_restarted(
         patch.setattr(loop, "validate", validate)
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):
-                run_study(collection, SETTINGS, Workshop(copied))
+                run_study(collection, SETTINGS, Workspace(copied))
     assert run(collection, copied) == STEPS[11:]
     assert sorted(contents(copied)) == sorted(contents(finished))  # and nothing else lies about
     for path in (finished / "results").iterdir():
@@ -324,7 +324,7 @@ def test_stopped_in_the_middle_and_restarted(
 def test_two_workers_train_both_at_once_to_the_same_bytes(collection: Collection, finished: Path, copied: Path) -> None:
     shutil.rmtree(copied)
     told: list[str] = []
-    run_study(collection, SETTINGS, Workshop(copied, told.append, workers=2))
+    run_study(collection, SETTINGS, Workspace(copied, told.append, workers=2))
     made = [line.split(":")[0] for line in told]
     assert made.index(TRAINED[1]) == made.index(TRAINED[0]) + 1
     assert sorted(made) == sorted(STEPS)
@@ -345,7 +345,7 @@ def test_a_collection_without_the_splits(tmp_path: Path) -> None:
         writer.add_split("test", [Query("q", "lamp")], [Qrel("q", "a", 1)])
         writer.finish(Manifest("collection", "c", "a test"))
     with pytest.raises(InputError, match="wanted the splits train, validation, test; found no train, validation"):
-        run_study(Collection(tmp_path / "c"), SETTINGS, Workshop(tmp_path / "s"))
+        run_study(Collection(tmp_path / "c"), SETTINGS, Workspace(tmp_path / "s"))
     assert not (tmp_path / "s").exists()
 
 
@@ -356,14 +356,14 @@ def test_tests_that_share_a_query(tmp_path: Path) -> None:
             writer.add_split(split, [Query("q", "lamp")], [Qrel("q", "a", 1)])
         writer.finish(Manifest("collection", "c", "a test"))
     with pytest.raises(InputError, match="--test: wanted splits that share no query; found 'q' in one and in two"):
-        run_study(Collection(tmp_path / "c"), replace(SETTINGS, tests=("one", "two")), Workshop(tmp_path / "s"))
+        run_study(Collection(tmp_path / "c"), replace(SETTINGS, tests=("one", "two")), Workspace(tmp_path / "s"))
 
 
 def test_candidates_of_another_collection(collection: Collection, tmp_path: Path) -> None:
     (tmp_path / "x.run").write_text("q Q0 nobody 1 1.0 x\n")
     settings = replace(SETTINGS, candidates={"test": tmp_path / "x.run"})
     with pytest.raises(InputError, match="does not hold, the first 'nobody'"):
-        run_study(collection, settings, Workshop(tmp_path / "s"))
+        run_study(collection, settings, Workspace(tmp_path / "s"))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run, write_run
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.shapes import BertCatConfig, BertDotConfig
 from positionbias.papers.position_bias.settings import PositionBiasSettings
@@ -76,7 +76,7 @@ def settings(folder: Path, collection: Collection) -> PositionBiasSettings:
 @pytest.fixture(scope="module")
 def finished(folder: Path, collection: Collection, settings: PositionBiasSettings) -> Path:
     out = folder / "study"
-    assert run_study(collection, settings, Workshop(out)) == out / "results"
+    assert run_study(collection, settings, Workspace(out)) == out / "results"
     return out
 
 
@@ -84,11 +84,11 @@ def test_a_dry_run_writes_nothing_and_knows_every_step(
     folder: Path, collection: Collection, settings: PositionBiasSettings
 ) -> None:
     before = sorted(folder.rglob("*"))
-    shop = Workshop(folder / "dry", dry_run=True)
-    assert run_study(collection, settings, shop) == folder / "dry" / "results"
+    workspace = Workspace(folder / "dry", dry_run=True)
+    assert run_study(collection, settings, workspace) == folder / "dry" / "results"
     assert sorted(folder.rglob("*")) == before
     trainings = 3 * (1 + 2)
-    kinds = Counter(step.name.partition("-")[0] for step in shop.planned)
+    kinds = Counter(step.name.partition("-")[0] for step in workspace.planned)
     # an original training is tested on the original and both draws, each rotated one on the original and its own; two splits
     assert kinds == {
         "rotate": 2,
@@ -99,23 +99,23 @@ def test_a_dry_run_writes_nothing_and_knows_every_step(
         "probe": 7,
         "measure": 1,
     }
-    assert not any(step.done for step in shop.planned)
-    assert all(step.seconds is not None and step.seconds > 0 for step in shop.planned)
-    assert {step.note for step in shop.planned if step.name.startswith("train")} == {"at most 2 steps"}
-    result = shop.steps.plan("graded")
+    assert not any(step.done for step in workspace.planned)
+    assert all(step.seconds is not None and step.seconds > 0 for step in workspace.planned)
+    assert {step.note for step in workspace.planned if step.name.startswith("train")} == {"at most 2 steps"}
+    result = workspace.steps.plan("graded")
     text = plan_text([result])
-    assert f"{len(shop.planned)} of {len(shop.planned)} steps to be made, about " in text
-    assert (result.count, len(result.payload.rows)) == (len(shop.planned), len(shop.planned))
+    assert f"{len(workspace.planned)} of {len(workspace.planned)} steps to be made, about " in text
+    assert (result.count, len(result.payload.rows)) == (len(workspace.planned), len(workspace.planned))
 
 
 def test_a_dry_run_of_a_finished_study(finished: Path, collection: Collection, settings: PositionBiasSettings) -> None:
-    shop = Workshop(finished, dry_run=True)
-    run_study(collection, settings, shop)
-    assert all(step.done for step in shop.planned)
+    workspace = Workspace(finished, dry_run=True)
+    run_study(collection, settings, workspace)
+    assert all(step.done for step in workspace.planned)
     # a further seed: its trainings and what rests on them, by the time that the others took
-    shop = Workshop(finished, dry_run=True)
-    run_study(collection, replace(settings, seeds=(1, 2)), shop)
-    left = [step for step in shop.planned if not step.done]
+    workspace = Workspace(finished, dry_run=True)
+    run_study(collection, replace(settings, seeds=(1, 2)), workspace)
+    left = [step for step in workspace.planned if not step.done]
     assert all("seed-2" in step.name or step.name == "measure" for step in left)
     assert len([step for step in left if step.name.startswith("train")]) == 9
     assert all(step.seconds is not None for step in left)

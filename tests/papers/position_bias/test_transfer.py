@@ -12,7 +12,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias.settings import SourceRun, TransferSettings
 from positionbias.papers.position_bias.transfer import run_transfer
@@ -63,7 +63,7 @@ def target(places: Path) -> Collection:
 def run(source: Collection, target: Collection, out: Path, settings: TransferSettings = SETTINGS) -> list[str]:
     """The steps that were made, in their order."""
     told: list[str] = []
-    assert run_transfer(source, target, settings, Workshop(out, told.append)) == out / "results"
+    assert run_transfer(source, target, settings, Workspace(out, told.append)) == out / "results"
     return [line.split(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -131,24 +131,24 @@ def test_a_dry_run_with_one_training_done(places: Path, source: Collection, targ
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_transfer(source, target, SETTINGS, Workshop(out, stop))
+        run_transfer(source, target, SETTINGS, Workspace(out, stop))
     before = sorted(out.rglob("*"))
-    shop = Workshop(out, dry_run=True)
-    run_transfer(source, target, SETTINGS, shop)
+    workspace = Workspace(out, dry_run=True)
+    run_transfer(source, target, SETTINGS, workspace)
     assert sorted(out.rglob("*")) == before
-    assert [step.name for step in shop.planned] == STEPS
-    assert [step.name for step in shop.planned if not step.done] == STEPS[9:]
+    assert [step.name for step in workspace.planned] == STEPS
+    assert [step.name for step in workspace.planned if not step.done] == STEPS[9:]
     assert run(source, target, out) == STEPS[9:]
 
 
 def test_what_is_refused(places: Path, source: Collection, target: Collection) -> None:
-    shop = Workshop(places / "none")
+    workspace = Workspace(places / "none")
     with pytest.raises(SettingError, match="wanted two collections"):
-        run_transfer(target, target, SETTINGS, shop)
+        run_transfer(target, target, SETTINGS, workspace)
     with pytest.raises(SettingError, match="--set-source: wanted a setting of one of the models: .*; found 'layerz'"):
         replace(SETTINGS, source_assignments=("layerz=2",))
     with pytest.raises(SettingError, match="--candidates: wanted splits of the study .*; found 'dev'"):
         replace(SETTINGS, source_candidates=(SourceRun("dev", Path("x")),))
     with pytest.raises(InputError, match="wanted the splits train, dev; found no dev"):
-        run_transfer(source, target, replace(SETTINGS, source_validation="dev"), shop)
+        run_transfer(source, target, replace(SETTINGS, source_validation="dev"), workspace)
     assert not (places / "none").exists()

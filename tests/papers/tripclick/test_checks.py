@@ -16,7 +16,7 @@ from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run, write_run
 from positionbias.dense import approximate
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.papers.tripclick import study as tripclick_study
 from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, StoredSet, TripClickSettings
@@ -77,7 +77,7 @@ def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(plant
         (planted, {"trainsets": (StoredSet("mine", stored=tmp_path / "of-another"),)}, "found query 'q1', which is not there"),
     ):
         with pytest.raises((InputError, SettingError)) as caught:
-            run_study(found, settings(**changes), Workshop(tmp_path / "study"))
+            run_study(found, settings(**changes), Workspace(tmp_path / "study"))
         assert named in str(caught.value)
         assert "\n" not in str(caught.value)
     assert not (tmp_path / "study").exists()

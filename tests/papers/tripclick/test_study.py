@@ -15,7 +15,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workshop import Workshop
+from positionbias.experiments.workspace import Workspace
 from positionbias.papers.tripclick import CLEANED, REGENERATED, SETS, TELEMETRY
 from positionbias.papers.tripclick.settings import DEPTHS, JudgedSplit, Negatives, StoredSet, TripClickSettings
 from positionbias.papers.tripclick.study import run_study
@@ -68,7 +68,7 @@ def full(collection: Collection) -> TripClickSettings:
 def run(collection: Collection, folder: Path, of: TripClickSettings) -> list[str]:
     """Run the study; give back the steps that were made."""
     told: list[str] = []
-    run_study(collection, of, Workshop(folder, told.append))
+    run_study(collection, of, Workspace(folder, told.append))
     return [line.partition(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -133,7 +133,7 @@ def test_an_ensemble_is_measured_as_deep_as_its_members(tmp_path: Path) -> None:
     for run in (first, one, other):
         write_run(runs[run.name], run)
     members = {name: runs[name] for name in ("one", "other")}
-    place = Workshop(tmp_path / "study").ensembled("both", members, runs["bm25"], split="test", depth=3)
+    place = Workspace(tmp_path / "study").ensembled("both", members, runs["bm25"], split="test", depth=3)
     made = read_run(place)["q"]
     assert made.passage_ids == ["b", "c", "a", "d", "e"]  # c and a are tied
     third = (2 - 14 / 3) / math.sqrt(86 / 9) / 2 + (3 - 14 / 3) / math.sqrt(86 / 9) / 2
@@ -158,12 +158,12 @@ def test_an_interrupted_study_goes_on_and_comes_to_the_same(
     collection: Collection, full: TripClickSettings, finished: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
     folder = tmp_path / "study"
-    shop = Workshop(folder, told := [].append)  # type: ignore[var-annotated]
+    workspace = Workspace(folder, told := [].append)  # type: ignore[var-annotated]
     assert told is not None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shop, "encoded", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(workspace, "encoded", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            run_study(collection, full, shop)
+            run_study(collection, full, workspace)
     made = run(collection, folder, full)
     assert made[0] == "encode-bert_dot-regenerated-seed-1"
     assert load_results(folder / "results") == load_results(finished[0] / "results")
@@ -173,10 +173,10 @@ def test_an_interrupted_study_goes_on_and_comes_to_the_same(
 def test_a_dry_run_names_every_step_and_writes_nothing(
     collection: Collection, full: TripClickSettings, finished: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
-    shop = Workshop(tmp_path / "study", dry_run=True)
-    run_study(collection, full, shop)
-    assert [step.name for step in shop.planned] == finished[1]
-    assert not any(step.done for step in shop.planned)
+    workspace = Workspace(tmp_path / "study", dry_run=True)
+    run_study(collection, full, workspace)
+    assert [step.name for step in workspace.planned] == finished[1]
+    assert not any(step.done for step in workspace.planned)
     assert not (tmp_path / "study").exists()
 
 

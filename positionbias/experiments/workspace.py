@@ -63,7 +63,7 @@ from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished
 from positionbias.training.train import train_model
 
-__all__ = ["Training", "Workshop", "drawing", "position_only_run"]
+__all__ = ["Training", "Workspace", "drawing", "position_only_run"]
 
 drawing = partial(Work, "training instances drawn", by=1e-3)  # including a share of reading their source
 
@@ -77,7 +77,7 @@ class Training(NamedTuple):
     groups: int | None = None
 
 
-class Workshop(Artefacts):
+class Workspace(Artefacts):
     """Shared steps of studies, made in a study's folder."""
 
     # -- steps ------------------------------------------------------------------------------------------------
