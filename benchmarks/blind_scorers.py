@@ -158,7 +158,7 @@ def proximity(query: str, text: str) -> float:
 
 
 def cohesion(query: str, text: str) -> float:
-    """The mean over neighbouring sentences of shared words over all words, words told apart by 64 hashes."""
+    """The mean over neighbouring sentences of shared words over all words, words distinguished by 64 hashes."""
     marks = [_signature(sentence) for sentence in _sentences(text)]
     shares = [(a & b).bit_count() / (a | b).bit_count() for a, b in pairwise(marks)]
     return sum(shares) / len(shares) if shares else 0.0

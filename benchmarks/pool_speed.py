@@ -3,7 +3,7 @@
     python benchmarks/pool_speed.py --data FOLDER        # writes benchmarks/results/pool_speed_HARDWARE_DATE.md
 
 FOLDER holds runs/, systems.tsv and qrels.round5.txt. Half of the pools are drawn from each kind. Ours is ``posbias pool reliability`` as a
-command, with reading, both orders, changes, intervals and what is told apart; and, inside one process, the scores alone. The peer reads the
+command, with reading, both orders, changes, intervals and what is distinguished; and, inside one process, the scores alone. The peer reads the
 runs once, keeps them parsed, and for every pool builds one evaluator and scores its test runs with it; it does a sample of the pools, and its
 time is scaled to all. On these pools both must say the same of every test run and query.
 """
@@ -103,7 +103,7 @@ def report(given: argparse.Namespace, found: dict[str, Any], load: float) -> str
     rows: list[tuple[str, float, float]] = [
         ("pytrec_eval, one evaluator a pool, test runs only (scaled)", found["peer"]["seconds"] * scale, found["peer"]["processor"] * scale),
         ("ours, scores of all runs", found["ours"]["seconds"], found["ours"]["processor"]),
-        ("ours, and orders, changes, judged shares, pairs told apart", found["ours"]["whole_seconds"], found["ours"]["whole_processor"]),
+        ("ours, and orders, changes, judged shares, pairs distinguished", found["ours"]["whole_seconds"], found["ours"]["whole_processor"]),
         ("`posbias pool reliability`, start and reading too", found["command"].seconds, found["command"].processor),
     ]  # fmt: skip
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "pytrec-eval-terrier", "positionbias"))

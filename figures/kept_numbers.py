@@ -21,7 +21,7 @@ from typing import Any
 from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import as_form, count, decimal, interval, percent, with_interval
 from positionbias.core.manifest import read_manifest
-from positionbias.papers.contamination import CONTAMINATION as TWINS
+from positionbias.papers.contamination import CONTAMINATION as PAIRED
 from positionbias.papers.tripclick import DepthCurve, DepthPoint, Telemetry, TrainingSet
 from positionbias.results.pools import (
     ALL,
@@ -350,7 +350,7 @@ def contamination() -> list[str]:
     rows = [
         row
         for row in numbers("contamination-planted")
-        if row["kind"] == "comparison" and row["measure"] == "nDCG@10" and row["payload"]["notes"]["axis"] == TWINS
+        if row["kind"] == "comparison" and row["measure"] == "nDCG@10" and row["payload"]["notes"]["axis"] == PAIRED
     ]
     lines = [
         "| | trainings | clean | contaminated | change on the test | change on fresh queries |",

@@ -55,7 +55,7 @@ def run_reader(reader: Reader, inputs: range, seed: int, folder: Path) -> dict[s
 
 
 def _kind(line: str) -> str:
-    """What was wanted, and no more: how many kinds of faults are told apart."""
+    """What was wanted, and no more: how many kinds of faults are distinguished."""
     wanted = re.search(r"wanted (.*?); found", line)
     return re.sub(r"'[^']*'|\d[\d,]*", "…", wanted[1] if wanted else line)
 

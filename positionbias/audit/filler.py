@@ -35,7 +35,7 @@ class TextsByRow(Protocol):
 
 
 def known_words(passages: TextsByRow, seed: int) -> list[str]:
-    """Return the words, of two letters or more, in at least two of 500 passages drawn by the seed, without the 100 most common; sorted.
+    """Return the words, of two characters or more, in at least two of 500 passages drawn by the seed, without the 100 most common; sorted.
 
     The most common words are left out, as a scorer may drop them and then see no filler at all.
     """

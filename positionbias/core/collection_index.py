@@ -158,7 +158,7 @@ def build_index(shard_paths: Sequence[Path], folder: Path, checksum: str, map_sh
             np.lib.format.write_array_header_1_0(handle, {"descr": RECORD.str, "fortran_order": False, "shape": (total, WIDTH)})
             for first, last in _ranges(cuts):
                 records = _merged(runs, starts, cuts[:, first], cuts[:, last])
-                _refuse_twins(records, runs, starts)
+                _refuse_repeated_ids(records, runs, starts)
                 buckets = (records[:, FIRST] >> np.uint64(64 - bits)).astype(np.int64)
                 lowest, seen = (int(buckets[0]), np.bincount(buckets - buckets[0])) if len(buckets) else (0, buckets)
                 counts[1 + lowest : 1 + lowest + len(seen)] += seen
@@ -205,7 +205,7 @@ def _merged(runs: Sequence[_Run], starts: np.ndarray, first: np.ndarray, last: n
     return records[np.argsort(records[:, FIRST], kind="stable")]
 
 
-def _refuse_twins(records: np.ndarray, runs: Sequence[_Run], starts: np.ndarray) -> None:
+def _refuse_repeated_ids(records: np.ndarray, runs: Sequence[_Run], starts: np.ndarray) -> None:
     alike = np.flatnonzero(records[1:, FIRST] == records[:-1, FIRST])
     seen: dict[tuple[int, int], int] = {}
     for place in np.union1d(alike, alike + 1):

@@ -78,4 +78,4 @@ def where_raised(error: BaseException) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
     placed = frames and not isinstance(error, SyntaxError)  # a SyntaxError gives its own position
     place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if placed else ""
-    return f"with {type(error).__name__}{place}: {str(error).strip() or 'no message'}"
+    return f"{type(error).__name__}{place}: {str(error).strip() or 'no message'}"

@@ -111,7 +111,7 @@ class ValidationDraw:
     """
 
     validation: int = setting(
-        0, "Queries to draw from training, and to take out of it, for validation.", least=0, do="leave it out for none"
+        0, "Queries to move from training to validation, drawn at random.", least=0, do="leave it out for none"
     )
     validation_by: Literal["passage", "query"] = setting(
         "passage",

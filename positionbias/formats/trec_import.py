@@ -35,7 +35,7 @@ _LICENCES = {
     "wapo": "TREC Washington Post Collection, under the agreement with NIST",
 }
 _NOTES = {
-    "sgml": "Text is what the content tags hold, parted by a space; white space collapses [decision].",
+    "sgml": "Text is what the content tags hold, separated by a space; white space collapses [decision].",
     "nyt": "Text is headline and full text; the lead paragraph, which repeats its start, stands in only where there is none.",
     "wapo": "Text is title and paragraphs; kicker, byline, date, images and other media are left out [decision].",
 }

@@ -311,7 +311,7 @@ KINDS = {
         DuetConfig,
         "n-graphs",
         1e-3,
-        "Duet on COLLECTION: exact matches beside words' letters (Mitra, Diaz and Craswell 2017).\n\n"
+        "Duet on COLLECTION: exact matches beside words' character n-graphs (Mitra, Diaz and Craswell 2017).\n\n"
         "The n-graphs are those of the collection's words, and are kept in the checkpoint. --passage-length 1000 is the paper's.",
     ),
     "pacrr": Kind(

@@ -152,4 +152,4 @@ def _import(name: str, module_name: str) -> ModuleType:
 
 
 def _failed(name: str, module_name: str, error: BaseException) -> InputError:
-    return InputError(f"{name}: wanted the module {module_name}; found that it fails, {where_raised(error)}; fix it")
+    return InputError(f"{name}: wanted the module {module_name}; found that it raised {where_raised(error)}; fix it")

@@ -265,7 +265,7 @@ def clean_leakage(
         found, settings, read = _leaks_of_pairs(counted)
     else:
         found, settings, read = _leaks_against(opened, split, against, detector or "both", encoder, counted)
-    why = f"Queries of split {split!r} that near-duplicate test queries were taken out; {split}.jsonl in left_out says which and why."
+    why = f"Queries of split {split!r} that near-duplicate test queries were removed; {split}.jsonl in left_out says which and why."
     inputs = [input_ref(item.role, item.path, item.checksum, artefact=place) for item in read]
     left_out = LeftOut(split, found.reasons, why, "leakage clean", {"split": split, **settings}, inputs)
     made = without(opened, place, left_out, overwrite=overwrite)

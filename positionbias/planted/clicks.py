@@ -30,7 +30,7 @@ class Clicked(NamedTuple):
     """A query's results that were clicked, and those skipped above the last click, both in the order shown."""
 
     clicked: tuple[str, ...]
-    passed_over: tuple[str, ...]
+    skipped: tuple[str, ...]
 
 
 def clicked(query_id: str, answering: Sequence[str], mentioning: Sequence[str], *, rate: float, seed: int) -> Clicked:
@@ -67,7 +67,7 @@ def add_clicks(
         own += clicks
         true += [Qrel(query.query_id, passage_id, 1) for passage_id in answering]
         true += [Qrel(query.query_id, passage_id, 0) for passage_id in mentioning]
-        passed += [*clicks, *(Qrel(query.query_id, passage_id, 0) for passage_id in found.passed_over)]
+        passed += [*clicks, *(Qrel(query.query_id, passage_id, 0) for passage_id in found.skipped)]
     records = [
         Query(query.query_id, query.text, {"thing": str(query.thing), "attribute": query.attribute}) for query in queries
     ]

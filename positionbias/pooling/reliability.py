@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from positionbias.core.progress import step
+from positionbias.evaluation.distinguished import distinguished, share_of_pairs
 from positionbias.evaluation.system_order import order_by_ap, order_by_kendall
-from positionbias.evaluation.told_apart import share_of_pairs, told_apart
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.pools import DrawnPools, draw_pools, gold_pool, pool_kinds
 from positionbias.pooling.scores import PoolMeasure, judged_shares, residual_weights, residuals, score_pools
@@ -145,7 +145,7 @@ class _Truth:
         self.kinds = kinds_of(runs.systems)
         self.values = {measure.name: score_pools(runs, gold[None], measure)[0] for measure in measures}
         self.means = {name: values.mean(axis=0) for name, values in self.values.items()}
-        self.distinguished = {name: told_apart(values) for name, values in self.values.items()}
+        self.distinguished = {name: distinguished(values) for name, values in self.values.items()}
         self.weights = residual_weights(runs)
         self.judged, self.residual = (of_runs[0] for of_runs in self.known(gold[None]))
         self.of_kind = np.array([*(runs.of_kind(kind) for kind in self.kinds), np.ones(len(runs.systems), bool)])
@@ -194,7 +194,7 @@ class _Truth:
         }
 
     def _apart(self, name: str, values: np.ndarray, members: np.ndarray) -> dict[str, np.ndarray]:
-        gold, pool = self.distinguished[name], told_apart(values)
+        gold, pool = self.distinguished[name], distinguished(values)
         shares = {
             "power_gold": share_of_pairs(np.abs(gold), members),
             "power": share_of_pairs(np.abs(pool), members),

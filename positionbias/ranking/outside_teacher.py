@@ -137,7 +137,7 @@ class _Intake:
             if any(self._unknown.values()):
                 raise self._others("check --split and that the file belongs to this collection")
             found, do = "none: all passages of each query have the same", "give scores that fall from rank to rank"
-            raise bad_input(self.path, wanted="scores that tell a query's passages apart", found=found, do=do)
+            raise bad_input(self.path, wanted="scores that distinguish a query's passages", found=found, do=do)
 
     def _others(self, do: str) -> InputError:
         whose = {"query": f"for queries that split {self.split!r} has not", "passage": "of passages that are not there"}

@@ -71,10 +71,10 @@ def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: S
         raise
     except (Exception, SystemExit) as error:
         wanted = f"scores of the {len(passages):,} passages of query {query_id!r}"
-        raise InputError(f"{name}: wanted {wanted}; found that it fails, {where_raised(error)}; mend it") from error
+        raise InputError(f"{name}: wanted {wanted}; found that it raised {where_raised(error)}; fix it") from error
     wanted, found = f"{len(passages):,} scores", None
     if given.dtype.kind not in "fiub":
-        wanted, found = "numbers", f"{given.dtype} values" if given.dtype.kind != "O" else "what are no numbers"
+        wanted, found = "numbers", f"{given.dtype} values" if given.dtype.kind != "O" else "values that are no numbers"
     elif given.shape != (len(passages),):
         found = f"{len(given):,}" if given.ndim == 1 else f"an array of shape {given.shape}"
     else:
@@ -90,7 +90,7 @@ def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: S
                 f"{given[~np.isfinite(given)][0]} for passage {int(np.argmin(np.isfinite(given))) + 1}",
             )
     if found is not None:
-        raise InputError(f"{name}: wanted {wanted} for query {query_id!r}; found {found}; mend what scores")
+        raise InputError(f"{name}: wanted {wanted} for query {query_id!r}; found {found}; fix what scores")
     return given
 
 

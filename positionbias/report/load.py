@@ -41,10 +41,10 @@ def load_studies(folders: Sequence[Path | str]) -> list[Study]:
         folder = place / "results" if not (place / RESULTS).is_file() and (place / "results" / RESULTS).is_file() else place
         results, manifest = load_results(folder), read_manifest(folder)
         studies.append(Study(number, manifest.name or place.name, place.name, results, manifest))
-    return _told_apart(studies)
+    return _distinguished(studies)
 
 
-def _told_apart(studies: list[Study]) -> list[Study]:
+def _distinguished(studies: list[Study]) -> list[Study]:
     """Add the folder's name to titles that repeat, and the number where that repeats too."""
     for more in ("folder", "number"):
         titles = Counter(study.title for study in studies)

@@ -140,13 +140,13 @@ def agreement_table(results: Sequence[Result]) -> Table:
     columns = [Column(name, numeric=False) for name in ("Measure", "Pools", "Test systems")]
     columns += [Column("Number"), Column("τ_AP")]
     columns += [
-        Column(name, "Pairs told apart") for name in ("by gold", "by a pool", "of gold's, the same way", "the other way")
+        Column(name, "Pairs distinguished") for name in ("by gold", "by a pool", "of gold's, the same way", "the other way")
     ]
     notes = (
-        "τ_AP (Yilmaz, Aslam and Robertson 2008) weighs errors at the top. Told apart: by a paired t-test over the queries, p < 0.05 for each pair by itself, "
+        "τ_AP (Yilmaz, Aslam and Robertson 2008) weighs errors at the top. Distinguished: by a paired t-test over the queries, p < 0.05 for each pair by itself, "
         "the share of all pairs of test systems.",
     )
-    return Table("pool-agreement", "The top of the order, and which pairs are told apart", columns, body, notes, stub=3)
+    return Table("pool-agreement", "The top of the order, and which pairs are distinguished", columns, body, notes, stub=3)
 
 
 def bias_table(results: Sequence[Result]) -> Table:

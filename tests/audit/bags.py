@@ -21,7 +21,7 @@ COMMON = frozenset("what the of in is and a at to".split())
 
 
 class Bags:
-    """One vector a text; words are told apart by a hash. ``read`` lists every passage that was read, in order."""
+    """One vector a text; words are distinguished by a hash. ``read`` lists every passage that was read, in order."""
 
     kind: ClassVar[str] = "bag"
     dimension = DIMENSION

@@ -162,7 +162,7 @@ def test_the_manipulations_are_held_to_limits(check: Command) -> None:
 
 
 def nearly_blind(query: str, passages: Sequence[str]) -> list[float]:
-    """Counts words; equal counts are told apart by which words a passage has, and the end is liked by too little to change a rank."""
+    """Counts words; equal counts are distinguished by which words a passage has, and the end is liked by too little to change a rank."""
     bags = ["".join(sorted(text)).encode() for text in passages]
     places = [later - same for later, same in zip(end_lover(query, passages), blind(query, passages), strict=True)]
     return [

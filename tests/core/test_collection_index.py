@@ -102,7 +102,7 @@ def test_70_000_passages_stand_in_two_shards_and_are_found_by_id(tmp_path: Path)
     assert made.find([f"id{count}", "id-1"]).tolist() == [-1, -1]
 
 
-def test_ids_with_one_first_half_of_their_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_with_one_first_half_of_their_hash_are_distinguished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Real 64-bit collisions cannot be had, so every id starting with "c" is given the same first half: the highest there is,
     # so that the look at the next neighbour also meets the end of the index.
     def colliding(ids: Sequence[bytes]) -> np.ndarray:

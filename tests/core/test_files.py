@@ -23,7 +23,7 @@ COMPRESSORS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, zstandard.Z
 
 
 @pytest.mark.parametrize("compress", COMPRESSORS, ids=["plain", "gz", "zst"])
-def test_text_is_told_apart_by_its_first_bytes(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
+def test_text_is_distinguished_by_its_first_bytes(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
     text = "eins\r\nzwei – ☃\n" * 40_000  # more than one buffer; line ends stay as they are
     (tmp_path / "file.txt").write_bytes(compress(text.encode()))
     with open_bytes(tmp_path / "file.txt") as handle:

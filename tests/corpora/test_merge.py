@@ -1,4 +1,4 @@
-"""Merged collections: everything is there under its prefix, splits are joined, and the parts can be told apart again."""
+"""Merged collections: everything is there under its prefix, splits are joined, and the parts can be distinguished again."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_rows_are_joined_over_the_columns(tmp_path: Path) -> None:
     assert rows(save(tmp_path, json.dumps(TABLE)), ("b",)) == [(number, {"b": row["b"]}) for number, row in wanted]
 
 
-def test_what_is_no_column_of_rows_is_passed_over(tmp_path: Path) -> None:
+def test_what_is_no_column_of_rows_is_skipped(tmp_path: Path) -> None:
     text = '{"version": 2.1, "a": {"7": null, "3": true}, "of others": {"x": [1], "7": 2}, "b": {"7": 1, "3": 2}, "c": "}"}'
     with pytest.raises(InputError, match="a row number in double quotes and a colon"):
         rows(save(tmp_path, text))

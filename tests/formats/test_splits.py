@@ -59,7 +59,7 @@ def test_where_no_passage_is_shared_the_draw_is_that_by_query() -> None:
     assert drawn[0] == drawn[1]
 
 
-def test_groups_too_large_for_the_rest_are_passed_over() -> None:
+def test_groups_too_large_for_the_rest_are_skipped() -> None:
     # groups of 3, 3, 3 and 1: of 5 asked for, one of three and the single one fit, and no second of three
     group_of = {f"q{number}": f"{number // 3}" for number in range(10)}
     for seed in range(10):

@@ -209,7 +209,7 @@ def test_a_topic_twice_on_one_line_is_found(tmp_path):
 
 
 @pytest.mark.parametrize("at", [0, 1], ids=["the first", "the second"])
-def test_a_topic_with_a_damaged_tag_is_not_passed_over(tmp_path, at):
+def test_a_topic_with_a_damaged_tag_is_not_skipped(tmp_path, at):
     texts = ["<top>\n<num> Number: 301\n<title> lamp\n</top>\n", "<top>\n<num> Number: 302\n<title> gate\n</top>\n"]
     texts[at] = texts[at].replace("<top>", "<top&#xD800;>")
     with pytest.raises(

@@ -169,10 +169,10 @@ BAD_NAMES = {
     "mine:absent": "wanted 'absent' in the module mine; found none of this name; it has length, as_array",
     "mine:WEIGHT": "wanted a function .* or an object with transform; found float; name another",
     "mine:ByLength": "wanted a function or a transformer; found a class; make one of it in the module",
-    "broken:length": r"wanted the module .*; found that it fails, with ZeroDivisionError at broken.py:3: division by zero; fix it",
-    "garbled:length": r"wanted the module .*; found that it fails, with SyntaxError: .*garbled.py, line 1",
-    "needy:length": r"wanted the module .*; found that it fails, with ModuleNotFoundError at needy.py:1: No module named 'nobody_has_this'; fix",
-    "leaving:length": "wanted the module leaving; found that it fails, with SystemExit at leaving.py:1: bye; fix it",
+    "broken:length": r"wanted the module .*; found that it raised ZeroDivisionError at broken.py:3: division by zero; fix it",
+    "garbled:length": r"wanted the module .*; found that it raised SyntaxError: .*garbled.py, line 1",
+    "needy:length": r"wanted the module .*; found that it raised ModuleNotFoundError at needy.py:1: No module named 'nobody_has_this'; fix",
+    "leaving:length": "wanted the module leaving; found that it raised SystemExit at leaving.py:1: bye; fix it",
 }
 
 
@@ -184,17 +184,17 @@ def test_a_name_that_cannot_be_used_is_one_line(name: str) -> None:
 
 
 BAD_SCORES = {
-    "fewer": "wanted 4 scores for query 'q1'; found 3; mend what scores",
+    "fewer": "wanted 4 scores for query 'q1'; found 3; fix what scores",
     "words": "wanted numbers for query 'q1'; found <U3 values",
-    "nothing": "wanted numbers for query 'q1'; found what are no numbers",
+    "nothing": "wanted numbers for query 'q1'; found values that are no numbers",
     "one": r"wanted 4 scores for query 'q1'; found an array of shape \(\)",
     "table": r"wanted 4 scores for query 'q1'; found an array of shape \(4, 1\)",
-    "uneven": "wanted numbers for query 'q1'; found what are no numbers",
+    "uneven": "wanted numbers for query 'q1'; found values that are no numbers",
     "nan": "wanted finite scores for query 'q1'; found nan for passage 4",
     "huge": "wanted finite scores for query 'q1'; found inf for passage 1",
-    "level": r"wanted scores that differ in float32 for query 'q1'; found differences of at most 3 beside 1e\+08; mend what scores",
-    "fails": "wanted scores of the 4 passages of query 'q1'; found that it fails, with KeyError at mine.py:.*'a key of mine'",
-    "leaves": "wanted scores of the 4 passages of query 'q1'; found that it fails, with SystemExit at mine.py:.*: 1; mend it",
+    "level": r"wanted scores that differ in float32 for query 'q1'; found differences of at most 3 beside 1e\+08; fix what scores",
+    "fails": "wanted scores of the 4 passages of query 'q1'; found that it raised KeyError at mine.py:.*'a key of mine'",
+    "leaves": "wanted scores of the 4 passages of query 'q1'; found that it raised SystemExit at mine.py:.*: 1; fix it",
 }
 
 

@@ -1,4 +1,4 @@
-"""Planted clicks: which results were clicked and which passed over, by hand; the three sets of judgements against the grammar's own oracle."""
+"""Planted clicks: which results were clicked and which skipped, by hand; the three sets of judgements against the grammar's own oracle."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return write_planted(tmp_path_factory.mktemp("clicks") / "planted", settings)
 
 
-def test_what_stands_above_the_last_click_was_passed_over() -> None:
+def test_what_stands_above_the_last_click_was_skipped() -> None:
     answering, mentioning = [f"a{n}" for n in range(4)], [f"m{n}" for n in range(6)]
     seen = set()
     for number in range(40):
         found = clicked(f"q{number}", answering, mentioning, rate=0.3, seed=1)
         assert set(found.clicked) <= set(answering)
         assert found.clicked
-        assert not set(found.clicked) & set(found.passed_over)
-        # nobody passes over everything: with all results either clicked or above the last click, at most all but it
-        assert len(found.clicked) + len(found.passed_over) <= 10
-        seen.add((len(found.clicked), len(found.passed_over)))
+        assert not set(found.clicked) & set(found.skipped)
+        # nobody skips everything: with all results either clicked or above the last click, at most all but it
+        assert len(found.clicked) + len(found.skipped) <= 10
+        seen.add((len(found.clicked), len(found.skipped)))
         assert found == clicked(f"q{number}", answering, mentioning, rate=0.3, seed=1)
     assert len(seen) > 10  # drawn, not fixed
 
@@ -58,7 +58,7 @@ def test_the_true_set_is_what_the_grammar_says(planted: Collection, split: str) 
         assert len(grades) == ANSWERS + 5
 
 
-def test_clicks_are_a_part_of_the_truth_and_false_negatives_stand_among_what_was_passed_over(planted: Collection) -> None:
+def test_clicks_are_a_part_of_the_truth_and_false_negatives_stand_among_what_was_skipped(planted: Collection) -> None:
     true = {(q.query_id, q.passage_id): q.grade for q in planted.qrels("train", TRUE)}
     clicks = {(q.query_id, q.passage_id) for q in planted.qrels("train")}
     assert all(qrel.grade == 1 for qrel in planted.qrels("train"))

@@ -146,7 +146,7 @@ def test_relabelled_results_have_the_labels_as_given_beside_the_repeats() -> Non
     assert unchanged[0].payload.tau_b.given == unchanged[0].payload.tau_b.mean
 
 
-def test_labels_that_leave_one_kind_are_passed_over_and_counted() -> None:
+def test_labels_that_leave_one_kind_are_skipped_and_counted() -> None:
     old = [(System(f"old{n}", f"old{n}", "old"), as_run(f"old{n}", {"1": ["a", "b"]})) for n in range(4)]
     runs = judge_runs([*old, (System("new", "new", "new"), as_run("new", {"1": ["b", "a"]}))], [Qrel("1", "a", 1)])
     measures, options = pool_measures(["RR"]), PoolSettings(pools=2)

@@ -132,7 +132,7 @@ def test_a_given_span_is_held_against_the_matches(text: str, span: tuple[int, in
     assert check_span(passage(text), Span(*span), given_text, marked=set()) == check
 
 
-def test_a_match_that_another_annotator_marked_is_told_apart() -> None:
+def test_a_match_that_another_annotator_marked_is_distinguished() -> None:
     marked = {Span(4, 8), Span(19, 23)}
     assert check_span(passage(), Span(4, 8), "gate", marked) == Check(None, ["another span of this query"])
 

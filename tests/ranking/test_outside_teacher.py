@@ -79,7 +79,9 @@ def test_only_known_leaves_the_others_out(collection: Collection, tmp_path: Path
 
 @pytest.mark.parametrize("order_only", [False, True])
 def test_what_tells_nothing_apart_is_no_teacher(collection: Collection, tmp_path: Path, order_only: bool) -> None:
-    with pytest.raises(InputError, match="tell a query's passages apart; found none: all passages of each query have the same"):
+    with pytest.raises(
+        InputError, match="distinguish a query's passages; found none: all passages of each query have the same"
+    ):
         taken(collection, tmp_path, "q1 Q0 a 1 0 x\nq1 Q0 b 2 0 x\nq2 Q0 a 1 5 x\n", order_only=order_only)
     with pytest.raises(InputError, match="found 2 for queries that split 'train' has not, the first 'x'; check --split"):
         taken(collection, tmp_path, "x a 1\nx b 2\n", order_only=order_only, only_known=True)

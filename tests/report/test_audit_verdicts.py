@@ -152,7 +152,7 @@ def test_systems_are_compared_by_the_effects_of_moved_evidence() -> None:
     ]
     points = [line for line in figure.axes[0].lines if line.get_marker() not in ("None", "", None)]
     assert [float(line.get_xdata()[0]) for line in points] == pytest.approx([-0.405, -0.0225, -0.72, -0.18])
-    assert len({line.get_marker() for line in points}) == 4  # told apart without colours
+    assert len({line.get_marker() for line in points}) == 4  # distinguished without colours
     edges = [vertex[0] for part in figure.axes[0].collections for vertex in part.get_paths()[0].vertices]
     assert (min(edges), max(edges)) == (pytest.approx(-0.1), pytest.approx(0.1))
     assert figure.axes[0].get_xlim() == figure.axes[2].get_xlim()  # panels in one unit share their scale

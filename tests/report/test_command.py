@@ -62,7 +62,7 @@ def test_published_figures_stand_beside_those_of_the_same_collection(tmp_path: P
     assert [(row["Published MATS"], row["Published deviation"]) for row in rows[:2]] == [("0.056", "0.014"), ("0.007", "0.002")]
 
 
-def test_tables_of_several_studies_are_told_apart(tmp_path: Path) -> None:
+def test_tables_of_several_studies_are_distinguished(tmp_path: Path) -> None:
     places = [invented.save_study(tmp_path / name, kinds=FEW) for name in ("a", "b")]
     assert posbias("report", *places, "--out", tmp_path / "r.html", "--tables", tmp_path / "tables") == 0
     assert (tmp_path / "tables" / "answers-1.csv").is_file()

@@ -298,7 +298,7 @@ def test_contrast_by_definition() -> None:
 
 @pytest.mark.parametrize("form", ["light", "dark"])
 def test_colours_can_be_read(form: str) -> None:
-    """WCAG AA: 4.5 for text, 3 for what must be told apart in a figure."""
+    """WCAG AA: 4.5 for text, 3 for what must be distinguished in a figure."""
 
     def of(colour: Colour) -> str:
         return str(getattr(colour, form))

@@ -234,7 +234,7 @@ def test_collections_that_share_a_split_are_not_mixed() -> None:
     assert (texts(other)[0][-2], texts(one)[0][-2]) == ("1", "1")
 
 
-def test_trainings_that_differ_in_weights_alone_are_told_apart() -> None:
+def test_trainings_that_differ_in_weights_alone_are_distinguished() -> None:
     found = [r for name in ("minilm", "") for r in both(replace(BASE, pretrained=name), FLAT, FLAT)]
     assert [row[1] for row in texts(tables.retrieval_tables(found)[0])] == [
         "original, from minilm",

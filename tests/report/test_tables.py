@@ -63,7 +63,7 @@ def test_a_lone_subset_stands_in_the_title() -> None:
     assert tables.effectiveness_table(some).title.endswith("queries whose answer was left whole")
 
 
-def test_seeds_are_told_apart_where_there_are_several() -> None:
+def test_seeds_are_distinguished_where_there_are_several() -> None:
     again = [replace(result, seed=2) for result in RESULTS]
     names = {row[1] for row in texts(tables.effectiveness_table([*RESULTS, *again], subset="all queries"))}
     assert "tk-original · seed 1" in names

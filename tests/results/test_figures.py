@@ -47,7 +47,7 @@ def test_numpy_becomes_plain() -> None:
     assert type(numbers.to_rows()["queries"]) is int
 
 
-def test_classes_of_one_measure_are_told_apart_by_their_fields(tmp_path: Path) -> None:
+def test_classes_of_one_measure_are_distinguished_by_their_fields(tmp_path: Path) -> None:
     given = [found("candidates", BM25), found("candidates", DENSE)]
     save_results(tmp_path / "r", given, Manifest(kind="results", name="r", command="a test"))
     again = load_results(tmp_path / "r")

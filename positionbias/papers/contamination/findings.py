@@ -175,7 +175,7 @@ def _other_measures(tests: Sequence[tuple[Result, Comparison]], measures: Sequen
         if of:
             named = f": {'; '.join(lower)}" if lower else ""
             text = (
-                f"{measure} on the target that contaminated: of {len(of)} comparisons with clean twins, after Holm's correction "
+                f"{measure} on the target that contaminated: of {len(of)} comparisons with paired clean models, after Holm's correction "
                 f"{len(sure) - len(lower)} are higher and {len(lower)} lower{named}."
             )
             found.append(Finding(text, None))
@@ -207,7 +207,9 @@ def _elsewhere(tests: Sequence[tuple[Result, Comparison]], measure: str) -> list
     if not tests:
         return []
     found = [_listed(r, p, f"{r.system} on {r.split}") for r, p in tests if is_significant(p.p_adjusted.get(HOLM))]
-    start = f"On targets other than the one that contaminated them ({len(tests)} comparisons of {measure} with clean twins)"
+    start = (
+        f"On targets other than the one that contaminated them ({len(tests)} comparisons of {measure} with paired clean models)"
+    )
     if found:
         return [Finding(f"{start}, significant after Holm's correction: {'; '.join(found)}.", None)]
     return [Finding(f"{start}, no change is significant after Holm's correction.", None)]
@@ -274,7 +276,7 @@ def _by_query(facts: Facts, target: str, doses: Doses) -> list[Finding]:
         return [Finding(f"{text}.", None)]
     text += f"; the first less the second is {estimate_shown(apart)}"
     if not apart.beside_zero:
-        return [Finding(f"{text}: these data do not tell them apart.", None)]
+        return [Finding(f"{text}: these data do not distinguish them.", None)]
     return [Finding(f"{text}: {'more' if apart.mean > 0 else 'less'} where the judgements were seen.", apart.mean > 0)]
 
 

@@ -270,7 +270,7 @@ def _tests(
 def inflation_table(results: Sequence[Result]) -> Table:
     """Return every contaminated system against its clean paired model on its source, with the largest share."""
     notes = (
-        "The clean twin has the same role, model, loss and seeds, so that the difference is what contamination itself makes.",
+        "The paired clean model has the same role, model, loss and seeds, so that the difference is what contamination itself makes.",
         OVER_NOTE,
     )
     tests = _in_order(inflations(results))
@@ -424,9 +424,9 @@ def inflation_figure(results: Sequence[Result], *, width: float = WIDE) -> Figur
     """Draw contaminated less clean with its interval: a panel per target, a row per teacher or student.
 
     Raises:
-        InputError: no comparison of a contaminated system with its clean twin.
+        InputError: no comparison of a contaminated system with its paired clean model.
     """
-    found = required(inflated(results), "a contaminated system beside its clean twin")
+    found = required(inflated(results), "a contaminated system beside its paired clean model")
     targets = distinct(result.split for result, _ in found)
     rows = distinct(short_label(result.facts) for result, _ in sorted(found, key=lambda item: ROLES.index(item[0].facts.role)))
     across = min(len(targets), max(1, int((width - 1.6) / 1.5)))
@@ -582,7 +582,7 @@ PART = Part(
             "contamination",
             "Teachers that saw the test, and their students",
             "Each contaminated teacher was trained on a target's own judgements beside its other training data; its students were trained on its "
-            "scores alone. What a contaminated system gains on that target over its clean twin is inflation: it says nothing of other queries.",
+            "scores alone. What a contaminated system gains on that target over its paired clean model is inflation: it says nothing of other queries.",
             _contamination,
         ),
     ),

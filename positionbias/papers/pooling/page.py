@@ -577,7 +577,7 @@ PART = Part(
         (
             "pool-left-out",
             "Each group left out of the pool",
-            "The judgements that only one group brought in are taken out, and its runs are scored again: what would have become of them had they come too late.",
+            "The judgements that only one group brought in are removed, and its runs are scored again: what would have become of them had they come too late.",
             _left_out,
         ),
         ("pool-labels", "What wrong labels do", "Which kind a system is of is often read from a short description.", _labels),

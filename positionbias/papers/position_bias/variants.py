@@ -300,7 +300,7 @@ def _positions(histograms: Sequence[tuple[Result, PositionHistogram]], variants:
     means = {result.facts.variant: result.value or 0.0 for result, _ in histograms}
     listed = "; ".join(f"{v}, {percent(shares[v])} start in the first fifth (mean position {means[v]:.3f})" for v in variants)
     number = " to ".join(f"{n:,}" for n in sorted({result.count for result, _ in histograms}))
-    return Finding(f"Of the {number} training answers of each dose: with {listed}.", None)
+    return Finding(f"Of the {number} training answers of each level: with {listed}.", None)
 
 
 def _test_sets(results: Sequence[Result], measure: str, variants: Sequence[str]) -> list[Finding]:
@@ -327,7 +327,7 @@ def _response(kind: Facts, measure: str, variants: Sequence[str], change: Change
         return Finding(f"{text}: the more front-loaded training loses more.", True)
     if change.interval.low > 0:
         return Finding(f"{text}: the more front-loaded training loses less, which goes against the expectation.", False)
-    return Finding(f"{text}: these data do not tell the two doses apart.", None)
+    return Finding(f"{text}: these data do not distinguish the two levels.", None)
 
 
 def run_architecture(collection: Collection, settings: ArchitectureSettings, workspace: Workspace) -> Path:

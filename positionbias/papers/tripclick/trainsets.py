@@ -7,7 +7,7 @@ drawn by it, so that what differs is where the negatives come from, and which tr
 is counted in a set's manifest.
 
 The draws are those of ``posbias trainset clicks``, whose sets are for any size. That command keeps out what any set of
-judgements calls relevant; here the split's own alone counts, as a complete set beside it would take out the false negatives
+judgements calls relevant; here the split's own alone counts, as a complete set beside it would remove the false negatives
 that the study is about [decision].
 """
 

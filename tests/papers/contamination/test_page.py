@@ -88,7 +88,7 @@ def test_table_2(tables: dict[str, Table]) -> None:
     ]  # fmt: skip
     assert kl[1][2:] == ["0.704", ""]
     assert kl[3][2:] == ["0.707", ""]
-    # against its clean twin: 4 queries of 8 gain ½, t = ¼ / (0.267 / √8) = 2.65 with 7 degrees of freedom, as all trainings agree: p = 0.033
+    # against its paired clean model: 4 queries of 8 gain ½, t = ¼ / (0.267 / √8) = 2.65 with 7 degrees of freedom, as all trainings agree: p = 0.033
     assert kl[2][2].startswith("0.766†\u00a0[")
     assert kl[2][3].startswith("0.516\u00a0[")  # on the other target nothing changes
 
@@ -158,7 +158,7 @@ def test_the_inflation_figure(results: list[Result]) -> None:
     assert [round(x, 3) for x, _ in points] == [0.484, 0.25, 0.25]
     assert points[0][1] != points[1][1] == points[2][1]  # a teacher, two students
     assert "msm.dl19, teacher BERT_CAT, LCE: +0.484" in inflation_caption(results)
-    with pytest.raises(InputError, match="wanted a contaminated system beside its clean twin"):
+    with pytest.raises(InputError, match="wanted a contaminated system beside its paired clean model"):
         inflation_figure([])
 
 

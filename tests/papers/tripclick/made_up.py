@@ -84,7 +84,7 @@ def made_up(
 
 
 def _collection(place: Path, splits: Sequence[str]) -> Collection:
-    """Passages 0 to 9 of a query: 0 was clicked, 1 to 4 are judged, 5 is relevant in truth and was passed over."""
+    """Passages 0 to 9 of a query: 0 was clicked, 1 to 4 are judged, 5 is relevant in truth and was skipped."""
     with create_collection(place) as writer:
         for split in ("train", *splits):
             ids = [f"{split}-{query}" for query in range(QUERIES)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["LEVEL", "share_of_pairs", "told_apart"]
+__all__ = ["LEVEL", "distinguished", "share_of_pairs"]
 
 LEVEL = 0.05
 _NOTHING = 1e-12  # what rounding alone leaves of a variance, beside those of the two systems
 
 
-def told_apart(values: np.ndarray, *, level: float = LEVEL) -> np.ndarray:
+def distinguished(values: np.ndarray, *, level: float = LEVEL) -> np.ndarray:
     """The significantly better system of each pair, ``(…, systems, systems)`` int8: 1 for the first, −1 for the second, else 0.
 
     ``values (…, queries, systems)``. A pair is distinguishable where the two-sided paired t-test over queries has p < ``level``, uncorrected, as
@@ -39,7 +39,7 @@ def share_of_pairs(chosen: np.ndarray, members: np.ndarray) -> np.ndarray:
     """The share of a set's pairs that are chosen, ``(…, sets)``; NaN where it has fewer than two systems.
 
     ``chosen (…, systems, systems)`` is symmetric, and false for a system with itself; ``members (…, sets, systems)`` marks the systems of a set.
-    For |``told_apart``| it is the discriminative power.
+    For the absolute values of ``distinguished`` it is the discriminative power.
     """
     within = members.astype(np.float32)
     counted = ((within @ chosen.astype(np.float32)) * within).sum(axis=-1, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Pairs of systems that a collection tells apart, against scipy's t-test of each pair."""
+"""Pairs of systems that a collection distinguishes, against scipy's t-test of each pair."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from positionbias.evaluation.told_apart import share_of_pairs, told_apart
+from positionbias.evaluation.distinguished import distinguished, share_of_pairs
 
 
 def test_each_pair_is_scipy_s_paired_t_test() -> None:
     random = np.random.default_rng(3)
     values = random.random((2, 12, 7)) + np.linspace(0, 0.6, 7)
-    found = told_apart(values)
+    found = distinguished(values)
     expected = np.zeros((2, 7, 7), int)
     for block in range(2):
         for i in range(7):
@@ -23,11 +23,11 @@ def test_each_pair_is_scipy_s_paired_t_test() -> None:
     assert found.tolist() == expected.tolist()
 
 
-def test_equal_systems_are_not_told_apart_and_a_steady_difference_is() -> None:
+def test_equal_systems_are_not_distinguished_and_a_steady_difference_is() -> None:
     base = np.random.default_rng(1).random(5)
     values = np.column_stack([base, base, base + 0.1])
-    assert told_apart(values).tolist() == [[0, 0, -1], [0, 0, -1], [1, 1, 0]]
-    assert told_apart(values[:1]).tolist() == [[0, 0, 0]] * 3
+    assert distinguished(values).tolist() == [[0, 0, -1], [0, 0, -1], [1, 1, 0]]
+    assert distinguished(values[:1]).tolist() == [[0, 0, 0]] * 3
 
 
 def test_share_of_pairs_by_hand() -> None:
