@@ -25,7 +25,7 @@ LEAST = 3  # passages of a list
 
 @dataclass(frozen=True, slots=True)
 class Nature:
-    """How a scorer treats a list, each figure a root mean square as a share of the list's deviation.
+    """A scorer's response to a list, each figure a root mean square as a share of the list's deviation.
 
     ``noise``: the same list twice; ``permuted``: the list reversed; ``alone``: passages by themselves. ``declared``: the user said it; ``tried``: lists
     were long enough to try, where needed.

@@ -44,7 +44,7 @@ class Texts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Manipulation:
-    """How a system is scored: as a ``listwise`` scorer or not, and among which competitors.
+    """Settings for scoring a system: ``listwise`` or not, and its competitors.
 
     ``ranked`` is its ranking of the passages as they are, ``rotated`` with all passages rotated by one draw (None: not measured), whose texts are
     ``rotated_texts``.

@@ -94,7 +94,7 @@ class Retriever:
         return Run(name, asked.rankings(found, passages.ids_at))
 
     def figures(self) -> RetrievalFigures:
-        """What was ranked, and what it cost."""
+        """Return the counts of the ranking and its cost."""
         return RetrievalFigures(
             passages=len(self.collection),
             depth=self.depth,

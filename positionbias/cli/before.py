@@ -1,4 +1,4 @@
-"""What is said before something that may take long: how long, and in a terminal whether to begin."""
+"""The notice before long work: how long it takes, and in a terminal the question whether to begin."""
 
 from __future__ import annotations
 

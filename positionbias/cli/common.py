@@ -1,4 +1,4 @@
-"""What all commands share: options, one-line errors, exit codes, results as JSON or as a table."""
+"""Shared parts of all commands: options, and results as JSON or as a table."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def import_() -> None:
 
 @click.group(cls=LazyGroup, commands_at=LEAKAGE)
 def leakage() -> None:
-    """Which training queries near-duplicate test queries: find them, check them by hand, remove them."""
+    """Find training queries that near-duplicate test queries, check them by hand, remove them."""
 
 
 @click.group(cls=LazyGroup, commands_at=POOL)

@@ -66,7 +66,7 @@ class _Pairs(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DrawnBlock:
-    """What was counted of a block (``COUNTS``), and the places of its queries, as ranges."""
+    """The counts of a block (``COUNTS``), and the places of its queries, as ranges."""
 
     counts: Mapping[str, int]
     places: list[list[int]]

@@ -111,7 +111,7 @@ class Suspects:
 
 @dataclass(frozen=True, slots=True)
 class SuspectSettings:
-    """How a suspicion is tested; ``seed`` keys the simulation of its error rates."""
+    """Settings of the test of a suspicion; ``seed`` keys the simulation of its error rates."""
 
     measure: str = setting("nDCG@10", "As ir_measures names it.", flags=("-m", "--measure"))
     alpha: float = setting(

@@ -101,7 +101,7 @@ class Ending:
 
 
 def ending_of_run(content: JsonObject, path: Path | str) -> Ending | None:
-    """How the training behind a run ended, by its manifest's content; None where that says nothing.
+    """Return how the training behind a run ended, by its manifest's content; None where that says nothing.
 
     Raises:
         InputError: it says something else; ``path`` is named.

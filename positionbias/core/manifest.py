@@ -88,7 +88,7 @@ class Manifest:
 
     @property
     def created(self) -> str | None:
-        """When the artefact was made, in UTC; None where that is not known."""
+        """The time at which the artefact was made, in UTC; None where that is not known."""
         created = self.provenance.get("created")
         return created if isinstance(created, str) else None
 

@@ -151,7 +151,7 @@ class OrderedFile:
 
 @contextmanager
 def resumable_file(final: Path | str, job: JsonObject, *, overwrite: bool = False) -> Iterator[Path]:
-    """As ``resumable_folder``, for a file: give a folder in which the block makes ``FOLDER/NAME``, which takes its final place.
+    """Do for a file what ``resumable_folder`` does: give a folder in which the block makes ``FOLDER/NAME``, which takes its final place.
 
     Its manifest, ``FOLDER/NAME.manifest.json``, is put beside it in the same step.
 

@@ -1,4 +1,4 @@
-"""What is asked of a retriever, whichever it is."""
+"""The request to any retriever."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Retrieval"]
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """Whose queries, how many passages for each, and the run's tag; what is None is left to the retriever.
+    """The split, the number of passages a query, and the run's tag; the retriever decides what is None.
 
     Raises:
         SettingError: a depth below 1.

@@ -257,7 +257,7 @@ def _fingerprint(item: Any) -> str:
 
 
 def _finished(task: _Task[Any, Facts], item: str) -> Facts | None:
-    """What the receipt says, where it belongs to this item and to the bytes that stand there."""
+    """Return the receipt's record, if it belongs to this item and to the bytes that stand there."""
     assert task.receipt is not None
     try:
         receipt = as_signed(_Receipt, json.loads(task.receipt.read_text("utf-8")))

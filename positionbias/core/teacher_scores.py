@@ -97,7 +97,7 @@ class TeacherScores:
 
     @cached_property
     def checksum(self) -> str:
-        """Of the content; of an outside teacher's file, its SHA-256."""
+        """The checksum of the content; for an outside teacher's file, its SHA-256."""
         return sha256_file(self.path) if self.manifest is None else self.manifest.checksum
 
     @property

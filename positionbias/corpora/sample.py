@@ -65,7 +65,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class SampleSettings:
-    """How many queries of each split to draw, and how many passages in all; every split where none is named.
+    """Numbers of queries to draw from each split, and of passages in all; every split where none is named.
 
     Raises:
         SettingError: fewer than one of either.

@@ -53,7 +53,7 @@ class Engine:
 
     @property
     def host(self) -> JsonObject:
-        """What a manifest says of it, where comparisons do not look."""
+        """Return the engine as a manifest's provenance records it."""
         return {"workers": self.workers, "engine": self.engine}
 
 

@@ -84,7 +84,7 @@ class Crossed(Estimate):
 
     @property
     def over(self) -> str:
-        """What the interval is over, in the words of tables."""
+        """Describe in a table's words what the interval is over."""
         return OVER_QUERIES if len(self.by_seed) == 1 else OVER_TRAININGS
 
 

@@ -37,7 +37,7 @@ _NOTHING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class BucketSettings:
-    """How values are measured by bucket: what they are of, the smallest bucket that counts, the seed and number of draws."""
+    """Settings of values by bucket: the measure, the smallest bucket that counts, the seed and number of draws."""
 
     seed: int
     quality: str = ""

@@ -124,5 +124,5 @@ def ending_at(model: Path) -> Ending:
 
 
 def checkpoint_facts(model: Path) -> Mapping[str, Any]:
-    """What a checkpoint says of itself: kind, shape, re-ranking depth."""
+    """Return a checkpoint's own record: kind, shape, re-ranking depth."""
     return read_json(model / FACTS, what="a checkpoint's facts")

@@ -123,7 +123,7 @@ class ModelSettings:
         )
 
     def _begun(self) -> dict[str, Any]:
-        """What is trained, and what it starts from, as a plan has it."""
+        """Return the model and its starting weights, as a plan takes them."""
         return {name: getattr(self, name) for name in ("kind", "model", "word_vectors", "encoder", "start")}
 
     @property
@@ -139,7 +139,7 @@ class ModelSettings:
         return self.word_vectors.name + (f" ({Path(str(name)).name})" if name else "")
 
     def record(self) -> JsonObject:
-        """As a manifest has it: JSON-ready, files by name."""
+        """Return the settings for a manifest: JSON-ready, files by name."""
         return {
             "kind": self.kind,
             "model": None if self.model is None else asdict(self.model),

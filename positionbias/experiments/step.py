@@ -61,7 +61,7 @@ class Step:
 
     @property
     def facts(self) -> JsonObject:
-        """What the artefact is made of."""
+        """The step's record: what its artefact is made of."""
         return {"settings": self.settings, "inputs": self.inputs, "version": __version__}
 
     @property

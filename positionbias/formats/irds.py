@@ -257,7 +257,7 @@ def _drop_absent(records: _Split, absent: set[str]) -> None:
 
 
 def _licence(datasets: Mapping[str, Any]) -> str:
-    """What the data sets' documentation in ir_datasets says of their terms, and where it stands."""
+    """Return the terms in the data sets' documentation in ir_datasets, and where it stands."""
     said: list[str] = []
     for name, dataset in datasets.items():
         for part in _documentation(name, dataset):
@@ -269,7 +269,7 @@ def _licence(datasets: Mapping[str, Any]) -> str:
 
 
 def _documentation(name: str, dataset: Any) -> Iterator[JsonObject]:
-    """What is said of a data set and of those that hold it."""
+    """Yield the documentation of a data set and of those that hold it."""
     import ir_datasets
 
     parts, known = name.split("/"), set(ir_datasets.registry)

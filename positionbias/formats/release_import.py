@@ -187,7 +187,7 @@ class ReleaseImport(ABC):
         return {}
 
     def states(self) -> list[JsonObject]:
-        """What tells that the inputs are still the same, for the job's record."""
+        """Identify the inputs in the job's record, so that a change shows."""
         return self.release.states()
 
     def inputs(self, out: Path) -> list[InputRef]:

@@ -223,7 +223,7 @@ class Release:
         return [*plain, *(("archive", path) for path in self.archives)]
 
     def missing(self, published: Sequence[str]) -> list[str]:
-        """Which ``published`` files were not there; a name that ends with ``*`` stands for all that begin so."""
+        """Return the ``published`` files that were not found; a name that ends with ``*`` stands for all that begin so."""
         roles = {*self.files, *self.skipped}
         return [
             name

@@ -131,7 +131,7 @@ class ValidationDraw:
 
 @dataclass(frozen=True, slots=True)
 class DrawnQueries:
-    """How many queries were ``asked`` for validation, and how many were drawn, in so many ``units`` of a kind."""
+    """Numbers of queries ``asked`` for validation and drawn, in so many ``units`` of a kind."""
 
     by: HoldOut
     asked: int

@@ -118,7 +118,7 @@ def _score(pair: Pair, score: str) -> float:
 
 
 def _reason(pair: Pair) -> JsonObject:
-    """What is kept of a pair as the reason why its training query goes."""
+    """Return the record of a pair that is the reason for removing its training query."""
     record: dict[str, Json] = {
         "test_id": pair.test_id,
         "field": pair.field,

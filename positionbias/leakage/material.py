@@ -68,7 +68,7 @@ class MaterialSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakingPairs:
-    """Which training queries leak: files of pairs, and what of them counts."""
+    """Leaked training queries: files of pairs, and the rules for those that count."""
 
     pairs: Sequence[Place] = required_setting(
         "Which training queries leak which test queries: what posbias leakage find wrote, or labelled ones; may be given again.",

@@ -81,7 +81,7 @@ class LeakedInputs:
         }
 
     def job(self, refs: Sequence[InputRef]) -> JsonObject:
-        """What decides the content, inputs by their checksums."""
+        """Return the record that decides the content, inputs by their checksums."""
         return {"command": COMMAND, **self.record(), "inputs": [[item.role, item.checksum] for item in refs]}
 
 

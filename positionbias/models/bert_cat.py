@@ -103,7 +103,7 @@ class BertCat(nn.Module):
 
     @classmethod
     def load(cls, folder: Path, shape: JsonObject) -> Self:
-        """As ``Ranker.load``."""
+        """Load weights, as ``Ranker.load`` does."""
         config = read_shape(BertCatConfig, shape, folder)
         model = cls(config, open_encoder(check_encoder_folder(folder), classifier=config.head == "transformers"))
         if model.head is not None:

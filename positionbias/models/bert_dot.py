@@ -74,5 +74,5 @@ class BertDot(DualEncoder):
 
     @classmethod
     def load(cls, folder: Path, shape: JsonObject) -> Self:
-        """As ``Ranker.load``."""
+        """Load weights, as ``Ranker.load`` does."""
         return cls(read_shape(BertDotConfig, shape, folder), open_encoder(check_encoder_folder(folder)))

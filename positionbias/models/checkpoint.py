@@ -41,7 +41,7 @@ LOG = "training.json"
 
 @dataclass(frozen=True, slots=True)
 class TrainingLog:
-    """What was logged at each validation, the step whose weights were kept, what ended the training, and how; empty of other models."""
+    """The log of each validation, the step whose weights were kept, and what ended the training and how; empty for other models."""
 
     log: Sequence[Mapping[str, float | None]] = ()
     best_step: int = 0
@@ -104,7 +104,7 @@ class Checkpoint:
 
 
 def ending_of(path: Path, training: TrainingLog, depth: int | None) -> Ending:
-    """How the training ended whose log ``training`` is, of the checkpoint at ``path`` with the tuned ``depth``.
+    """Return how a training ended, by its log ``training``, for the checkpoint at ``path`` with the tuned ``depth``.
 
     Raises:
         InputError: the log is malformed.
@@ -250,7 +250,7 @@ def _load_user_code(name: str, kind: str | None) -> Checkpoint:
 
 
 def shape_of(model: AnyRanker) -> JsonObject:
-    """What a model's scores and vectors depend on beside its files, as JSON holds it: its kind, and its shape or the most it reads of a
+    """Return as JSON what a model's scores and vectors depend on beside its files: its kind, and its shape or the most it reads of a
     passage, where it has one."""
     config, room = getattr(model, "config", None), getattr(model, "room", None)
     if is_dataclass(config) and not isinstance(config, type):

@@ -80,7 +80,7 @@ class ColBERT(DualEncoder):
 
     @classmethod
     def load(cls, folder: Path, shape: JsonObject) -> Self:
-        """As ``Ranker.load``."""
+        """Load weights, as ``Ranker.load`` does."""
         model = cls(read_shape(ColBERTConfig, shape, folder), open_encoder(check_encoder_folder(folder)))
         load_weights(nn.ModuleDict({"linear": model.projection}), folder / PROJECTION / WEIGHTS)
         return model

@@ -174,7 +174,7 @@ class Duet(nn.Module):
 
     @classmethod
     def load(cls, folder: Path, shape: JsonObject) -> Self:
-        """As ``Ranker.load``."""
+        """Load weights, as ``Ranker.load`` does."""
         try:
             place = folder / GRAPHS
             graphs = NGraphs(read_as(list[str], read_json(place, what="a checkpoint's n-graphs"), place, do=FIX))

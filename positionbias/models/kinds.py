@@ -1,4 +1,4 @@
-"""What there is of each kind of model: its class, its shape, what it begins with. The kinds are recorded in ``shapes``.
+"""The kinds of models: class, shape and starting weights of each. The kinds are recorded in ``shapes``.
 
 A kind's module, which imports torch, is imported on demand.
 """

@@ -141,7 +141,7 @@ class MonoT5(nn.Module):
 
     @classmethod
     def load(cls, folder: Path, shape: JsonObject) -> Self:
-        """As ``Ranker.load``."""
+        """Load weights, as ``Ranker.load`` does."""
         return cls(read_shape(MonoT5Config, shape, folder), load_t5(check_encoder_folder(folder)))
 
 

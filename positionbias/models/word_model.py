@@ -147,7 +147,7 @@ class WordModel(nn.Module):
 
     @classmethod
     def load(cls, folder: Path, shape: JsonObject) -> Self:
-        """As ``Ranker.load``."""
+        """Load weights, as ``Ranker.load`` does."""
         place = folder / "vocabulary.json"
         words = read_as(list[str], read_json(place, what="a checkpoint's words"), place, do=FIX)
         model = cls(read_shape(cls.shape, shape, folder), Vocabulary(words))

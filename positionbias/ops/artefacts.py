@@ -1,4 +1,4 @@
-"""What becomes of artefacts: exports in published forms, pages about results, and whether all is as it was written."""
+"""Exports in published forms, pages about results, and verification of artefacts."""
 
 from __future__ import annotations
 

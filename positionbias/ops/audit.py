@@ -46,7 +46,7 @@ Runs = Annotated[Sequence[Place], Setting("Runs over it, each measured as it is.
 
 @dataclass(frozen=True, slots=True)
 class Audit(Measurements):
-    """What an audit found, and what made it."""
+    """The results of an audit, with its inputs and settings."""
 
     @property
     def verdicts(self) -> Sequence[Verdict]:
@@ -392,7 +392,7 @@ def _given_twice(run: Place, candidates: RunLike | None) -> bool:
 
 
 def _read(task: Task, systems: Sequence[System], runs: Sequence[Place], audited: Audited) -> list[Read]:
-    """What the audit read, as far as it lies on disk."""
+    """Return the audit's inputs on disk."""
     from positionbias.core.collection import find_collection
 
     found = [Read("collection", task.collection.path, task.collection.checksum)]

@@ -24,7 +24,7 @@ __all__ = ["Contents", "merge", "place", "sample", "select", "show"]
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a collection holds, as ``show`` gives it."""
+    """The content of a collection, as ``show`` returns it."""
 
     results: Sequence[Result]
 

@@ -1,4 +1,4 @@
-"""Whether a model has seen the test set that it is measured on."""
+"""A test of whether a model has seen the test set that it is measured on."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ class _Sets:
 
 
 def _configuration_of(checkpoint: Checkpoint) -> Configuration:
-    """What a checkpoint says of what it is a training of: kind and shape and, where it is one of ours, its settings and what it began from."""
+    """Return a checkpoint's configuration: kind and shape and, for a training of ours, its settings and starting point."""
     from positionbias.contamination.configuration import Configuration
     from positionbias.core.schema import converted
     from positionbias.models.checkpoint import shape_of

@@ -1,4 +1,4 @@
-"""What models start from where nothing pre-trained fits: word vectors distilled from an encoder, and a small encoder made anew."""
+"""Starting points for models where nothing pre-trained fits: word vectors distilled from an encoder, and a small encoder made anew."""
 
 from __future__ import annotations
 

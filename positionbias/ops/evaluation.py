@@ -30,7 +30,7 @@ Runs = Annotated[Sequence[Place], Setting("Runs in TREC form, plain or .gz.", me
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """What is measured of runs, on which judgements of a collection."""
+    """Measures of runs, and the judgements of a collection to use."""
 
     split: str = setting("test", "Whose queries.")
     qrels_name: str | None = setting(None, "Which of the split's further judgement sets to use.", metavar="NAME")
@@ -162,7 +162,7 @@ def _read_runs(paths: Sequence[Path]) -> list[Run]:
 
 
 def _remarks_of_trainings(runs: Sequence[Run], paths: Sequence[Path]) -> dict[str, list[str]]:
-    """What the runs' manifests say of the trainings behind them, by run; the name of a run says where its training is not finished."""
+    """Return what the runs' manifests record of their trainings, by run; a run's name says so where its training is not finished."""
     from positionbias.core.convergence import ended_name, ending_of_run
     from positionbias.core.manifest import manifest_path, read_manifest
 
@@ -216,7 +216,7 @@ def _leaked(pairs: Place) -> tuple[set[str], Read]:
 
 
 def _remarks(results: Sequence[Result]) -> list[str]:
-    """What was counted on the way, a line a run; how intervals were made; what is undefined, and why."""
+    """Return remarks: counts, a line a run; how intervals were made; undefined values, with reasons."""
     from positionbias.core.schema import converted
     from positionbias.results.payloads import REMARKS, Comparison, PerQuery
     from positionbias.results.select import of_type
@@ -271,7 +271,7 @@ def ensemble(
 
 
 def _lacking(fused: Fused, by: str) -> Iterator[str]:
-    """What each run lacks, in words."""
+    """Describe what each run lacks."""
     for label, missing in fused.missing.items():
         counts = ((missing.queries, "queries that others have"), (missing.passages, "passages that others have"))
         if parts := [f"{count:,} {what}" for count, what in counts if count]:

@@ -29,7 +29,7 @@ __all__ = ["Cleaned", "CountedPairs", "SearchedTexts", "clean_leakage", "find_le
 
 @dataclass(frozen=True, slots=True)
 class SearchedTexts:
-    """Which texts of the test queries are looked by."""
+    """Texts of the test queries to search by."""
 
     variants: Place | None = setting(
         None,
@@ -169,7 +169,7 @@ def _at_threshold(settings: FindSettings, semantic: Semantic | None) -> FindSett
 
 
 def _record(settings: FindSettings, semantic: Semantic | None) -> JsonObject:
-    """What a manifest says of a search; its memory changes no pair."""
+    """Return a search's settings for the manifest, without its memory, which changes no pair."""
     record = asdict(settings)
     del record["nearest"]["memory"]
     return {"encoder": semantic.model.name if semantic else None, **record}
@@ -177,7 +177,7 @@ def _record(settings: FindSettings, semantic: Semantic | None) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class CountedPairs:
-    """Which pairs count as leaks."""
+    """Rules for the pairs that count as leaks."""
 
     pairs: Place | None = setting(
         None, "Or take these pairs: what find wrote, or a labelled sheet.", metavar="DIR|FILE", place="read"

@@ -1,4 +1,4 @@
-"""What operations give back: measurements with what made them, to print, save and look into; and the results behind an artefact."""
+"""Return values of operations: measurements with their inputs and settings, to print and save; and the results behind an artefact."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Measurements:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What an operation wrote: the place of a file or folder, and results with what was counted in making it."""
+    """The path of a file or folder that an operation wrote, and results that count its content."""
 
     path: Path
     results: Sequence[Result]

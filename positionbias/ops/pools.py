@@ -1,4 +1,4 @@
-"""Whether a test collection can judge systems that did not help to make it."""
+"""Tests of whether a test collection can judge systems that did not help to make it."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def pool_reliability(
 def _asked_beside(
     judged: _Judged, found: Reliability, measures: Sequence[PoolMeasure], settings: ReliabilitySettings
 ) -> Iterator[Result]:
-    """What was asked for beside the tables."""
+    """Yield the results of analyses asked for beside the tables."""
     from positionbias.pooling.curves import curve_depths, curve_results, depth_curve, groups_curve
     from positionbias.pooling.leave_out import leave_out, leave_out_results
     from positionbias.pooling.relabelled import relabelled, relabelled_results

@@ -1,4 +1,4 @@
-"""Where answers sit in their passages, and rotation, which lets them sit anywhere."""
+"""Positions of answers in their passages, and rotation, which spreads them evenly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a model's term vectors depend on position: ATS and MATS."""
+"""Dependence of a model's term vectors on position: ATS and MATS."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _CONFIG = settings_of(RankingConfig)
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """Which model makes vectors of queries, and how it computes."""
+    """The model that makes vectors of queries, and its device and precision."""
 
     encoder: str | None = setting(
         None,
@@ -79,7 +79,7 @@ class Encoder:
 
 @dataclass(frozen=True, slots=True)
 class Semantic:
-    """What finds pairs by meaning: a model, its vectors of queries, the cosine from which a pair counts, and what that rests on, in words."""
+    """A search by meaning: a model, its vectors of queries, the cosine from which a pair counts, and the evidence for it in words."""
 
     model: Checkpoint
     vectors: KeptVectors

@@ -1,4 +1,4 @@
-"""Where queries come from: a collection's split, a TSV file, or TREC topics, distinguished by what is there."""
+"""Sources of queries: a collection's split, a TSV file, or TREC topics, distinguished by their content."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Training:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Teacher:
-    """Whose scores these are: a model's, or those in the file of a teacher that runs elsewhere."""
+    """The source of the scores: a model, or the file of a teacher that runs elsewhere."""
 
     model: Place | None = setting(
         None,

@@ -87,7 +87,7 @@ class AnswerCounts:
         self.checked += other.checked
 
     def check(self) -> OffsetCheck | None:
-        """How matching did on the spans that the source gave; None where it gave none."""
+        """Compare matches with the spans that the source gave; return None where it gave none."""
         if not self.checked:
             return None
         missed, extra = dict(self.missed.most_common()), dict(self.extra.most_common())

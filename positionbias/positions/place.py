@@ -60,7 +60,7 @@ class _Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Facts(Rewritten):
-    """What was done to a collection, and how many ``questions`` were kept or dropped, by split and fate."""
+    """The changes to a collection, and how many ``questions`` were kept or dropped, by split and fate."""
 
     questions: Mapping[str, Mapping[str, int]]
 

@@ -304,7 +304,7 @@ class _Task:
 
 
 def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[Edits | bytes, Counts]:
-    """What is to be done to a block; or, where it is compressed, which takes longer than to send it, the block as it is written."""
+    """Prepare a block to be written; where it is compressed, which takes longer than sending it, return the block as it is written."""
     keep_freed_memory()
     edits, counts = rotate(block)
     return pack(spliced(block.read(), edits), packing) if packing else edits, {"passages": dict(counts)}

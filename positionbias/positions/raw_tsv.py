@@ -26,7 +26,7 @@ _PORTION, _STEP = 1_000, 1 << 18
 
 
 class _Lines(NamedTuple):
-    """Of n lines, the begin of the id, of the text and of the line's end, in bytes of the block; (n,) int64 each."""
+    """Offsets of ids, texts and line ends in n lines, in bytes of the block; (n,) int64 each."""
 
     starts: np.ndarray
     texts: np.ndarray

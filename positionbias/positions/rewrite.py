@@ -48,7 +48,7 @@ class RewrittenShard(Shard):
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What was done to passages, counted by fate, and to the answers of each split."""
+    """The changes to passages, counted by fate, and to the answers of each split."""
 
     passages: Mapping[str, int]
     splits: Mapping[str, AnswersMoved]

@@ -42,7 +42,7 @@ RAW_FORMATS: tuple[RawFormat, ...] = get_args(RawFormat)
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """How answers are matched to words; checked when made.
+    """Settings of matching answers to words; checked when made.
 
     In the paper all matches count. ``offsets`` False ignores the source's offsets and matches every answer.
 
@@ -65,7 +65,7 @@ class Matching:
 
 @dataclass(frozen=True, slots=True)
 class HistogramOptions:
-    """How positions are counted; checked when made.
+    """Settings of counting positions; checked when made.
 
     Raises:
         SettingError: a setting outside its range.

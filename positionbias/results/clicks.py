@@ -39,7 +39,7 @@ class ClickLog(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where a collection comes from, as far as its clicks are concerned."""
+    """The origin of a collection's clicks."""
 
     log: ClickLog | None = None
 

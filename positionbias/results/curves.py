@@ -52,14 +52,14 @@ class BinIntervals(Struct, frozen=True):
 
 
 class Sample(Struct, frozen=True):
-    """What a histogram rests on."""
+    """The numbers of answer spans and passages behind a histogram."""
 
     spans: int
     passages: int
 
 
 class OffsetCheck(Struct, frozen=True):
-    """How matching did on the ``spans`` that the source gave: how many are ``among_matches``, and why others were missed or found beside."""
+    """The success of matching on the ``spans`` that the source gave: how many are ``among_matches``, and why others were missed or found beside."""
 
     spans: int
     among_matches: int
@@ -68,7 +68,7 @@ class OffsetCheck(Struct, frozen=True):
 
 
 class HistogramFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What sums up a histogram of positions, the settings, and what became of answers: ``unmatched`` by cause."""
+    """The summary of a histogram of positions, its settings, and the fates of answers: ``unmatched`` by cause."""
 
     mean: PositionFigure | None = None
     first_tenth: PositionFigure | None = None
@@ -105,7 +105,7 @@ class AtsFigures(Record, frozen=True, kw_only=True):
 
 
 class MovesFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """How far sentences were moved; the last four where questions are weighted."""
+    """The distances over which sentences were moved; the last four where questions are weighted."""
 
     mean_distance: float | None = None
     mean_distance_of_uniform: float | None = None

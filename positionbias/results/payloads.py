@@ -79,7 +79,7 @@ class PerQuery:
 
 
 class Noted(Struct, frozen=True):
-    """What the notes of a comparison say that others read; the others are remarks for people.
+    """The notes of a comparison that programs read; the others are remarks for people.
 
     ``axis`` is what the two differ in, ``systems`` and ``test_sets`` theirs, ``baseline`` the facts of the baseline. Over trainings: how many, with how many
     rotations, what intervals are ``over``, and the difference ``by_seed``, also as a share.
@@ -126,7 +126,7 @@ class Comparison:
 
     @property
     def noted(self) -> Noted:
-        """What its notes say."""
+        """Return the notes as typed values."""
         return convert(self.notes, Noted)
 
 
@@ -148,7 +148,7 @@ class AtsCurve:
 
 
 class TrainingNotes(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What a checkpoint's manifest says of its training: the step whose ``weights`` were kept, the steps done and what ``stopped`` them, the
+    """A training as its checkpoint's manifest records it: the step whose ``weights`` were kept, the steps done and what ``stopped`` them, the
     tuned re-ranking depth, and what it was trained and validated on."""
 
     best_step: int | None = None

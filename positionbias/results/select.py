@@ -89,7 +89,7 @@ def comparisons(
 
 
 def compared(payload: Comparison) -> str:
-    """What is compared, as "baseline → candidate": the systems where the notes name them, else the two names."""
+    """Name a comparison as "baseline → candidate": by the systems where the notes name them, else by the two names."""
     first, second = payload.noted.systems or (payload.baseline, payload.candidate)
     return f"{first} → {second}"
 

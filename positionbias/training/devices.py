@@ -91,7 +91,7 @@ class Devices:
             yield
 
     def facts(self) -> JsonObject:
-        """What a manifest says of them, where comparisons do not look."""
+        """Return the devices as a manifest's provenance records them."""
         name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else self.device.type
         return {"device": name, "processes": self.processes, "threads": torch.get_num_threads()}
 

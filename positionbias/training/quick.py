@@ -38,5 +38,5 @@ def quick_training(kind: str) -> dict[str, Any]:
 
 
 def quick_shape(kind: str) -> dict[str, int]:
-    """What of a kind's shape is smaller in a quick training, by the names in its config."""
+    """Return the smaller sizes of a kind's shape in a quick training, by the names in its config."""
     return dict(_SHAPE) if kind == "tk" else {}

@@ -273,7 +273,7 @@ class ContaminationSettings:
         ]
 
     def record(self) -> JsonObject:
-        """As the manifest has it: JSON-ready, files by name."""
+        """Return the settings for a manifest: JSON-ready, files by name."""
         plain = ["source", "dose_target", "dose_student", "dose_loss", "negatives", "relevant_from", "target_relevant_from"]
         plain += ["student_queries", "train_depth", "depth", "validation", "seed"]
         return {

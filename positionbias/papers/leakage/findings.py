@@ -132,7 +132,7 @@ def _by_size(results: Sequence[Result]) -> list[Finding]:
 
 
 def _change(first: SizePoint, last: SizePoint, change: SizePoint) -> tuple[str, bool | None]:
-    """Whether the effect shrinks, a gain or a loss, where the interval of the change is beside 0; one that may be none at the end has shrunk."""
+    """Describe how the effect, a gain or a loss, changes with size, and whether it shrinks (None: the data do not tell). An effect that may be none at the end has shrunk."""
     if not change.estimate.beside_zero:
         return "these data do not tell whether it shrinks", None
     if first.mean * last.mean < 0 and last.estimate.beside_zero:

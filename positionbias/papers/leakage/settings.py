@@ -95,7 +95,7 @@ class LeakageSettings:
         }
 
     def record(self) -> JsonObject:
-        """As the manifest has it: JSON-ready, files by name."""
+        """Return the settings for a manifest: JSON-ready, files by name."""
         return {
             "models": [model.record() for model in self.models],
             **{name: list(getattr(self, name)) for name in ("sources", "kinds", "sizes", "seeds")},

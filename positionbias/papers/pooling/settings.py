@@ -99,7 +99,7 @@ class PoolingSettings:
         return levels.get(task, levels.get("", 1))
 
     def record(self) -> JsonObject:
-        """As the manifest has it: JSON-ready, files by name."""
+        """Return the settings for a manifest: JSON-ready, files by name."""
         levels = {task.name: self.level(task.name) for task in self.tasks}
         own = {"measures": list(self.measures), "deepest": self.deepest, "relabel": self.relabel, "repeats": self.repeats}
         return {"tasks": list(levels), "relevant_from": levels, **asdict(self.pools), **own}

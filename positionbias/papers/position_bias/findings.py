@@ -256,7 +256,7 @@ def _idle(results: Sequence[Result]) -> list[_Idle]:
 
 
 def _re_ranks(result: Result, idle: Sequence[_Idle]) -> bool:
-    """Whether what a comparison says of models is said of models that re-rank: a model that leaves BM25's order is none, beside a baseline too it is named apart."""
+    """Return True if both models of a comparison re-rank. A model that leaves BM25's order does not; beside a baseline too it is named apart."""
     if not isinstance(result.payload, Comparison):
         return True
     facts = result.facts

@@ -36,7 +36,7 @@ DEPTH = 10  # candidates of a query with --quick
 
 
 class Level(AnswerRange):
-    """Where the answers of training queries start."""
+    """A range of starts of training answers."""
 
     @classmethod
     def parse(cls, text: str, *, flag: str = "--dose") -> AnswerRange:
@@ -127,7 +127,7 @@ class PositionBiasSettings:
         return {draw: Rotation(words=self.words, seed=draw) for draw in self.draws}
 
     def record(self) -> JsonObject:
-        """As the manifest has it: JSON-ready, files by name."""
+        """Return the settings for a manifest: JSON-ready, files by name."""
         plain = ("depth", "train_depth", "test_queries", "validation", "rotate_at_reading", "relevant_from", "probe_passages")
         return {
             "models": [model.record() for model in self.models],
@@ -183,7 +183,7 @@ class DoseSettings(PositionBiasSettings):
         return Selection(dose, TRAIN, self.several, queries or self.queries, self.matching, self.seed)
 
     def record(self) -> JsonObject:
-        """As the manifest has it: JSON-ready."""
+        """Return the settings for a manifest: JSON-ready."""
         own = {"doses": [str(dose) for dose in self.doses], "several": self.several, "matching": asdict(self.matching)}
         return {**PositionBiasSettings.record(self), **own}
 
@@ -214,7 +214,7 @@ class ArchitectureSettings(PositionBiasSettings):
         return replace(model, model=replace(model.model, positions=positions))
 
     def record(self) -> JsonObject:
-        """As the manifest has it: JSON-ready."""
+        """Return the settings for a manifest: JSON-ready."""
         return {**PositionBiasSettings.record(self), "models": [self.model(name).record() for name in self.positions]}
 
 

@@ -306,7 +306,7 @@ def within_candidates(candidates: Run, query_ids: Sequence[str], depths: Iterabl
 
 
 def _depth_notes(candidates: Run, query_ids: Sequence[str], depth: int) -> JsonObject:
-    """How many of the queries have ``depth`` candidates to re-rank, and how many candidates their median has."""
+    """Count the queries with ``depth`` candidates to re-rank, and the candidates of their median."""
     return {
         "share with so many candidates": reached(candidates, query_ids, [depth])[depth],
         "median candidates": float(np.median(_sizes(candidates, query_ids))),
@@ -329,7 +329,7 @@ def _logged(seeds: Sequence[int], curves: Sequence[TrainingCurve]) -> Telemetry:
 
 
 def against_regenerated(base: Telemetry, others: Sequence[Telemetry]) -> list[AgainstRegenerated]:
-    """How much less pairwise accuracy a model's trainings on each of the other sets logged than those on BM25's negatives: the
+    """Measure how much less pairwise accuracy a model's trainings on each other set logged than those on BM25's negatives: the
     mean difference over the seeds that both have, and p by Student's paired t-test over them after Holm's correction over the
     sets; None of fewer than two seeds, or where all differ alike."""
     from scipy import stats

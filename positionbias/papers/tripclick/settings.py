@@ -270,7 +270,7 @@ class TripClickSettings:
         return list(dict.fromkeys((*self.train, *([self.validation] if self.validation else []), *self.test_splits)))
 
     def record(self) -> JsonObject:
-        """As the manifest has it: JSON-ready, files by name."""
+        """Return the settings for a manifest: JSON-ready, files by name."""
         plain = ("validation", "truth", "cleaned", "negatives", "train_depth", "depth", "retrieval_depth", "index")
         return {
             **{name: getattr(self, name) for name in (*plain, "relevant_from", "test_relevant_from", "seed")},
