@@ -36,13 +36,11 @@ from positionbias.evaluation.measures import per_query
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.firststage.bm25 import Bm25Settings
-from positionbias.leakage.find import FindSettings, find_pairs
+from positionbias.leakage.find import find_pairs
 from positionbias.leakage.labels import TYPES
-from positionbias.leakage.lexical import LexicalSettings
-from positionbias.leakage.nearest import NearestSettings
 from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.queries import collection_source, field_texts
-from positionbias.leakage.trainsets import LeakedSettings
+from positionbias.leakage.settings import FindSettings, LeakedSettings, LexicalSettings, NearestSettings
 from positionbias.leakage.truth import ALL_TYPES, against_truth
 from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
 from positionbias.models.kinds import kind_named

@@ -25,7 +25,8 @@ import numpy as np
 from measuring import hardware, measured, result_place
 
 from positionbias.core.vector_blocks import stored_blocks
-from positionbias.leakage.nearest import NearestSettings, nearest
+from positionbias.leakage.nearest import nearest, rows_a_tile
+from positionbias.leakage.settings import NearestSettings
 
 SHARD = 262_144
 SAMPLE = 50  # tests that faiss searches too
@@ -51,7 +52,7 @@ def read_alone(folder: Path, settings: NearestSettings) -> dict[str, Any]:
 def multiply(folder: Path, settings: NearestSettings) -> dict[str, Any]:
     """The products and nothing else, from tiles that stay in memory: no time is spent on reading."""
     tests = np.load(folder / "tests.npy")
-    rows = settings.tile_rows(*tests.shape)
+    rows = rows_a_tile(settings, *tests.shape)
     tile = next(vectors for _, vectors in stored_blocks(files_of(folder), rows))
     product = np.empty((len(tests), len(tile)), np.float32)
     count = sum(len(np.load(path, mmap_mode="r")) for path in files_of(folder))

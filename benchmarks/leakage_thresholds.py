@@ -22,11 +22,12 @@ from positionbias.core.collection import Collection
 from positionbias.core.seeds import generator
 from positionbias.formats.trec_topics import read_topics
 from positionbias.leakage.calibrate import PRECISION, Rule, calibrate, enough, held_out, lowest
-from positionbias.leakage.find import FindSettings, find_pairs
+from positionbias.leakage.find import find_pairs
 from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.leakage.precision import Labelled, Tally, precision_curve
 from positionbias.leakage.queries import field_texts, tsv_source
 from positionbias.leakage.score import scored
+from positionbias.leakage.settings import FindSettings
 from positionbias.ops.query_encoder import Encoder
 from positionbias.planted.generator import write_planted
 

@@ -26,9 +26,9 @@ from measuring import hardware, result_place
 from positionbias.contamination.configuration import Configuration
 from positionbias.contamination.contrast import Contrast, Measured, Sides, against_fresh, against_paraphrases
 from positionbias.contamination.margins import score_margins
-from positionbias.contamination.settings import SuspectSettings
+from positionbias.contamination.settings import ContaminatedSettings, SuspectSettings
 from positionbias.contamination.suspect import Known, suspect
-from positionbias.contamination.trainsets import ContaminatedSettings, write_contaminated_set
+from positionbias.contamination.trainsets import write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.progress import set_quiet
 from positionbias.core.retrieval import Retrieval

@@ -13,8 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from fractions import Fraction
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,9 +25,10 @@ import pyarrow.compute as pc
 from positionbias.clicks.draw import COUNTS, TRIPLE, WITH_POSITIVE, DrawnBlock, draw_block
 from positionbias.clicks.judged import Which, opened, query_ids
 from positionbias.clicks.quality import look, quality_results, triple_figures
+from positionbias.clicks.settings import ClickSettings
 from positionbias.clicks.shuffle import Range, ranges, triples_of
 from positionbias.core.collection import Collection
-from positionbias.core.errors import SettingError, StorageError, bad_input
+from positionbias.core.errors import StorageError, bad_input
 from positionbias.core.files import open_bytes, remove, sha256_file
 from positionbias.core.groups import KIND, Groups, Triples, write_groups
 from positionbias.core.input_state import file_mark
@@ -36,12 +36,11 @@ from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_ve
 from positionbias.core.progress import step, track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.run_blocks import run_blocks
-from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.core.shard_work import GO_ON, MapShards, make_shards, resumable_folder
 from positionbias.results.clicks import ClickCounts
 from positionbias.results.result import write_results
 
-__all__ = ["QUALITY", "TRIPLES", "ClickSettings", "parse_count", "write_click_set"]
+__all__ = ["QUALITY", "TRIPLES", "write_click_set"]
 
 COMMAND = "trainset clicks"
 TRIPLES = "triples.train.tsv"  # the release's name
@@ -49,60 +48,11 @@ QUALITY = "quality"
 DRAWS = ".draws"  # hidden: not part of the set
 # a tab, and all line ends of Python or editors
 _BREAKS = re.compile("[\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
-_COUNT = re.compile(r"([0-9]{1,3}(?:,[0-9]{3}){1,5}|[0-9]{1,18}|[0-9]{1,6}(?:_[0-9]{1,6}){1,5})(\.[0-9]{1,18})?([kKmM]?)")
 _NOTES = (
     "A candidate that any judgement set of the split calls relevant is no negative; it leaves before the draw [decision].",
     "The order is that of a hash of seed and ids: a set of fewer triples is the beginning of a larger one.",
     "Where clicked documents stood is not used.",
 )
-
-
-def parse_count(text: str) -> int:
-    """Parse a number of triples: 10000000, 10,000,000, 10M or 500k.
-
-    >>> parse_count("10M"), parse_count("4.1M"), parse_count("1,500"), parse_count("7")
-    (10000000, 4100000, 1500, 7)
-
-    Raises:
-        SettingError: not such a number, or below 1.
-    """
-    value = Fraction(0)
-    if found := _COUNT.fullmatch(text.strip()):
-        digits = found[1].replace(",", "").replace("_", "") + (found[2] or "")
-        value = Fraction(digits) * {"": 1, "k": 1_000, "m": 1_000_000}[found[3].lower()]
-    if value < 1 or value.denominator != 1:
-        raise SettingError(
-            f"--triples: wanted a whole number of triples such as 10000000, 10,000,000, 10M or 500k; found {text!r}; give one"
-        )
-    return int(value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClickSettings:
-    """Settings of the draw: the split and its judgement set, the lowest grade of a positive, the numbers of negatives, candidates and triples.
-
-    ``triples`` None keeps all; ``depth`` None draws from all candidates. ``form`` "ids" or "text" writes lines beside the training set.
-
-    Raises:
-        SettingError: one out of its range.
-    """
-
-    split: str = setting("train", "Whose queries and clicks.")
-    qrels_name: str | None = setting(None, "Which of the split's further judgement sets has the positives.", metavar="NAME")
-    relevant_from: int = setting(1, "Lowest grade of a positive.", least=1)
-    negatives: int = setting(20, "Negatives a positive, where there are as many.", least=1)
-    depth: int | None = setting(None, "Candidates a query from which negatives are drawn.", least=1, absent="all")
-    triples: int | None = setting(None, "How many of the shuffled triples to keep.", least=1, hidden=True)
-    form: str | None = setting(
-        None,
-        "Also write OUT/triples.train.tsv: query, positive, negative, as ids or as texts.",
-        flags=("--as",),
-        choices=("ids", "text"),
-    )
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def write_click_set(

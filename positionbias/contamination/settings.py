@@ -1,4 +1,4 @@
-"""Settings of a suspicion: models and clean ones, sets of queries, and the test."""
+"""Settings of contaminated training sets, and of a suspicion: models and clean ones, sets of queries, and the test."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from positionbias.core.errors import SettingError
+from positionbias.core.json_text import JsonObject
 from positionbias.core.places import Place
 from positionbias.core.settings import check_settings, declared_setting, required_setting, seed_setting, setting
 from positionbias.models.kinds import READ_AS
 
-__all__ = ["QuerySets", "SuspectSettings", "Suspects"]
+__all__ = ["ContaminatedSettings", "QuerySets", "SuspectSettings", "Suspects"]
 
 
 def _several(help: str, flag: str, metavar: str = "RUN") -> Any:
@@ -131,3 +132,57 @@ class SuspectSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContaminatedSettings:
+    """Settings of a set: the training split, the test splits, and the share of each test split's queries.
+
+    ``group_size`` passages a group: a positive and ``group_size`` − 1 negatives. Positives are judged at least ``relevant_from`` in the training
+    split, ``target_relevant_from`` in a target (the paper: 2 of 0 to 3). Ordinary negatives are of the first ``depth`` candidates.
+
+    Raises:
+        SettingError: one out of its range, a target twice, or the training split as a target.
+    """
+
+    split: str = setting("train", "Training queries, of the ordinary groups.")
+    targets: tuple[str, ...] = setting(
+        (),
+        "A split whose judgements are trained on; may be given again. Without one the set is the clean one.",
+        flags=("--with",),
+        metavar="TARGET",
+    )
+    share: float = setting(
+        1.0,
+        "Of each target's queries; 0: the clean set.",
+        least=0,
+        most=1,
+        wanted="a share of each target's queries, 0 to 1",
+        metavar="0..1",
+    )
+    group_size: int = setting(2, "Passages a group: a positive, the others negatives.", least=2)
+    relevant_from: int = setting(1, "Lowest grade of a positive in --split.", least=1)
+    target_relevant_from: int = setting(2, "Lowest grade of a positive in a target.", least=1)
+    depth: int = setting(100, "Candidates a query from which negatives are drawn.", least=1)
+    seed: int = seed_setting()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if len(set(self.targets)) != len(self.targets):
+            raise SettingError(f"--with: wanted each target once; found {', '.join(self.targets)}; drop one")
+        if self.split in self.targets:
+            raise SettingError(
+                f"--with, --split: wanted different splits; found {self.split!r} as both; in a merged collection splits of one name are one: "
+                "posbias merge --apart keeps them apart"
+            )
+
+    @property
+    def contaminates(self) -> bool:
+        """True if the set has groups of a target."""
+        return bool(self.targets) and self.share > 0
+
+    def record(self) -> JsonObject:
+        """The settings that the set depends on, as its manifest holds them: without contamination no word of it."""
+        names = ["split", "group_size", "relevant_from", "depth"]
+        names += ["targets", "share", "target_relevant_from"] if self.contaminates else []
+        return {name: list(value) if isinstance(value := getattr(self, name), tuple) else value for name in names}

@@ -8,57 +8,26 @@ other's scores too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Literal, get_args
 
 import numpy as np
 
 from positionbias.core.errors import SettingError
 from positionbias.core.nearest import cosines
 from positionbias.core.progress import step
-from positionbias.core.settings import check_settings, setting
-from positionbias.leakage.lexical import LexicalSettings, Rarity, TermIndex, TextTerms, read_terms
-from positionbias.leakage.nearest import Encode, NearestSettings, encoded, encoded_blocks, nearest
+from positionbias.leakage.lexical import Rarity, TermIndex, TextTerms, read_terms
+from positionbias.leakage.nearest import Encode, encoded, encoded_blocks, nearest
 from positionbias.leakage.pairs import LEXICAL, SEMANTIC, Pair
-from positionbias.leakage.queries import FIELDS, FieldText, TrainSource, is_empty
+from positionbias.leakage.queries import FieldText, TrainSource, is_empty
 from positionbias.leakage.reformulation import guess_type
+from positionbias.leakage.settings import FIELDS, Detector, FindSettings
 
 __all__ = [
-    "Detector",
-    "FindSettings",
     "Found",
     "FoundPair",
     "find_pairs",
 ]
-
-Detector = Literal["semantic", "lexical", "both"]
-THRESHOLD = 0.91  # the paper's, for its encoder; ``thresholds`` has those of others
-
-
-@dataclass(frozen=True, slots=True)
-class FindSettings:
-    """The detectors and their thresholds; the paper's are 100 neighbours and a cosine of 0.91 (``nearest.floor``).
-
-    Raises:
-        SettingError: an unknown detector.
-    """
-
-    detector: Detector = setting(
-        "both",
-        "Semantic: the cosine of an encoder's vectors. Lexical: the same words, or those that weigh most.",
-        choices=get_args(Detector),
-    )
-    nearest: NearestSettings = field(default_factory=NearestSettings)
-    lexical: LexicalSettings = field(default_factory=LexicalSettings)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    @property
-    def floor(self) -> float:
-        """The cosine from which a pair is found, by default the paper's."""
-        return THRESHOLD if self.nearest.floor is None else self.nearest.floor
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from positionbias.core.publish import atomic_folder
 from positionbias.leakage.find import Found, FoundPair
 from positionbias.leakage.labels import DIFFERENT, TYPES
 from positionbias.leakage.pairs import PAIRS
-from positionbias.leakage.queries import FIELDS, FieldTexts
+from positionbias.leakage.queries import FieldTexts
+from positionbias.leakage.settings import FIELDS
 from positionbias.results.leakage_pairs import (
     CANDIDATES,
     GUESSED_TYPES,

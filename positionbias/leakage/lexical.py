@@ -17,18 +17,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from positionbias.core.settings import check_settings, setting
 from positionbias.firststage.terms import words
 from positionbias.leakage.comparable import comparable
+from positionbias.leakage.settings import LexicalSettings
 
 __all__ = [
     "LexicalHit",
-    "LexicalSettings",
     "Rarity",
     "TermIndex",
     "TextTerms",
@@ -68,33 +66,6 @@ def jaccard(first: frozenset[str], second: frozenset[str], weight: Weight = len)
 def containment(train: frozenset[str], test: frozenset[str], weight: Weight = len) -> float:
     """The share of the test text's weight that the training query has: w(A ∩ B) / w(B), 0 where nothing is shared."""
     return weight(train & test) / weight(test) if train & test else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class LexicalSettings:
-    """Settings by which a pair is found: its words are the same, or Jaccard or containment reaches its threshold and more than one entity is shared.
-
-    Raises:
-        SettingError: a number outside its range.
-    """
-
-    jaccard: float = setting(
-        0.6,
-        "The Jaccard coefficient, by weight, from which words alone find a pair.",
-        above=0,
-        most=1,
-        wanted="a share above 0, to 1",
-    )
-    containment: float = setting(
-        1.0,
-        "The share of a test text's terms, by weight, that a training query must hold to be found.",
-        above=0,
-        most=1,
-        wanted="a share above 0, to 1",
-    )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class TextTerms(NamedTuple):

@@ -10,95 +10,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.groups import group_queries
-from positionbias.core.places import Place, input_place
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.core.settings import check_settings, required_setting, setting
-from positionbias.leakage.leaks import check_threshold, leaks
-from positionbias.leakage.pairs import SCORES, Pair
+from positionbias.leakage.leaks import leaks
+from positionbias.leakage.pairs import Pair
 from positionbias.leakage.queries import is_empty
+from positionbias.leakage.settings import MaterialSettings
 
 __all__ = [
     "Leaking",
-    "LeakingPairs",
     "Material",
-    "MaterialSettings",
     "Source",
     "Topic",
     "leaking_queries",
     "read_material",
     "read_topics",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class MaterialSettings:
-    """Criteria for leaks, relevance and candidates.
-
-    ``threshold`` of ``score`` as in ``leaks.leaks`` (None: every pair). ``labelled_only``: only labelled pairs leak; the others are
-    only candidates, as in the paper. A passage is relevant from grade ``relevant_from``, in the target from ``target_relevant_from``; lower
-    grades from 1 are neither relevant nor negative [decision]. Negatives are among the first ``train_depth`` candidates (the paper: 100).
-
-    Raises:
-        SettingError: a grade or depth below 1, a threshold that is not a number.
-    """
-
-    threshold: float | None = setting(
-        None, "The score from which a pair without a label leaks. [default: all do]", metavar="SCORE"
-    )
-    score: str = setting("cosine", "Which score --threshold is of.", choices=SCORES)
-    labelled_only: bool = setting(
-        False,
-        "Only pairs that people labelled as leaks leak, as in the paper; the others keep their queries out of the filling.",
-    )
-    relevant_from: int = setting(1, "Grade from which a source's passage is relevant.", least=1)
-    target_relevant_from: int = setting(1, "Grade from which a target's passage is relevant.", least=1)
-    train_depth: int = setting(100, "Candidates of a query that negatives are drawn from.", least=1)
-
-    def __post_init__(self) -> None:
-        check_threshold(self.threshold)
-        check_settings(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeakingPairs:
-    """Leaked training queries: files of pairs, and the rules for those that count."""
-
-    pairs: Sequence[Place] = required_setting(
-        "Which training queries leak which test queries: what posbias leakage find wrote, or labelled ones; may be given again.",
-        metavar="DIR|FILE",
-        place="read",
-    )
-    prefixes: tuple[str, str] | None = setting(
-        None,
-        "Of a merged collection: the names behind which the pairs' training and test queries stand there.",
-        metavar="NAME NAME",
-    )
-    counted: MaterialSettings = field(default_factory=MaterialSettings)
-    leaked_queries: int | None = setting(
-        None,
-        "Queries that leak, the same for all sizes.",
-        metavar="N",
-        absent="twice the number of judged test queries",
-    )
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Return where the pairs are."""
-        return tuple(map(input_place, self.pairs))
-
-    @property
-    def id_prefixes(self) -> tuple[str, str]:
-        """Return what stands before the ids of training and test queries in the collection."""
-        from positionbias.corpora.merge import under
-
-        return (under(self.prefixes[0], ""), under(self.prefixes[1], "")) if self.prefixes else ("", "")
 
 
 class Topic(NamedTuple):

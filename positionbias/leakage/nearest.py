@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -11,10 +10,10 @@ import numpy as np
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.nearest import FEWEST_ROWS, Block, Neighbours, held_bytes, tile_rows
 from positionbias.core.nearest import nearest as search
-from positionbias.core.settings import check_settings, setting
 from positionbias.leakage.comparable import comparable
+from positionbias.leakage.settings import NearestSettings
 
-__all__ = ["Encode", "NearestSettings", "encoded", "encoded_blocks", "nearest"]
+__all__ = ["Encode", "encoded", "encoded_blocks", "nearest", "rows_a_tile"]
 
 Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
 
@@ -22,45 +21,21 @@ ENCODE_TEXTS = 8_192  # texts a call of the encoder
 _GIB = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class NearestSettings:
-    """``neighbours`` of each test vector (k), of a cosine of at least ``floor`` (None: of any); ``memory`` bounds the search, in GiB.
+def rows_a_tile(settings: NearestSettings, tests: int, dimension: int) -> int:
+    """Return the number of training vectors a tile under ``settings.memory``.
 
     Raises:
-        SettingError: a number outside its range.
+        SettingError: the memory holds no tile; the message says how much would.
     """
-
-    neighbours: int = setting(100, "Training queries of a source for each text, by cosine.", least=1)
-    floor: float | None = setting(
-        None,
-        "The cosine from which a pair is found; the paper's is 0.91.",
-        least=-1,
-        most=1,
-        wanted="a cosine from -1 to 1",
-        absent="the encoder's own, of those whose cosines people labelled",
-        flags=("--threshold",),
-        metavar="COSINE",
-    )
-    memory: float = setting(1.0, "What the search by cosine may hold.", above=0, wanted="GiB above 0", metavar="GIB")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    def tile_rows(self, tests: int, dimension: int) -> int:
-        """The number of training vectors a tile under ``memory``.
-
-        Raises:
-            SettingError: the memory holds no tile; the message says how much would.
-        """
-        rows = tile_rows(self.memory * _GIB, tests, self.neighbours, dimension)
-        if rows < FEWEST_ROWS:
-            fixed, row = held_bytes(tests, self.neighbours, dimension)
-            wanted = (fixed + FEWEST_ROWS * row) / _GIB
-            raise SettingError(
-                f"--memory: wanted at least {wanted:.2f} GiB for {tests:,} test texts with {self.neighbours:,} neighbours each; found "
-                f"{self.memory:g}; raise it, or lower --neighbours"
-            )
-        return rows
+    rows = tile_rows(settings.memory * _GIB, tests, settings.neighbours, dimension)
+    if rows < FEWEST_ROWS:
+        fixed, row = held_bytes(tests, settings.neighbours, dimension)
+        wanted = (fixed + FEWEST_ROWS * row) / _GIB
+        raise SettingError(
+            f"--memory: wanted at least {wanted:.2f} GiB for {tests:,} test texts with {settings.neighbours:,} neighbours each; found "
+            f"{settings.memory:g}; raise it, or lower --neighbours"
+        )
+    return rows
 
 
 def nearest(tests: np.ndarray, blocks: Iterable[Block], settings: NearestSettings | None = None) -> Neighbours:
@@ -71,7 +46,7 @@ def nearest(tests: np.ndarray, blocks: Iterable[Block], settings: NearestSetting
         SettingError: ``settings.memory`` holds no tile.
     """
     settings = settings or NearestSettings()
-    rows = settings.tile_rows(*tests.shape)
+    rows = rows_a_tile(settings, *tests.shape)
     floor = -1.0 if settings.floor is None else settings.floor
     return search(tests, blocks, neighbours=settings.neighbours, rows=rows, floor=floor)
 

@@ -16,9 +16,9 @@ from positionbias.core.blocks import file_blocks
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.records import Query
+from positionbias.leakage.settings import FIELDS
 
 __all__ = [
-    "FIELDS",
     "FieldText",
     "FieldTexts",
     "TrainSource",
@@ -30,7 +30,6 @@ __all__ = [
     "tsv_source",
 ]
 
-FIELDS = ("query", "title", "question", "description", "narrative", "variant")  # in the order of a table
 _VARIANT = re.compile(r"variant\d*\Z")
 _WORD = re.compile(r"\w")
 

@@ -21,91 +21,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal, get_args
 
 import numpy as np
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import TrainingGroup
 from positionbias.core.seeds import below, keys64
-from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
 from positionbias.leakage.material import Material, Source, Topic
+from positionbias.leakage.settings import LeakedSettings
 from positionbias.results.leakage import DrawnSet
 
-__all__ = ["KINDS", "SIZES", "Kind", "LeakedGrid", "LeakedSet", "LeakedSettings", "check_set", "leaked_groups", "leaked_number"]
+__all__ = ["LeakedSet", "check_set", "leaked_groups", "leaked_number"]
 
-Kind = Literal["no", "msm", "test"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-SIZES = tuple(1_000 << doubling for doubling in range(8))  # 1,000 … 128,000, the paper's
 TIMES = 2  # uses of a topic in a set of kind test, as in the paper
-
-
-@dataclass(frozen=True, slots=True)
-class LeakedSettings:
-    """Settings of one set: kind, size in instances (two a query), seed, and leakage as a number of queries, or a share.
-
-    Raises:
-        SettingError: an unknown kind, a size that is odd or below 2, both a number and a share, or one out of its range.
-    """
-
-    kind: Kind = required_setting("Kind of the set.", choices=KINDS)
-    instances: int = required_setting("Size of the set, two instances a query.", flags=("--size",))
-    seed: int = seed_setting()
-    leaked_queries: int | None = setting(None, "Queries that leak.", least=1, do="raise it; without leakage: --kind no")
-    leaked_share: float | None = setting(
-        None, "The share of the set that leaks.", above=0, most=1, wanted="a share above 0, to 1"
-    )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        if self.instances < 2 or self.instances % 2:
-            raise SettingError(
-                f"--size: wanted an even number of instances, two a query; found {self.instances:,}; give another"
-            )
-        if self.leaked_queries is not None and self.leaked_share is not None:
-            raise SettingError("--leaked-queries, --leaked-share: wanted one of the two; found both; drop one")
-
-    @property
-    def queries(self) -> int:
-        """The number of groups of the set."""
-        return self.instances // 2
-
-    @property
-    def name(self) -> str:
-        """The name of the set among those of its material."""
-        return f"{self.kind}-{self.instances}-{self.seed}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeakedGrid:
-    """The sets to draw: each kind in each size with each seed."""
-
-    kinds: Sequence[Kind] = setting(
-        (),
-        "No leakage; training queries that leak; the test queries themselves. May be given again. [default: all three]",
-        flags=("--kind",),
-    )
-    sizes: Sequence[int] = setting(
-        (),
-        "Two instances a query. May be given again. [default: 1000, doubling to 128000]",
-        flags=("--size",),
-        metavar="INSTANCES",
-    )
-    seeds: int = setting(5, "How many seeds, from --seed on.", least=1)
-    seed: int = seed_setting()
-    leaked_share: float | None = setting(None, "Or the share of each size that leaks.", metavar="0..1")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    def sets(self, leaked_queries: int | None = None) -> list[LeakedSettings]:
-        """Return the sets by kind, size and seed; ``leaked_queries`` is the same for all sizes."""
-        return [
-            LeakedSettings(kind, size, seed, leaked_queries, self.leaked_share)
-            for kind in self.kinds or KINDS
-            for size in self.sizes or SIZES
-            for seed in range(self.seed, self.seed + self.seeds)
-        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.run import read_run
 from positionbias.core.shard_work import resumable_folder
-from positionbias.leakage.material import Material, MaterialSettings, read_material
+from positionbias.leakage.material import Material, read_material
 from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
-from positionbias.leakage.trainsets import LeakedSet, LeakedSettings, check_set, leaked_groups
+from positionbias.leakage.settings import LeakedSettings, MaterialSettings
+from positionbias.leakage.trainsets import LeakedSet, check_set, leaked_groups
 from positionbias.results.leakage import DRAWN_SET
 from positionbias.results.result import Result, write_results
 

@@ -12,9 +12,7 @@ from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import CollectionLike, Place, input_place, output_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, setting
-from positionbias.leakage.find import Detector, FindSettings
-from positionbias.leakage.nearest import NearestSettings
-from positionbias.leakage.queries import FIELDS
+from positionbias.leakage.settings import FIELDS, Detector, FindSettings, NearestSettings
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder, Semantic, say_kept
 

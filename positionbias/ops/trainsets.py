@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from positionbias.clicks.trainset import ClickSettings
-from positionbias.contamination.trainsets import ContaminatedSettings
+from positionbias.clicks.settings import ClickSettings
+from positionbias.contamination.settings import ContaminatedSettings
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.leakage.material import LeakingPairs
-from positionbias.leakage.trainsets import LeakedGrid
+from positionbias.leakage.settings import LeakedGrid, LeakingPairs
 
 if TYPE_CHECKING:
     from positionbias.results.result import Result
@@ -196,7 +195,8 @@ def draw_clicks(
 
     Source: Hofstätter et al. 2022, §3.1.
     """
-    from positionbias.clicks.trainset import QUALITY, parse_count, write_click_set
+    from positionbias.clicks.settings import parse_count
+    from positionbias.clicks.trainset import QUALITY, write_click_set
     from positionbias.core.collection import find_collection
     from positionbias.results.result import load_results
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from positionbias.clicks.trainset import ClickSettings, write_click_set
+from positionbias.clicks.settings import ClickSettings
+from positionbias.clicks.trainset import write_click_set
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.files import sha256_file

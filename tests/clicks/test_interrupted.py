@@ -87,7 +87,8 @@ def test_a_collection_in_another_order_is_drawn_from_anew(
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from positionbias.clicks.trainset import ClickSettings, write_click_set
+from positionbias.clicks.trainset import write_click_set
+from positionbias.clicks.settings import ClickSettings
 from positionbias.core.collection import Collection
 from positionbias.core.errors import StorageError
 

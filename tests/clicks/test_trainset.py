@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from positionbias.clicks import quality
 from positionbias.clicks.draw import TRIPLE, WITH_POSITIVE
 from positionbias.clicks.judged import Which, judgements
+from positionbias.clicks.settings import ClickSettings, parse_count
 from positionbias.clicks.shuffle import ranges, triples_of
-from positionbias.clicks.trainset import QUALITY, TRIPLES, ClickSettings, parse_count, write_click_set
+from positionbias.clicks.trainset import QUALITY, TRIPLES, write_click_set
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError

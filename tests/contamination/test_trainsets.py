@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.contamination import ordinary, trainsets
-from positionbias.contamination.trainsets import ContaminatedSettings, contaminated_result, set_counts, write_contaminated_set
+from positionbias.contamination.settings import ContaminatedSettings
+from positionbias.contamination.trainsets import contaminated_result, set_counts, write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError

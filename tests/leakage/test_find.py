@@ -13,13 +13,13 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Query
 from positionbias.formats.trec_topics import read_topics
-from positionbias.leakage.find import FindSettings, Found, FoundPair, find_pairs
+from positionbias.leakage.find import Found, FoundPair, find_pairs
 from positionbias.leakage.found_results import found_results, save_found, table_1
 from positionbias.leakage.labels import DIFFERENT
-from positionbias.leakage.lexical import LexicalSettings, read_terms
-from positionbias.leakage.nearest import NearestSettings
+from positionbias.leakage.lexical import read_terms
 from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.queries import FieldTexts, TrainSource, field_texts, tsv_source
+from positionbias.leakage.settings import FindSettings, LexicalSettings, NearestSettings
 from positionbias.results.leakage_pairs import CandidateCounts, LabelCounts, QueriesRead, ReadCount, TopicsAndQueries
 from positionbias.results.result import load_results
 

@@ -9,17 +9,9 @@ from hypothesis import strategies as st
 from positionbias.core.errors import SettingError
 from positionbias.leakage.comparable import comparable
 from positionbias.leakage.labels import DIFFERENT
-from positionbias.leakage.lexical import (
-    LexicalHit,
-    LexicalSettings,
-    Rarity,
-    TermIndex,
-    containment,
-    jaccard,
-    one_entity,
-    read_terms,
-)
+from positionbias.leakage.lexical import LexicalHit, Rarity, TermIndex, containment, jaccard, one_entity, read_terms
 from positionbias.leakage.reformulation import guess_type
+from positionbias.leakage.settings import LexicalSettings
 
 
 def terms(text: str) -> frozenset[str]:

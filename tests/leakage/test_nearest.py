@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.nearest import Neighbours, cosines
 from positionbias.core.vector_blocks import stored_blocks
-from positionbias.leakage.nearest import NearestSettings, encoded_blocks, nearest
+from positionbias.leakage.nearest import encoded_blocks, nearest, rows_a_tile
+from positionbias.leakage.settings import NearestSettings
 
 COMPASS = np.array([[1, 0], [0, 1], [3, 4], [-2, 0], [0, 0]], np.float32)  # two axes, 53° up, backwards, nowhere
 
@@ -91,10 +92,10 @@ def test_little_memory_means_small_tiles_and_too_little_is_said() -> None:
     # 12·100·8 + 160·100·10 + 64·4,096 + 32·128·8 bytes stand, and a row takes 4·100 + 36·136 = 5,296
     fixed = 9_600 + 160_000 + 262_144 + 32_768
     settings = [NearestSettings(10, memory=(fixed + rows * 5_296 + 5) / 2**30) for rows in (16, 200, 15)]
-    assert [chosen.tile_rows(100, 8) for chosen in settings[:2]] == [16, 200]
-    assert NearestSettings(10, memory=8).tile_rows(100, 8) == 4_096
+    assert [rows_a_tile(chosen, 100, 8) for chosen in settings[:2]] == [16, 200]
+    assert rows_a_tile(NearestSettings(10, memory=8), 100, 8) == 4_096
     with pytest.raises(SettingError, match=r"--memory: wanted at least 0.00 GiB for 100 test texts with 10 neighbours each"):
-        settings[2].tile_rows(100, 8)
+        rows_a_tile(settings[2], 100, 8)
 
 
 def test_the_nearest_are_those_of_faiss() -> None:

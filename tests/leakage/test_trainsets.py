@@ -15,9 +15,10 @@ from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.leakage.labels import Label
 from positionbias.leakage.leaks import leaks
-from positionbias.leakage.material import Leaking, Material, MaterialSettings, Source, Topic, leaking_queries, read_topics
+from positionbias.leakage.material import Leaking, Material, Source, Topic, leaking_queries, read_topics
 from positionbias.leakage.pairs import Pair
-from positionbias.leakage.trainsets import KINDS, SIZES, LeakedSettings, leaked_groups, leaked_number
+from positionbias.leakage.settings import KINDS, SIZES, LeakedSettings, MaterialSettings
+from positionbias.leakage.trainsets import leaked_groups, leaked_number
 
 PAIRS = {"training queries that leak": 1}
 NOBODY = Leaking(frozenset(), frozenset(), PAIRS)

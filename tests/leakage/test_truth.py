@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.errors import InputError
-from positionbias.leakage.find import FindSettings, find_pairs
+from positionbias.leakage.find import find_pairs
 from positionbias.leakage.labels import Label
 from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.leakage.queries import collection_source, field_texts
+from positionbias.leakage.settings import FindSettings
 from positionbias.leakage.truth import against_truth, truth_result
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.leakage_pairs import FoundOfTrue

@@ -17,7 +17,8 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
 from positionbias.corpora.merge import merge
 from positionbias.leakage import write_trainsets
-from positionbias.leakage.trainsets import LeakedSettings, leaked_groups
+from positionbias.leakage.settings import LeakedSettings
+from positionbias.leakage.trainsets import leaked_groups
 from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set, write_leaked_sets
 from positionbias.results.result import load_results
 

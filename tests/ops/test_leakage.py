@@ -10,9 +10,9 @@ import pytest
 import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.leakage.find import FindSettings
 from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.sample import SampleSettings
+from positionbias.leakage.settings import FindSettings
 from positionbias.ops.leakage import CountedPairs
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.leakage_pairs import CandidateCounts, SampleFigures

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 import positionbias
-from positionbias.clicks.trainset import ClickSettings
-from positionbias.contamination.trainsets import ContaminatedSettings
+from positionbias.clicks.settings import ClickSettings
+from positionbias.contamination.settings import ContaminatedSettings
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.groups import Groups
-from positionbias.leakage.material import LeakingPairs
-from positionbias.leakage.trainsets import LeakedGrid
+from positionbias.leakage.settings import LeakedGrid, LeakingPairs
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.clicks import TripleFigures
 

@@ -13,7 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from positionbias.contamination.trainsets import ContaminatedSettings, write_contaminated_set
+from positionbias.contamination.settings import ContaminatedSettings
+from positionbias.contamination.trainsets import write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.run import read_run

@@ -13,8 +13,7 @@ from positionbias.core.settings import check_once, check_settings, required_sett
 from positionbias.evaluation.cross_validation import FOLDS
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Settings
-from positionbias.leakage.material import LeakingPairs
-from positionbias.leakage.trainsets import KINDS, SIZES, Kind, LeakedSettings
+from positionbias.leakage.settings import KINDS, SIZES, Kind, LeakedSettings, LeakingPairs
 from positionbias.papers import StudyCommand
 from positionbias.papers.leakage import CONDITIONS, NO
 

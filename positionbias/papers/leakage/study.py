@@ -26,7 +26,8 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace, drawing
 from positionbias.leakage.material import Material
 from positionbias.leakage.pairs import pairs_file, read_pairs
-from positionbias.leakage.trainsets import LeakedSettings, check_set
+from positionbias.leakage.settings import LeakedSettings
+from positionbias.leakage.trainsets import check_set
 from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
 from positionbias.papers.leakage import NO
 from positionbias.papers.leakage.measured import LeakageStudy, Training, measure_leakage, target_folds

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 
-from positionbias.contamination.trainsets import ContaminatedSettings, write_contaminated_set
+from positionbias.contamination.settings import ContaminatedSettings
+from positionbias.contamination.trainsets import write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from positionbias.contamination.trainsets import ContaminatedSettings, write_contaminated_set
+from positionbias.contamination.settings import ContaminatedSettings
+from positionbias.contamination.trainsets import write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups

@@ -21,7 +21,7 @@ from positionbias.evaluation.cross_validation import query_folds
 from positionbias.evaluation.measures import per_query
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
-from positionbias.leakage.material import LeakingPairs, MaterialSettings
+from positionbias.leakage.settings import LeakingPairs, MaterialSettings
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.leakage import OFFSET, ORDER, RANK, TRAINSETS, LeakedSetSize, Memory, SizeEffect
 from positionbias.papers.leakage.memorisation import leaked_pairs

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from positionbias.clicks.trainset import ClickSettings, write_click_set
+from positionbias.clicks.settings import ClickSettings
+from positionbias.clicks.trainset import write_click_set
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups

@@ -1,0 +1,246 @@
+"""Settings of the search for leaked queries, and of training sets with them. Reading and checking them needs no numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+from positionbias.core.errors import SettingError
+from positionbias.core.places import Place, input_place
+from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
+from positionbias.leakage.leaks import check_threshold
+from positionbias.leakage.pairs import SCORES
+
+__all__ = [
+    "FIELDS",
+    "KINDS",
+    "SIZES",
+    "THRESHOLD",
+    "Detector",
+    "FindSettings",
+    "Kind",
+    "LeakedGrid",
+    "LeakedSettings",
+    "LeakingPairs",
+    "LexicalSettings",
+    "MaterialSettings",
+    "NearestSettings",
+]
+
+Detector = Literal["semantic", "lexical", "both"]
+Kind = Literal["no", "msm", "test"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+THRESHOLD = 0.91  # the paper's, for its encoder; ``thresholds`` has those of others
+FIELDS = ("query", "title", "question", "description", "narrative", "variant")  # in the order of a table
+SIZES = tuple(1_000 << doubling for doubling in range(8))  # 1,000 … 128,000, the paper's
+
+
+@dataclass(frozen=True, slots=True)
+class NearestSettings:
+    """``neighbours`` of each test vector (k), of a cosine of at least ``floor`` (None: of any); ``memory`` bounds the search, in GiB.
+
+    Raises:
+        SettingError: a number outside its range.
+    """
+
+    neighbours: int = setting(100, "Training queries of a source for each text, by cosine.", least=1)
+    floor: float | None = setting(
+        None,
+        "The cosine from which a pair is found; the paper's is 0.91.",
+        least=-1,
+        most=1,
+        wanted="a cosine from -1 to 1",
+        absent="the encoder's own, of those whose cosines people labelled",
+        flags=("--threshold",),
+        metavar="COSINE",
+    )
+    memory: float = setting(1.0, "What the search by cosine may hold.", above=0, wanted="GiB above 0", metavar="GIB")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalSettings:
+    """Settings by which a pair is found: its words are the same, or Jaccard or containment reaches its threshold and more than one entity is shared.
+
+    Raises:
+        SettingError: a number outside its range.
+    """
+
+    jaccard: float = setting(
+        0.6,
+        "The Jaccard coefficient, by weight, from which words alone find a pair.",
+        above=0,
+        most=1,
+        wanted="a share above 0, to 1",
+    )
+    containment: float = setting(
+        1.0,
+        "The share of a test text's terms, by weight, that a training query must hold to be found.",
+        above=0,
+        most=1,
+        wanted="a share above 0, to 1",
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True)
+class FindSettings:
+    """The detectors and their thresholds; the paper's are 100 neighbours and a cosine of 0.91 (``nearest.floor``).
+
+    Raises:
+        SettingError: an unknown detector.
+    """
+
+    detector: Detector = setting(
+        "both",
+        "Semantic: the cosine of an encoder's vectors. Lexical: the same words, or those that weigh most.",
+        choices=get_args(Detector),
+    )
+    nearest: NearestSettings = field(default_factory=NearestSettings)
+    lexical: LexicalSettings = field(default_factory=LexicalSettings)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    @property
+    def floor(self) -> float:
+        """The cosine from which a pair is found, by default the paper's."""
+        return THRESHOLD if self.nearest.floor is None else self.nearest.floor
+
+
+@dataclass(frozen=True, slots=True)
+class MaterialSettings:
+    """Criteria for leaks, relevance and candidates.
+
+    ``threshold`` of ``score`` as in ``leaks.leaks`` (None: every pair). ``labelled_only``: only labelled pairs leak; the others are
+    only candidates, as in the paper. A passage is relevant from grade ``relevant_from``, in the target from ``target_relevant_from``; lower
+    grades from 1 are neither relevant nor negative [decision]. Negatives are among the first ``train_depth`` candidates (the paper: 100).
+
+    Raises:
+        SettingError: a grade or depth below 1, a threshold that is not a number.
+    """
+
+    threshold: float | None = setting(
+        None, "The score from which a pair without a label leaks. [default: all do]", metavar="SCORE"
+    )
+    score: str = setting("cosine", "Which score --threshold is of.", choices=SCORES)
+    labelled_only: bool = setting(
+        False,
+        "Only pairs that people labelled as leaks leak, as in the paper; the others keep their queries out of the filling.",
+    )
+    relevant_from: int = setting(1, "Grade from which a source's passage is relevant.", least=1)
+    target_relevant_from: int = setting(1, "Grade from which a target's passage is relevant.", least=1)
+    train_depth: int = setting(100, "Candidates of a query that negatives are drawn from.", least=1)
+
+    def __post_init__(self) -> None:
+        check_threshold(self.threshold)
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakingPairs:
+    """Leaked training queries: files of pairs, and the rules for those that count."""
+
+    pairs: Sequence[Place] = required_setting(
+        "Which training queries leak which test queries: what posbias leakage find wrote, or labelled ones; may be given again.",
+        metavar="DIR|FILE",
+        place="read",
+    )
+    prefixes: tuple[str, str] | None = setting(
+        None,
+        "Of a merged collection: the names behind which the pairs' training and test queries stand there.",
+        metavar="NAME NAME",
+    )
+    counted: MaterialSettings = field(default_factory=MaterialSettings)
+    leaked_queries: int | None = setting(
+        None,
+        "Queries that leak, the same for all sizes.",
+        metavar="N",
+        absent="twice the number of judged test queries",
+    )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Return where the pairs are."""
+        return tuple(map(input_place, self.pairs))
+
+    @property
+    def id_prefixes(self) -> tuple[str, str]:
+        """Return what stands before the ids of training and test queries in the collection."""
+        from positionbias.corpora.merge import under
+
+        return (under(self.prefixes[0], ""), under(self.prefixes[1], "")) if self.prefixes else ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class LeakedSettings:
+    """Settings of one set: kind, size in instances (two a query), seed, and leakage as a number of queries, or a share.
+
+    Raises:
+        SettingError: an unknown kind, a size that is odd or below 2, both a number and a share, or one out of its range.
+    """
+
+    kind: Kind = required_setting("Kind of the set.", choices=KINDS)
+    instances: int = required_setting("Size of the set, two instances a query.", flags=("--size",))
+    seed: int = seed_setting()
+    leaked_queries: int | None = setting(None, "Queries that leak.", least=1, do="raise it; without leakage: --kind no")
+    leaked_share: float | None = setting(
+        None, "The share of the set that leaks.", above=0, most=1, wanted="a share above 0, to 1"
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.instances < 2 or self.instances % 2:
+            raise SettingError(
+                f"--size: wanted an even number of instances, two a query; found {self.instances:,}; give another"
+            )
+        if self.leaked_queries is not None and self.leaked_share is not None:
+            raise SettingError("--leaked-queries, --leaked-share: wanted one of the two; found both; drop one")
+
+    @property
+    def queries(self) -> int:
+        """The number of groups of the set."""
+        return self.instances // 2
+
+    @property
+    def name(self) -> str:
+        """The name of the set among those of its material."""
+        return f"{self.kind}-{self.instances}-{self.seed}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakedGrid:
+    """The sets to draw: each kind in each size with each seed."""
+
+    kinds: Sequence[Kind] = setting(
+        (),
+        "No leakage; training queries that leak; the test queries themselves. May be given again. [default: all three]",
+        flags=("--kind",),
+    )
+    sizes: Sequence[int] = setting(
+        (),
+        "Two instances a query. May be given again. [default: 1000, doubling to 128000]",
+        flags=("--size",),
+        metavar="INSTANCES",
+    )
+    seeds: int = setting(5, "How many seeds, from --seed on.", least=1)
+    seed: int = seed_setting()
+    leaked_share: float | None = setting(None, "Or the share of each size that leaks.", metavar="0..1")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def sets(self, leaked_queries: int | None = None) -> list[LeakedSettings]:
+        """Return the sets by kind, size and seed; ``leaked_queries`` is the same for all sizes."""
+        return [
+            LeakedSettings(kind, size, seed, leaked_queries, self.leaked_share)
+            for kind in self.kinds or KINDS
+            for size in self.sizes or SIZES
+            for seed in range(self.seed, self.seed + self.seeds)
+        ]
