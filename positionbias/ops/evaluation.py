@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.operation import Out, Overwrite, SavedTo, operation
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from positionbias.core.records import Qrel
     from positionbias.core.run import Run
     from positionbias.evaluation.fusion import Fused
+    from positionbias.evaluation.leaked import Leaked
     from positionbias.results.result import Result
 
 __all__ = ["Measuring", "ensemble", "evaluate"]
@@ -95,11 +96,39 @@ def evaluate(
         InputError: a run given twice, of other queries or passages than the collection's, or without judged queries.
     """
     from positionbias.core.collection import find_collection
-    from positionbias.evaluation.evaluate import check_run, evaluate_runs, judged_shares
-    from positionbias.evaluation.leaked import Leaked, leaked_results
-    from positionbias.evaluation.measures import parse_measure
     from positionbias.evaluation.significance import clusters_by_passage
     from positionbias.report.leaked_order import write_swaps
+
+    _check_asked(runs, qrels, measuring, leaked, all_swaps)
+    refuse_outputs(all_swaps, out, overwrite=overwrite)
+    opened = find_collection(collection) if collection is not None else None
+    judged = _judgements(opened, qrels, measuring)
+    paths = [input_place(run) for run in runs]
+    loaded = _read_runs(paths, opened, measuring.split)
+    clusters = clusters_by_passage(judged.qrels)
+    results, shares = _measured(loaded, judged, measuring, clusters, _remarks_of_trainings(loaded, paths))
+    apart, pairs = _leaked_apart(results, leaked, clusters, seed=measuring.seed)
+    if all_swaps is not None:
+        place = write_swaps(output_place(all_swaps), apart.swaps, overwrite=overwrite)
+        say(f"{sum(map(len, apart.swaps.values())):,} swaps written to {place}")
+    for line in _remarks(results):
+        say(line)
+    found = Measurements(
+        [*results, *shares, *apart.results],
+        command="evaluate",
+        settings={"measures": list(measuring.measures), "split": judged.split},
+        read=[judged.read, *pairs, *(Read.file("run", path) for path in paths)],
+        seed=measuring.seed,
+        packages=("ir_measures", "pytrec-eval-terrier", "scipy", "statsmodels"),
+    )
+    return save_if_asked(found, out, overwrite=overwrite)
+
+
+def _check_asked(
+    runs: Sequence[Place], qrels: Place | None, measuring: Measuring, leaked: Place | None, all_swaps: Place | None
+) -> None:
+    """Refuse options that do not go together, and unknown measures."""
+    from positionbias.evaluation.measures import parse_measure
 
     if measuring.qrels_name and qrels is not None:
         raise SettingError(
@@ -110,45 +139,33 @@ def evaluate(
         raise SettingError(f"--all-swaps: wanted --leaked and two runs or more beside it; found {missing}; give both")
     for measure in measuring.measures:
         parse_measure(measure)
-    refuse_outputs(all_swaps, out, overwrite=overwrite)
-    opened = find_collection(collection) if collection is not None else None
-    name, judgements, source = _judgements(opened, qrels, measuring)
-    paths = [input_place(run) for run in runs]
-    loaded = _read_runs(paths)
-    if opened is not None:
-        for run in loaded:
-            check_run(run, opened, measuring.split)
-    remarks = _remarks_of_trainings(loaded, paths)
-    clusters = clusters_by_passage(judgements)
-    label = ".".join(filter(None, (measuring.split, measuring.qrels_name))) if opened is not None else ""
-    seed = measuring.seed
-    results = evaluate_runs(loaded, judgements, measuring.measures, collection=name, split=label, seed=seed, clusters=clusters)
-    shares = judged_shares(loaded, judgements, measuring.measures, collection=name, split=label, seed=seed, clusters=clusters)
-    results = [_with_remarks(result, remarks) for result in results]
-    read, apart = [source], Leaked([], {})
-    if leaked is not None:
-        leaked_ids, pairs = _leaked(leaked)
-        read.append(pairs)
-        apart = leaked_results(results, leaked_ids, clusters=clusters, seed=seed)
-    if all_swaps is not None:
-        place = write_swaps(output_place(all_swaps), apart.swaps, overwrite=overwrite)
-        say(f"{sum(map(len, apart.swaps.values())):,} swaps written to {place}")
-    for line in _remarks(results):
-        say(line)
-    found = Measurements(
-        [*results, *shares, *apart.results],
-        command="evaluate",
-        settings={"measures": list(measuring.measures), "split": label},
-        read=[*read, *(Read.file("run", path) for path in paths)],
-        seed=seed,
-        packages=("ir_measures", "pytrec-eval-terrier", "scipy", "statsmodels"),
-    )
-    return save_if_asked(found, out, overwrite=overwrite)
 
 
-def _read_runs(paths: Sequence[Path]) -> list[Run]:
-    """The runs under names of their own: the tag, else the file's name, else its path."""
+def _measured(
+    runs: Sequence[Run],
+    judged: _Judged,
+    measuring: Measuring,
+    clusters: Mapping[str, str],
+    remarks: Mapping[str, list[str]],
+) -> tuple[list[Result], list[Result]]:
+    """Return the results of runs and of their comparisons with the first, with remarks; and the judged shares."""
+    from positionbias.evaluation.evaluate import evaluate_runs, judged_shares
+
+    name, split, qrels, _ = judged
+    measures, seed = measuring.measures, measuring.seed
+    results = evaluate_runs(runs, qrels, measures, collection=name, split=split, seed=seed, clusters=clusters)
+    shares = judged_shares(runs, qrels, measures, collection=name, split=split, seed=seed, clusters=clusters)
+    return [_with_remarks(result, remarks) for result in results], shares
+
+
+def _read_runs(paths: Sequence[Path], collection: Collection | None, split: str) -> list[Run]:
+    """Read runs under names of their own: the tag, else the file's name, else its path.
+
+    Raises:
+        InputError: a run given twice, or of other queries or passages than the collection's.
+    """
     from positionbias.core.run import read_run
+    from positionbias.evaluation.evaluate import check_run
 
     if len(set(map(os.path.realpath, paths))) < len(paths):
         raise InputError("RUN: wanted different runs to compare; found one file twice; give each once")
@@ -158,6 +175,9 @@ def _read_runs(paths: Sequence[Path]) -> list[Run]:
         for run, path in zip(loaded, paths, strict=True):
             if names.count(run.name) > 1:
                 run.name = choose(path)
+    if collection is not None:
+        for run in loaded:
+            check_run(run, collection, split)
     return loaded
 
 
@@ -186,8 +206,17 @@ def _with_remarks(result: Result, remarks: Mapping[str, list[str]]) -> Result:
     return replace(result, payload=replace(result.payload, notes=notes))
 
 
-def _judgements(collection: Collection | None, qrels: Place | None, measuring: Measuring) -> tuple[str, list[Qrel], Read]:
-    """The name of what is judged, its judgements, and where they came from.
+class _Judged(NamedTuple):
+    """Judgements: the name of their collection or file, their split ("" of a file), and their source."""
+
+    name: str
+    split: str
+    qrels: list[Qrel]
+    read: Read
+
+
+def _judgements(collection: Collection | None, qrels: Place | None, measuring: Measuring) -> _Judged:
+    """Read the judgements of a collection's split or of a file.
 
     Raises:
         SettingError: neither or both of the sources.
@@ -196,23 +225,29 @@ def _judgements(collection: Collection | None, qrels: Place | None, measuring: M
 
     if collection is not None and qrels is None:
         judgements = collection.qrels(measuring.split, measuring.qrels_name)
-        return collection.name, judgements, Read("collection", collection.path, collection.checksum)
+        split = ".".join(filter(None, (measuring.split, measuring.qrels_name)))
+        return _Judged(collection.name, split, judgements, Read("collection", collection.path, collection.checksum))
     if collection is None and qrels is not None:
         path = input_place(qrels)
-        return path.name, read_qrels(path), Read.file("qrels", path)
+        return _Judged(path.name, "", read_qrels(path), Read.file("qrels", path))
     found = "both" if qrels is not None else "neither"
     raise SettingError(
         f"--qrels: wanted judgements from one source; found {found}; give --collection, or --qrels FILE, and not both"
     )
 
 
-def _leaked(pairs: Place) -> tuple[set[str], Read]:
-    """The test queries that pairs name as leaked, and where they stand."""
+def _leaked_apart(
+    results: Sequence[Result], pairs: Place | None, clusters: Mapping[str, str], *, seed: int
+) -> tuple[Leaked, list[Read]]:
+    """Return measures apart on the test queries that ``pairs`` name as leaked and on the others, and the file read; empty without pairs."""
+    from positionbias.evaluation.leaked import Leaked, leaked_results
     from positionbias.leakage.leaks import leaked_tests
     from positionbias.leakage.pairs import pairs_file, read_pairs
 
+    if pairs is None:
+        return Leaked([], {}), []
     path = pairs_file(input_place(pairs))
-    return leaked_tests(read_pairs(path)), Read.file("leaked", path)
+    return leaked_results(results, leaked_tests(read_pairs(path)), clusters=clusters, seed=seed), [Read.file("leaked", path)]
 
 
 def _remarks(results: Sequence[Result]) -> list[str]:
