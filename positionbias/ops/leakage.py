@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import Json, JsonObject
@@ -18,7 +18,12 @@ from positionbias.ops.query_encoder import Encoder, Semantic, say_kept
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
+    from positionbias.core.records import Query
+    from positionbias.leakage.find import Found
     from positionbias.leakage.leaks import Leaks
+    from positionbias.leakage.pairs import Pair
+    from positionbias.leakage.queries import FieldTexts
+    from positionbias.ops.query_places import QueryPlace
     from positionbias.results.leakage_pairs import QueriesRemoved
     from positionbias.results.result import Result
 
@@ -95,33 +100,18 @@ def find_leakage(
     Source: leakage paper, §3 and Table 1.
     """
     from positionbias.leakage.find import find_pairs
-    from positionbias.leakage.found_results import found_results, save_found
-    from positionbias.leakage.pairs import pairs_file, read_pairs
+    from positionbias.leakage.found_results import save_found
     from positionbias.leakage.published import target_of
-    from positionbias.leakage.published_results import published_find
-    from positionbias.leakage.queries import add_variants, field_texts
-    from positionbias.leakage.truth import against_truth, truth_result
-    from positionbias.ops.query_places import QueryPlace
+    from positionbias.leakage.queries import field_texts
 
     refuse_outputs(out, overwrite=overwrite)
-    named = [*queries[:-1], *sources]
-    if not named or not queries:
-        given = "one of them" if named or queries else "neither"
-        raise SettingError(f"leakage find: wanted training and test queries; found {given}; give both, the test queries last")
-    training = [QueryPlace.parse(name, "train") for name in named]
-    test = QueryPlace.parse(queries[-1], "test")
-    asked = test.queries()
+    training, test = _sides(queries, sources)
     read = [*(item.read(f"training queries {item.name}") for item in training), test.read("test queries")]
-    if texts.variants:
-        asked, others = add_variants(asked, input_place(texts.variants))
-        if others:
-            say(f"{texts.variants}: {others:,} lines are of other queries and were left out")
+    asked = _with_variants(test.queries(), texts.variants)
     tests = field_texts(asked, texts.fields)
-    true = None
-    if truth is not None:
-        path = pairs_file(input_place(truth))
-        true = list(read_pairs(path))
-        read.append(Read.file("true pairs", path))
+    true = _true_pairs(truth)
+    if true is not None:
+        read.append(true.read)
     if texts.variants:
         read.append(Read.file("variants", input_place(texts.variants)))
     semantic = encoder.semantic(settings.nearest.floor) if settings.detector != "lexical" else None
@@ -130,21 +120,97 @@ def find_leakage(
     if semantic:
         say_kept(semantic.vectors)
         read.append(semantic.read())
+    _say_empty(found, tests)
+    target = target_of([query.query_id for query in asked])
+    results = _found_results(found, tests, test.name, target, true)
+    measured = _measurements(results, found, test.name, target, settings, texts, semantic, read)
+    place = output_place(out)
+    save_found(place, found, results, measured.manifest(place), overwrite=overwrite)
+    say(f"{len(found.pairs):,} pairs written to {place}")
+    return measured
+
+
+def _sides(queries: Sequence[CollectionLike], sources: Sequence[str]) -> tuple[list[QueryPlace], QueryPlace]:
+    """Return the places of training queries, and that of the test queries, which come last.
+
+    Raises:
+        SettingError: one side is missing.
+    """
+    from positionbias.ops.query_places import QueryPlace
+
+    named = [*queries[:-1], *sources]
+    if not named or not queries:
+        given = "one of them" if named or queries else "neither"
+        raise SettingError(f"leakage find: wanted training and test queries; found {given}; give both, the test queries last")
+    return [QueryPlace.parse(name, "train") for name in named], QueryPlace.parse(queries[-1], "test")
+
+
+def _with_variants(asked: Sequence[Query], variants: Place | None) -> Sequence[Query]:
+    """Return the test queries with their variants, if there are any."""
+    from positionbias.leakage.queries import add_variants
+
+    if not variants:
+        return asked
+    varied, others = add_variants(asked, input_place(variants))
+    if others:
+        say(f"{variants}: {others:,} lines are of other queries and were left out")
+    return varied
+
+
+class _TruePairs(NamedTuple):
+    """Known pairs, and the file that has them."""
+
+    pairs: Sequence[Pair]
+    read: Read
+
+
+def _true_pairs(truth: Place | None) -> _TruePairs | None:
+    from positionbias.leakage.pairs import pairs_file, read_pairs
+
+    if truth is None:
+        return None
+    path = pairs_file(input_place(truth))
+    return _TruePairs(list(read_pairs(path)), Read.file("true pairs", path))
+
+
+def _say_empty(found: Found, tests: FieldTexts) -> None:
+    """Count the empty queries of each source and field."""
     for name, count in (*found.empty.items(), *((f"test queries, {field}", count) for field, count in tests.empty.items())):
         if count:
             say(f"{name}: {count:,} empty, left out")
-    results = found_results(found, tests, test_name=test.name)
+
+
+def _found_results(
+    found: Found, tests: FieldTexts, test_name: str, target: str | None, true: _TruePairs | None
+) -> list[Result]:
+    """Return Table 1, the recall of known pairs if there are any, and published figures if the test set is the paper's."""
+    from positionbias.leakage.found_results import found_results
+    from positionbias.leakage.published_results import published_find
+    from positionbias.leakage.truth import against_truth, truth_result
+
+    results = found_results(found, tests, test_name=test_name)
     if true is not None:
-        figures = against_truth(((pair.train_id, pair.test_id) for pair in found.pairs), true)
-        results.append(truth_result(figures, test_name=test.name, sources=results[0].system))
-    target = target_of([query.query_id for query in asked])
-    results += published_find(target, found, (text.field for text in tests.texts), test.name)
-    measured = Measurements(
+        figures = against_truth(((pair.train_id, pair.test_id) for pair in found.pairs), true.pairs)
+        results.append(truth_result(figures, test_name=test_name, sources=results[0].system))
+    return [*results, *published_find(target, found, (text.field for text in tests.texts), test_name)]
+
+
+def _measurements(
+    results: Sequence[Result],
+    found: Found,
+    test_name: str,
+    target: str | None,
+    settings: FindSettings,
+    texts: SearchedTexts,
+    semantic: Semantic | None,
+    read: Sequence[Read],
+) -> Measurements:
+    return Measurements(
         results,
         command="leakage find",
         settings={"fields": list(texts.fields), **_record(settings, semantic)},
         read=read,
-        name=f"Training queries like those of {test.name}",
+        name=f"Training queries like those of {test_name}",
         notes=(
             "A training query and a field of a test query are one pair, with the scores of the nearest of the field's texts [decision].",
             "Types are guessed from terms without stop words and plurals [decision].",
@@ -154,10 +220,6 @@ def find_leakage(
         content={"pairs": len(found.pairs), **({"target": target} if target else {})},
         remarks=("", f"By meaning: {semantic.rests_on}.") if semantic else (),
     )
-    place = output_place(out)
-    save_found(place, found, results, measured.manifest(place), overwrite=overwrite)
-    say(f"{len(found.pairs):,} pairs written to {place}")
-    return measured
 
 
 def _at_threshold(settings: FindSettings, semantic: Semantic | None) -> FindSettings:
