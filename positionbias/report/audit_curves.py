@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from positionbias.report.audit_plots import BESIDE, line_with_band, series_legend
 from positionbias.report.audit_select import of_audit, series_of, system_of
-from positionbias.report.drawing import letters, new_figure, required, wrap
+from positionbias.report.drawing import characters, new_figure, required, wrap
 from positionbias.report.figure import INK, WIDE, styled
 from positionbias.results.buckets import RESPONSE, ResponseCurve
 from positionbias.results.result import Result
@@ -43,6 +43,6 @@ def response_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure
             axes.set_title(title)
             axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["first", "", "middle", "", "last"])
             axes.set_xlim(-0.05, 1.05)
-        figure.supxlabel(wrap("Place of the answering sentence", letters(width + 0.5)), fontsize=10)
+        figure.supxlabel(wrap("Place of the answering sentence", characters(width + 0.5)), fontsize=10)
         series_legend(figure, [series[system_of(result)] for result, _ in found], width)
     return figure

@@ -22,8 +22,8 @@ from positionbias.report.audit_verdicts import (
 )
 from positionbias.report.drawing import (
     band_handle,
+    characters,
     legend_above,
-    letters,
     line_handle,
     new_figure,
     required,
@@ -66,7 +66,7 @@ def compare_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     others = [panel for panel in panels if panel[0][1] != DEVIATIONS]
     lines = [part[at : at + columns] for part in (in_deviations, others) for at in range(0, len(part), columns)]
     shown = [[system for system in series if any(system in found for _, found in line)] for line in lines]
-    room = max(10, int(letters(width) * (0.3 if columns > 1 else 0.4)))
+    room = max(10, int(characters(width) * (0.3 if columns > 1 else 0.4)))
     names = [[wrap(series[system].label, room) for system in rows] for rows in shown]
     row = max(0.27, 0.16 * max(name.count("\n") + 1 for line in names for name in line) + 0.06)  # inches
     same: dict[str, Axes] = {}
@@ -86,8 +86,8 @@ def compare_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
                         _effect(axes, found[system], at, series[system])
                 words, panel = CONTRASTS[contrast], width / len(line)
                 title = words.name.replace(f" {MINUS} ", f"{NBSP}{MINUS}{NBSP}")
-                axes.set_title(wrap(title[:1].upper() + title[1:], letters(panel + 0.4)))
-                axes.set_xlabel(f"← {words.below}{EM_SPACE}{words.above} →\n{wrap(unit, letters(panel + 0.8))}")
+                axes.set_title(wrap(title[:1].upper() + title[1:], characters(panel + 0.4)))
+                axes.set_xlabel(f"← {words.below}{EM_SPACE}{words.above} →\n{wrap(unit, characters(panel + 0.8))}")
                 _plain(axes, (width - 0.088 * room) / len(line))
                 if first is None:
                     first = axes
@@ -135,7 +135,7 @@ def effects_figure(results: Sequence[Result], *, system: System | None = None, w
             axes.set_yticks(range(len(shown)), [f"← {CONTRASTS[effect.contrast].below}" for effect, _, _ in shown])
             axes.set_ylim(len(shown) - 0.6, -0.75)
             axes.set_xlim(*_limits(unit, results))
-            axes.set_xlabel(wrap("deviations of a query's candidate scores" if unit == DEVIATIONS else unit, letters(width)))
+            axes.set_xlabel(wrap("deviations of a query's candidate scores" if unit == DEVIATIONS else unit, characters(width)))
             _plain(axes, width - 1.4)
     return figure
 

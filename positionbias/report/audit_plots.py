@@ -19,7 +19,7 @@ from positionbias.report.audit_select import (
     series_of,
     system_of,
 )
-from positionbias.report.drawing import legend_above, letters, line_handle, new_figure, required, under_all, wrap
+from positionbias.report.drawing import characters, legend_above, line_handle, new_figure, required, under_all, wrap
 from positionbias.report.figure import INK, MUTED, WIDE, styled
 from positionbias.results.buckets import GAIN, MOVEMENT, PSI, SEGMENTS, PositionBuckets, SegmentBuckets
 from positionbias.results.result import Result
@@ -72,7 +72,7 @@ def quality_figure(
             for result, payload in shown:
                 line_with_band(axes, _places(payload), payload.means, payload.lows, payload.highs, series[system_of(result)])
             if len(panels) > 1:
-                axes.set_title(wrap(series[system_of(shown[0][0])].label, letters(width / (2 if width > BESIDE else 1))))
+                axes.set_title(wrap(series[system_of(shown[0][0])].label, characters(width / (2 if width > BESIDE else 1))))
         _mark_buckets(figure, grid, found[0][1], width)
         for axes in grid:
             axes.set_ylabel(quality if axes.get_subplotspec().is_first_col() else "")  # type: ignore[union-attr]
@@ -107,7 +107,7 @@ def length_figure(
             for result, payload in shown:
                 values = payload.means, payload.lows, payload.highs
                 line_with_band(axes, _places(payload), *values, series[system_of(result)], band=len(shown) <= TOGETHER + 1)
-            axes.set_title(wrap(group, letters(width / (2 if width > BESIDE else 1))))
+            axes.set_title(wrap(group, characters(width / (2 if width > BESIDE else 1))))
         _mark_buckets(figure, grid, found[0][1], width)
         for axes in grid:
             axes.set_ylabel(quality if axes.get_subplotspec().is_first_col() else "")  # type: ignore[union-attr]
@@ -155,7 +155,7 @@ def _change_figure(results: Sequence[Result], found: Found, below: str, width: f
             for result, payload in shown:
                 line_with_band(axes, _places(payload), payload.means, payload.lows, payload.highs, series[system_of(result)])
             if len(panels) > 1:
-                axes.set_title(wrap(series[system_of(shown[0][0])].label, letters(width / (2 if width > BESIDE else 1))))
+                axes.set_title(wrap(series[system_of(shown[0][0])].label, characters(width / (2 if width > BESIDE else 1))))
         for axes in grid:
             quality = found[0][1].quality
             axes.set_ylabel(quality[:1].upper() + quality[1:] if axes.get_subplotspec().is_first_col() else "")  # type: ignore[union-attr]

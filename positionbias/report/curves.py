@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from positionbias.core.formatting import count
 from positionbias.report.drawing import (
     DASHES,
+    characters,
     colour_of,
     legend_above,
-    letters,
     line_handle,
     new_figure,
     required,
@@ -51,7 +51,7 @@ def ats_curves(results: Sequence[Result], *, width: float = WIDE) -> Figure:
                 cut |= _ats_line(axes, result.payload, systems.index(_series_key(result)))
             axes.set_ylabel("ATS(Δ)")
             if len(collections) > 1:
-                axes.set_title(f"Probed on {wrap(collection, letters(width) - 10)}")
+                axes.set_title(f"Probed on {wrap(collection, characters(width) - 10)}")
         column[-1].set_xlabel("Distance in position Δ (words)")
         column[0].set_xlim(left=0)
         handles = [line_handle(colour_of(index), DASHES[index % len(DASHES)]) for index in range(len(systems))]

@@ -22,7 +22,7 @@ __all__ = [
     "colour_of",
     "interval_line",
     "legend_above",
-    "letters",
+    "characters",
     "line_handle",
     "new_figure",
     "percent_marks",
@@ -137,10 +137,10 @@ def same_scale(figures: Sequence[Figure], axes_names: str) -> None:
 
 def under_all(figure: Figure, text: str, width: float) -> None:
     """Draw one label below all panels: it has the figure's whole width, where a panel may be too narrow."""
-    figure.supxlabel(wrap(text, letters(width + 0.5)), fontsize=10)
+    figure.supxlabel(wrap(text, characters(width + 0.5)), fontsize=10)
 
 
-def letters(width: float) -> int:
+def characters(width: float) -> int:
     """Return about how many characters fit into so many inches."""
     return int((width - 0.8) / 0.088)
 
@@ -155,7 +155,7 @@ def legend_above(figure: Figure, handles: list[Any], texts: Sequence[str], width
 
     Figures have room for three lines of it; for more, the figure grows, so that the panels keep their height.
     """
-    wrapped = [wrap(text, letters(width)) for text in texts]
+    wrapped = [wrap(text, characters(width)) for text in texts]
     longest = max(max(map(len, text.split("\n"))) for text in wrapped)
     columns = max(1, min(len(texts), int((width - 0.1) / (0.088 * longest + 0.55))))
     rows = -(-len(texts) // columns)

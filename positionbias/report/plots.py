@@ -18,9 +18,9 @@ from positionbias.report.drawing import (
     DASHES,
     MARKERS,
     band_handle,
+    characters,
     colour_of,
     legend_above,
-    letters,
     line_handle,
     new_figure,
     percent_marks,
@@ -59,7 +59,7 @@ def answer_positions(
         figure = new_figure(width, 0.75 + 2.15 * down)
         grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
         # in a grid of fixed columns, each column has one colour, and only the first has ticks to its left
-        room = letters(width / across + 0.5) if columns else letters(width / across)
+        room = characters(width / across + 0.5) if columns else characters(width / across)
         for index, (result, label) in enumerate(zip(found, titles or labels(found, first=1), strict=True)):
             _histogram_panel(grid.flat[index], result.payload, label, index % across if columns else index, room)
         for axes in grid.flat[len(found) :]:
@@ -124,7 +124,7 @@ def relative_change(results: Sequence[Result], *, width: float = WIDE, limit: fl
     measures, subsets = distinct(r.measure for r, _ in found), distinct(p.subset for _, p in found)
     names = labels([result for result, _ in found])
     rows = distinct(names)
-    room = max(10, int(letters(width) * 0.4))
+    room = max(10, int(characters(width) * 0.4))
     each = max(0.16 + 0.17 * len(subsets), 0.15 * max(wrap(name, room).count("\n") + 1 for name in rows) + 0.05)  # inches a row
     with styled():
         figure = new_figure(width, 1.0 + len(measures) * (0.42 + each * len(rows)))

@@ -53,10 +53,10 @@ from positionbias.report.cells import (
 )
 from positionbias.report.drawing import (
     MARKERS,
+    characters,
     colour_of,
     interval_line,
     legend_above,
-    letters,
     line_handle,
     new_figure,
     required,
@@ -431,7 +431,7 @@ def inflation_figure(results: Sequence[Result], *, width: float = WIDE) -> Figur
     rows = distinct(short_label(result.facts) for result, _ in sorted(found, key=lambda item: ROLES.index(item[0].facts.role)))
     across = min(len(targets), max(1, int((width - 1.6) / 1.5)))
     down = -(-len(targets) // across)
-    room = max(12, int(letters(width) * 0.3))
+    room = max(12, int(characters(width) * 0.3))
     each = max(0.3, 0.17 * max(wrap(name, room).count("\n") + 1 for name in rows))
     with styled():
         figure = new_figure(width, 1.0 + down * (0.4 + each * len(rows)))
@@ -509,7 +509,7 @@ def doses_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
             for index in range(len(PARTS)):
                 _dose_line(axes, doses.points, index, 0.12 * gap * (index - 1))
             title = system_label(result.facts) + (f", {result.split}" if several else "")
-            axes.set_title(wrap(title, letters(width / across)))
+            axes.set_title(wrap(title, characters(width / across)))
             axes.set_xticks(shares, [f"{share:g}" for share in shares])
         for place, axes in enumerate(panels[: len(found)]):
             axes.xaxis.set_tick_params(labelbottom=place + across >= len(found))

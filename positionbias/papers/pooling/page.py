@@ -14,9 +14,9 @@ from positionbias.report.blocks import Block, Drawing, Sheet
 from positionbias.report.drawing import (
     DASHES,
     MARKERS,
+    characters,
     colour_of,
     legend_above,
-    letters,
     line_handle,
     new_figure,
     required,
@@ -119,7 +119,7 @@ def coverage_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
                 counts = (own.found_by_depth, own.unique_by_depth)[number]
                 axes.plot(own.depths, counts, color=looks[own.kind].colour, linestyle=looks[own.kind].dash)
             title = f"Relevant, {words}" if len(tasks) == 1 else f"{task}: {words}"
-            axes.set_title(wrap(title, letters(width / across + 0.3)))
+            axes.set_title(wrap(title, characters(width / across + 0.3)))
             axes.set_ylim(bottom=0)
             axes.set_xlim(left=0)
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
@@ -153,7 +153,7 @@ def scatter_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
         grid = list(figure.subplots(-(-len(keys) // across), across, squeeze=False).flat)
         for axes, key in zip(grid, keys, strict=True):
             _points(axes, by_key[key], looks)
-            axes.set_title(wrap(f"{key[0]}, {key[1]} pool", letters(width / across + 0.3)))
+            axes.set_title(wrap(f"{key[0]}, {key[1]} pool", characters(width / across + 0.3)))
             axes.set_ylabel("By this pool" if axes.get_subplotspec().is_first_col() else "")  # type: ignore[union-attr]
         under_all(figure, "By the gold judgements", width)
         shown = [kind for kind in looks if any(p.kind == kind for own in by_key.values() for p in own.points)]
@@ -202,7 +202,7 @@ def bias_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
     lines = list(dict.fromkeys((own.pool, own.test) for _, own in found if own.test != ALL))
     across = len(measures) if width > BESIDE and len(measures) < 4 else 1
     down = -(-len(measures) // across)
-    room = int(letters(width) * (0.32 if across > 1 else 0.42))
+    room = int(characters(width) * (0.32 if across > 1 else 0.42))
     names = [wrap(f"{test} by {pool} pools", room) for pool, test in lines]
     tall = len(lines) * (0.3 + 0.16 * max(name.count("\n") for name in names))
     with styled():
@@ -279,7 +279,7 @@ def curve_figure(results: Sequence[Result], axis: str, width: float = WIDE) -> F
             for _, own in found:
                 if (own.measure, own.pool) == (measure, pool) and own.test in tests:
                     _draw(axes, own, looks[own.test])
-            axes.set_title(wrap(f"{measure}, {pool} pools", letters(width / across + 0.3)))
+            axes.set_title(wrap(f"{measure}, {pool} pools", characters(width / across + 0.3)))
             axes.set_xlim(left=0)
             axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1f}".replace("-", "−"))

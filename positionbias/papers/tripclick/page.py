@@ -54,9 +54,9 @@ from positionbias.report.cells import (
     text_cell,
 )
 from positionbias.report.drawing import (
+    characters,
     interval_line,
     legend_above,
-    letters,
     new_figure,
     required,
     series_handle,
@@ -458,7 +458,7 @@ def _curves(panels: Mapping[str, Curves], lines: Sequence[str], line: Callable[[
                 _line(axes, curve.points, lines.index(line(result)), len(lines))
             axes.set_xscale("log")
             _depth_marks(axes, depths, width / across)
-            axes.set_title(wrap(title, letters(width / across)))
+            axes.set_title(wrap(title, characters(width / across)))
             axes.xaxis.set_tick_params(labelbottom=place + across >= len(panels))
         for axes in grid[len(panels) :]:
             axes.set_axis_off()
@@ -544,7 +544,7 @@ def telemetry_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
             for result, curve in found:
                 if short(result.facts) == model:
                     _logged_line(axes, curve, name, lines.index(set_name(result.facts)))
-            axes.set_title(wrap(f"{SERIES[name]}, {model}", letters(width / across)))
+            axes.set_title(wrap(f"{SERIES[name]}, {model}", characters(width / across)))
             axes.xaxis.set_major_locator(tick_places(width / across))
             axes.xaxis.set_tick_params(labelbottom=place + across >= len(keys))
         under_all(figure, "Training step", width)
