@@ -170,9 +170,9 @@ def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: f
     The level is the share of training answers in the first fifth or, where that does not distinguish the levels, mean position.
 
     Raises:
-        InputError: fewer than two doses, or none of them with a comparison of test sets in this measure.
+        InputError: fewer than two levels, or none of them with a comparison of test sets in this measure.
     """
-    doses = required(doses_of(results), "histograms of two doses")
+    doses = required(doses_of(results), "histograms of two levels")
     label, places, show = _axis(doses)
     names, changes, similarity = _dose_lines(results, doses, places, measure)
     required(names, f"a comparison of test sets in {measure}")
@@ -277,10 +277,10 @@ def dose_table(results: Sequence[Result], measure: str = "nDCG@10") -> Table:
         Column("Repeats"),
     ]
     notes: tuple[str, ...] = (
-        "Every dose has the same number of training queries; validation and test queries are the same for all.",
+        "Every level has the same number of training queries; validation and test queries are the same for all.",
         "Change = (rotated − original) / original. MATS on the original passages; its intervals are over trainings alone.",
         *row_notes(_rows(results, list(doses.values())), lettered=False),
     )
     if not all(re_ranks(results, row) for row in _rows(results, list(doses.values()))):
         notes += ("No change: the tuned depth is 1, nothing is re-ranked, and the effectiveness is the first stage's.",)
-    return Table("doses", "Front-loading as a dose", columns, rows, notes, stub=6)
+    return Table("doses", "Levels of front-loading", columns, rows, notes, stub=6)

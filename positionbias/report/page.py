@@ -210,7 +210,7 @@ GENERAL: _Sections = (  # after those of the parts
     ),
     (
         "doses",
-        "Front-loading as a dose",
+        "Levels of front-loading",
         "Each model was trained on as many queries, but with their answers in one part of the passages. Where it leans on position, it "
         "does so the more, the more of the answers that it was shown stood in front; validation and test queries stay the same.",
         _Maker.doses,

@@ -1,4 +1,4 @@
-"""Front-loading as a dose: what is read off the results, the table, and the figure."""
+"""Levels of front-loading: what is read off the results, the table, and the figure."""
 
 from __future__ import annotations
 
@@ -163,17 +163,17 @@ def test_the_page_has_a_section_for_doses(tmp_path: Path) -> None:
     manifest = Manifest(kind="results", name="Dose: squad", command="study dose")
     save_results(tmp_path / "results", RESULTS, manifest)
     page = write_report([tmp_path], tmp_path / "report.html").read_text(encoding="utf-8")
-    for part in ("Front-loading as a dose", 'id="figure-doses-1"', 'id="table-doses-1"'):
+    for part in ("Levels of front-loading", 'id="figure-doses-1"', 'id="table-doses-1"'):
         assert part in page
     assert "doses" in report_tables(load_studies([tmp_path]))
     save_results(tmp_path / "plain", [r for r in RESULTS if r.kind != "histogram"], manifest)
-    assert "Front-loading as a dose" not in write_report([tmp_path / "plain"], tmp_path / "plain.html").read_text(
+    assert "Levels of front-loading" not in write_report([tmp_path / "plain"], tmp_path / "plain.html").read_text(
         encoding="utf-8"
     )
 
 
 def test_no_doses_are_one_clear_line() -> None:
-    with pytest.raises(InputError, match="wanted histograms of two doses among the results; found none"):
+    with pytest.raises(InputError, match="wanted histograms of two levels among the results; found none"):
         doses.dose_figure(RESULTS[:1])
     with pytest.raises(InputError, match="wanted a comparison of test sets in RR@20"):
         doses.dose_figure(RESULTS, measure="RR@20")

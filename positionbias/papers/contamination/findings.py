@@ -250,7 +250,7 @@ def _by_share(facts: Facts, target: str, doses: Doses) -> list[Finding]:
         return []
     first, last, change = doses.points[0], doses.points[-1], doses.change
     if not change.beside_zero:
-        verdict, holds = "these data do not tell whether the dose matters", None
+        verdict, holds = "these data do not tell whether the share matters", None
     elif change.mean > 0:
         verdict, holds = "the more was seen, the higher", True
     else:

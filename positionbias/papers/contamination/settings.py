@@ -298,7 +298,7 @@ COMMAND = StudyCommand(
         "warmup_share": 0.1,
         **asdict(PRESETS["robertson"]),
     },
-    quick="KL alone, no doses, 3,000 training queries for the teachers and 1,000 for the students, 10 candidates a query",
+    quick="KL alone, no curve by share, 3,000 training queries for the teachers and 1,000 for the students, 10 candidates a query",
     quick_sizes={
         "losses": ("kl",),
         "shares": (),

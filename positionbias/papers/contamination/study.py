@@ -1,7 +1,7 @@
 """The contamination study: effects of a teacher trained on the test on its students (contaminated-distillation paper, §3–5).
 
     BM25 candidates → a teacher's training set, without and with the judgements of a target → teacher → its scores of the training
-    candidates → students, by loss → every target's candidates re-ranked → measures, tests, doses → report
+    candidates → students, by loss → every target's candidates re-ranked → measures, tests, inflation by share → report
 
 Every step is restartable (``experiments.step``). Students see the training queries alone, whoever teaches them, and start from the same weights:
 what differs is the teacher's scores, and, where negatives stand in its own order, which passages it ranks high.

@@ -157,13 +157,13 @@ class DoseSettings(PositionBiasSettings):
     )
     queries: int | None = setting(
         None,
-        "Training queries of every dose; by default as many as the dose has that has fewest.",
+        "Training queries of every level; by default as many as the smallest level has.",
         least=1,
         metavar="N",
     )
     several: Several = setting(
         "all",
-        "Of a training query with several answers: whether all of their starts must lie in the dose, or any.",
+        "Of a training query with several answers: whether all of their starts must lie in the range, or any.",
         choices=SEVERAL,
     )
 

@@ -124,8 +124,8 @@ def run_dose(collection: Collection, settings: DoseSettings, workspace: Workspac
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
-        InputError: as ``check_splits``; a dose that no training query has.
-        SettingError: more training queries are wanted than a dose has.
+        InputError: as ``check_splits``; a level that no training query has.
+        SettingError: more training queries are wanted than a level has.
     """
     check_splits(collection, settings)
     queries = _number_of_queries(collection, settings, workspace)
@@ -142,7 +142,7 @@ def run_dose(collection: Collection, settings: DoseSettings, workspace: Workspac
         lambda: measure_doses(measured, settings, shown, workspace.map_shards),
         notes=(
             *NOTES,
-            f"Every dose has {queries:,} training queries; validation and test queries are not selected, and are the same for all [decision].",
+            f"Every level has {queries:,} training queries; validation and test queries are not selected, and are the same for all [decision].",
         ),
         seed=settings.seed,
     )
@@ -156,8 +156,8 @@ def _number_of_queries(collection: Collection, settings: DoseSettings, workspace
     fewest = min(fitting, key=fitting.__getitem__)
     if settings.queries is not None and settings.queries > fitting[fewest]:
         raise SettingError(
-            f"--queries: wanted {settings.queries:,} training queries a dose; found {fitting[fewest]:,} with answers in {fewest}; "
-            "lower it, or widen the dose"
+            f"--queries: wanted {settings.queries:,} training queries a level; found {fitting[fewest]:,} with answers in {fewest}; "
+            "lower it, or widen the level"
         )
     return settings.queries or fitting[fewest]
 

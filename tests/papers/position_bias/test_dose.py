@@ -83,7 +83,7 @@ def test_each_dose_has_as_many_training_queries_and_its_own(finished: Path, coll
     (number,) = numbers
     assert 0 < number < 30
     assert read_manifest(finished / "results").settings["study"]["queries"] == number
-    assert read_manifest(finished / "results").notes[-1].startswith(f"Every dose has {number} training queries;")
+    assert read_manifest(finished / "results").notes[-1].startswith(f"Every level has {number} training queries;")
     for variant, label in LABELS.items():
         for training, text in (("original", "original"), ("rotated-1", "rotated-1")):
             checkpoint = load_checkpoint(finished / "models" / f"tk-{label}-{training}-seed-1")
@@ -181,7 +181,7 @@ def test_what_does_not_fit_is_one_clear_line(collection: Collection, tmp_path: P
         DoseSettings(doses=(FRONT, WHOLE), queries=0)
     workspace = Workspace(tmp_path / "x")
     with pytest.raises(
-        SettingError, match=r"--queries: wanted 30 training queries a dose; found \d+ with answers in 0:0.4; lower it"
+        SettingError, match=r"--queries: wanted 30 training queries a level; found \d+ with answers in 0:0.4; lower it"
     ):
         run_dose(collection, replace(SETTINGS, queries=30), workspace)
     with pytest.raises(InputError, match=r"whose answers start in 0.999:1; found none among 30"):
@@ -255,7 +255,7 @@ def mats(variant: str, value: float) -> Result:
         (
             0.005,
             None,
-            "+0.005 (95 % interval −0.005 to +0.015, over queries of one training: speaks of this checkpoint) in nDCG@10: these data do not tell the two doses apart",
+            "+0.005 (95 % interval −0.005 to +0.015, over queries of one training: speaks of this checkpoint) in nDCG@10: these data do not distinguish the two levels",
         ),
     ],
 )
@@ -268,7 +268,7 @@ def test_the_sentences(difference: float, holds: bool | None, words: str) -> Non
     ]  # fmt: skip
     positions, change, response, similarity = dose_findings(results, "nDCG@10")
     assert positions.text == (
-        "Of the 3,335 training answers of each dose: with anywhere, 30.0\u00a0% start in the first fifth (mean position 0.400); "
+        "Of the 3,335 training answers of each level: with anywhere, 30.0\u00a0% start in the first fifth (mean position 0.400); "
         "front, 100.0\u00a0% start in the first fifth (mean position 0.080)."
     )
     assert change.text == (
