@@ -87,8 +87,8 @@ def imports_of(name: str) -> Iterator[Import]:
                 base = ".".join([*around, *([base] if base else [])])
             for alias in node.names:
                 full = f"{base}.{alias.name}"
-                if base == "positionbias" and alias.name in positionbias._PUBLIC:
-                    full = f"positionbias.{positionbias._PUBLIC[alias.name]}"
+                if base == "positionbias":
+                    full = positionbias.module_of(alias.name) or full
                 yield Import(full if full in MODULES or base == "positionbias" else base, node.lineno, lazy)
 
 

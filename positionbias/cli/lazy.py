@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import click
 
 from positionbias.core.settings import check_whole
 
-__all__ = ["LazyGroup"]
+__all__ = ["Commands", "LazyGroup"]
+
+# name -> (module, attribute, one line of help): there stands a command, or an operation of which one is made
+Commands: TypeAlias = Mapping[str, tuple[str, str, str]]
 
 
 def _check_whole_numbers(command: click.Command) -> None:
@@ -30,11 +34,16 @@ def _whole(context: click.Context, param: click.Parameter, given: Any) -> Any:
 
 
 class LazyGroup(click.Group):
-    """``commands_at`` maps a command's name to its module, its name there, and its one line of help; there stands a command, or an operation of which one is made."""
+    """A group whose ``commands_at`` is asked for its commands once they are needed."""
 
-    def __init__(self, *args: Any, commands_at: Mapping[str, tuple[str, str, str]], **more: Any) -> None:
+    def __init__(self, *args: Any, commands_at: Callable[[], Commands], **more: Any) -> None:
         super().__init__(*args, **more)
-        self.commands_at = commands_at
+        self._find = commands_at
+
+    @cached_property
+    def commands_at(self) -> Commands:
+        """Where each command is, and its help."""
+        return self._find()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands_at)

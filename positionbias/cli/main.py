@@ -9,12 +9,14 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from keyword import iskeyword
 from typing import Any
 
 import click
 
-from positionbias import __version__
-from positionbias.cli.lazy import LazyGroup
+from positionbias import __version__, ops
+from positionbias.cli.groups import GROUPS
+from positionbias.cli.lazy import Commands, LazyGroup
 from positionbias.core import stopping
 from positionbias.core.errors import PositionBiasError
 from positionbias.core.terminal import guard_streams, to_person
@@ -23,42 +25,32 @@ __all__ = ["COMMANDS", "main", "posbias"]
 
 INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 
-# name -> (module, attribute, one line of help): a command's module is imported only when it is called,
-# so that ``posbias --help`` is quick and no command pays for another's libraries.
-COMMANDS: dict[str, tuple[str, str, str]] = {
-    "demo": ("positionbias.ops.studies", "demo", "The whole study in miniature, in under five minutes."),
-    "import": ("positionbias.cli.groups", "import_", "Bring a data set in as a collection."),
-    "export": ("positionbias.ops.artefacts", "export", "Write a collection in a published form."),
-    "merge": ("positionbias.ops.collections", "merge", "Several collections as one, for training across corpora."),
-    "sample": ("positionbias.ops.collections", "sample", "A smaller collection that keeps what is judged."),
-    "show": ("positionbias.ops.collections", "show", "What a collection holds: its Table 1."),
-    "histogram": ("positionbias.ops.positions", "histogram", "Where answers sit in their passages."),
-    "debias": ("positionbias.ops.positions", "debias", "Rotate every passage at a random word."),
-    "place": ("positionbias.ops.collections", "place", "Put answering sentences where a density says."),
-    "select": ("positionbias.ops.collections", "select", "Only the queries whose answers lie in one part of their passages."),
-    "retrieve": ("positionbias.ops.retrieval", "retrieve", "Rank passages for each query by BM25, or by vectors."),
-    "encode": ("positionbias.ops.retrieval", "encode", "A collection's passages as vectors, for dense retrieval."),
-    "vectors": ("positionbias.cli.groups", "vectors", "Word vectors to start TK from."),
-    "encoder": ("positionbias.ops.encoders", "make_encoder", "A small encoder to start from, with random weights."),
-    "trainset": ("positionbias.cli.groups", "trainset", "Training sets made to order."),
-    "teach": ("positionbias.ops.training", "teach", "A teacher's scores of training passages, for distillation."),
-    "train": ("positionbias.cli.train", "train", "Train a re-ranker."),
-    "rerank": ("positionbias.ops.ranking", "rerank", "Re-rank candidates with a trained model."),
-    "ensemble": ("positionbias.ops.evaluation", "ensemble", "Several runs as one, by z-scores or ranks."),
-    "evaluate": ("positionbias.ops.evaluation", "evaluate", "Measure runs, and test their differences."),
-    "ats": ("positionbias.ops.probe", "ats", "Average term similarity by distance in position."),
-    "mats": ("positionbias.ops.probe", "mats", "One number for position dependence (MATS)."),
-    "audit": ("positionbias.ops.audit", "audit_systems", "Is any model, or a run, position-biased?"),
-    "check": ("positionbias.cli.check", "check", "Hold models to limits on position bias: pass, fail or cannot tell."),
-    "leakage": ("positionbias.cli.groups", "leakage", "Do training queries near-duplicate test queries?"),
-    "pool": ("positionbias.cli.groups", "pool", "Can a test collection judge systems that did not help to make it?"),
-    "contamination": ("positionbias.cli.groups", "contamination", "Has a model seen the test set?"),
-    "study": ("positionbias.cli.studies", "study", "A paper's study, end to end, on your collection."),
-    "verify": ("positionbias.cli.verify", "verify", "Are artefacts what they were when they were written?"),
-    "report": ("positionbias.ops.artefacts", "make_report", "One self-contained HTML page from results."),
-    "completion": ("positionbias.cli.completion", "completion", "Shell completion for bash, zsh or fish."),
+# the commands that are not made of their operations; the module of each
+BY_HAND = {
+    "train": "positionbias.cli.train",
+    "check": "positionbias.cli.check",
+    "study": "positionbias.cli.studies",
+    "verify": "positionbias.cli.verify",
 }
 
+
+def _commands() -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Yield where each command is, and its line of help.
+
+    Its module is imported only when it is called, so that ``posbias --help`` is quick and no command pays for another's libraries.
+    """
+    for words, (module, function, text) in ops.COMMANDS.items():
+        name = words.split()[0]
+        if name in GROUPS:
+            yield name, ("positionbias.cli.groups", f"{name}_" if iskeyword(name) else name, GROUPS[name])
+        elif name in BY_HAND:
+            yield name, (BY_HAND[name], name, text)
+        else:
+            yield name, (f"{ops.__name__}.{module}", function, text)
+    yield "completion", ("positionbias.cli.completion", "completion", "Shell completion for bash, zsh or fish.")
+
+
+COMMANDS: Commands = dict(_commands())
 
 # The commands that answer by their exit code: 1, a check failed; 3, it could not tell. From any other command these are a bug.
 _CHECKS = frozenset({"check"})
@@ -111,7 +103,7 @@ class _Posbias(LazyGroup):
             raise
 
 
-@click.group(cls=_Posbias, commands_at=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Posbias, commands_at=lambda: COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="posbias")
 @click.option("--quiet", "-q", is_flag=True, help="No progress, no remarks; results and errors only.")
 def posbias(quiet: bool) -> None:

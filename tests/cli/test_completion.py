@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.cli.groups import SOURCES
+from positionbias.cli.groups import sources
 from positionbias.cli.main import COMMANDS
 
 from .conftest import POSBIAS, RunPosbias
@@ -29,7 +29,7 @@ def test_each_shell_gets_its_script(run_posbias: RunPosbias, shell: str) -> None
     [
         ("posbias sh", {"show"}),
         ("posbias ", set(COMMANDS)),
-        ("posbias import ", set(SOURCES)),
+        ("posbias import ", set(sources())),
         ("posbias import squad --val", {"--validation", "--validation-by"}),
         ("posbias completion z", {"zsh"}),
     ],

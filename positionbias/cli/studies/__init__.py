@@ -15,7 +15,7 @@ PAPER = "positionbias.cli.studies.paper"
 STUDIES: dict[str, tuple[str, str, str]] = {name: (PAPER, name, text) for name, text in PAPERS.items()}
 
 
-@click.group(cls=LazyGroup, commands_at=STUDIES)
+@click.group(cls=LazyGroup, commands_at=lambda: STUDIES)
 def study() -> None:
     """A paper's study, end to end, on your collection.
 
