@@ -1,14 +1,8 @@
-"""Shared by all tests: one thread each (they run side by side), a home of their own, real data where there is some."""
+"""Shared by all tests: a home of their own, real data where there is some."""
 
 from __future__ import annotations
 
 import os
-
-for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")  # before NumPy or torch is imported: they read it once
-os.environ.setdefault("MPLBACKEND", "Agg")
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-
 from collections.abc import Iterator
 from pathlib import Path
 

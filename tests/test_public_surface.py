@@ -1,14 +1,19 @@
-"""The public names: what others build on is added to on purpose, and never lost by accident."""
+"""The public names: added to on purpose, never lost by accident, each with a docstring in one form and an example that runs."""
 
 from __future__ import annotations
 
+import ast
+import doctest
 import importlib
+import inspect
+import re
 import subprocess
 import sys
 
 import pytest
 
 import positionbias
+from positionbias import ops
 
 PUBLIC = [
     "Answer",
@@ -116,3 +121,53 @@ def test_rotating_a_text_loads_neither_pyarrow_nor_torch() -> None:
     text, heavy = done.stdout.splitlines()
     assert sorted(text.split()) == ["one", "three", "two"]
     assert heavy == "[]"
+
+
+FUNCTIONS = [name for name in PUBLIC if inspect.isroutine(getattr(positionbias, name))]
+CLASSES = [name for name in PUBLIC if inspect.isclass(getattr(positionbias, name))]
+SECTION = re.compile(r"^(Args|Returns|Raises|Source|Example):", re.M)
+
+
+def docstring(name: str) -> str:
+    return inspect.getdoc(getattr(positionbias, name)) or ""
+
+
+def test_every_public_name_is_a_function_or_a_class_or_the_version() -> None:
+    assert sorted([*FUNCTIONS, *CLASSES, "__version__"]) == PUBLIC
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_says_in_a_sentence_what_it_does_and_then_what_it_takes_returns_and_raises(name: str) -> None:
+    text = docstring(name)
+    sentence = " ".join(text.partition("\n\n")[0].split())
+    assert re.fullmatch(r"[A-Z][a-z-]+ .*[.?]", sentence)
+    assert not re.search(r"[.?!;] [A-Z]", sentence)
+    assert [section for section in SECTION.findall(text) if section != "Source"] == ["Args", "Returns", "Raises", "Example"]
+    described = re.findall(r"^    (\w+): \S", text.partition("Args:\n")[2].partition("\n\n")[0], re.M)
+    assert described == list(inspect.signature(getattr(positionbias, name)).parameters)
+    assert re.search(r"^    \w+Error(, \w+Error)*: \S", text.partition("Raises:\n")[2], re.M)
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *CLASSES])
+def test_a_public_name_has_an_example_that_is_run_and_shows_something(name: str) -> None:
+    found = getattr(positionbias, name)
+    module = importlib.import_module(found.__module__)
+    (collected,) = (one for one in doctest.DocTestFinder().find(module) if one.name == f"{module.__name__}.{name}")
+    assert collected.examples[0].source == "import positionbias as pb\n"
+    assert any(f"pb.{name}(" in example.source or inspect.isclass(found) for example in collected.examples)
+    shown = [example.want.strip() for example in collected.examples if example.want]
+    assert shown
+    assert not {"True", "False", "None", "..."} & set(shown)
+    assert not any(example.options.get(doctest.SKIP) for example in collected.examples)
+
+
+def test_type_checkers_see_the_operations_that_are_registered() -> None:
+    tree = ast.parse(inspect.getsource(ops))
+    imports = [
+        node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and str(node.module).startswith("positionbias.ops")
+    ]
+    seen = {
+        (str(node.module).rpartition(".")[2], alias.asname) for node in imports for alias in node.names if alias.name != "*"
+    }
+    assert seen == {(module, function) for module, function, _ in ops.COMMANDS.values() if function}
+    assert [node.module for node in imports if node.names[0].name == "*"] == ["positionbias.ops.imports"]

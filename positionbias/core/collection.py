@@ -76,7 +76,16 @@ class _Content:
 
 
 class Collection:
-    """A collection opened for reading. ``open`` checks the manifest; all else is read on demand."""
+    """A collection opened for reading. ``open`` checks the manifest; all else is read on demand.
+
+    Example:
+        >>> import positionbias as pb
+        >>> collection = pb.Collection("planted")
+        >>> collection
+        Collection('planted', 240 passages, splits train, validation, test, fresh)
+        >>> collection.answers("test")[0].text
+        'For its smell, the Julmux yonack has moss.'
+    """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)

@@ -12,7 +12,13 @@ HIGHEST_GRADE = 1_000_000  # trec_eval allocates a table of all grades, and retu
 
 
 class Passage(NamedTuple):
-    """One passage of a collection."""
+    """One passage of a collection.
+
+    Example:
+        >>> import positionbias as pb
+        >>> next(pb.Collection("planted").passages())
+        Passage(passage_id='p003292bdb80158a2', text='kilust has crimson. The sound of the Drokob welomb ...')
+    """
 
     passage_id: str
     text: str
@@ -20,7 +26,13 @@ class Passage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query: its text and named fields (title, description, narrative, type …)."""
+    """A query: its text and named fields (title, description, narrative, type …).
+
+    Example:
+        >>> import positionbias as pb
+        >>> pb.Collection("planted").queries("test")[0]
+        Query(query_id='q0b353d3285e4a591', text='which smell does the julmux yonack have', fields={'attribute': 'smell', ...})
+    """
 
     query_id: str
     text: str
@@ -28,7 +40,13 @@ class Query:
 
 
 class Qrel(NamedTuple):
-    """One relevance judgement; ``grade`` 0 is judged not relevant."""
+    """One relevance judgement; ``grade`` 0 is judged not relevant.
+
+    Example:
+        >>> import positionbias as pb
+        >>> pb.Collection("planted").qrels("test")[0]
+        Qrel(query_id='q0b353d3285e4a591', passage_id=..., grade=1)
+    """
 
     query_id: str
     passage_id: str
@@ -36,7 +54,13 @@ class Qrel(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer to a query in a passage, with its character offsets ``[start, end)`` where known."""
+    """An answer to a query in a passage, with its character offsets ``[start, end)`` where known.
+
+    Example:
+        >>> import positionbias as pb
+        >>> pb.Answer("q1", "p1", "green oil", 25, 34)
+        Answer(query_id='q1', passage_id='p1', text='green oil', start=25, end=34)
+    """
 
     query_id: str
     passage_id: str

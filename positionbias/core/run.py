@@ -48,6 +48,14 @@ class Run(Mapping[str, Ranking]):
 
     Raises:
         InputError: a score that is not finite, or a repeated passage for a query.
+
+    Example:
+        >>> import positionbias as pb
+        >>> run = pb.Run("bm25", [("q1", ["p1", "p2"], [1.0, 2.0])])
+        >>> run
+        Run('bm25', 1 queries, 2 pairs)
+        >>> run["q1"].passage_ids
+        ['p2', 'p1']
     """
 
     def __init__(self, name: str, rankings: Iterable[tuple[str, Sequence[str], Sequence[float] | np.ndarray]]) -> None:
@@ -75,6 +83,9 @@ class Run(Mapping[str, Ranking]):
 
     def __len__(self) -> int:
         return len(self._index)
+
+    def __repr__(self) -> str:
+        return f"Run({self.name!r}, {len(self):,} queries, {self.pairs:,} pairs)"
 
     def rankings(self) -> Iterator[Ranking]:
         """Yield every query's ranking, in the order of the file."""

@@ -84,6 +84,9 @@ class Vectors:
     def __len__(self) -> int:
         return self._rows
 
+    def __repr__(self) -> str:
+        return f"Vectors({str(self.path)!r}, {len(self):,} passages, {self.dimension} wide)"
+
     @property
     def figures(self) -> VectorFigures:
         """Return what was counted as they were made."""

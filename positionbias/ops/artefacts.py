@@ -60,6 +60,12 @@ def export(
         SettingError: a version of SQuAD with another form.
         InputError: no such split, or a collection that the form cannot hold.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.export("planted", to="beir", out="planted-beir"))
+        240 passages, 90 queries, 188 judgements
+        128 answers left out: the form has no place for them
     """
     from positionbias.core.collection import find_collection
     from positionbias.results.artefacts import EXPORT, ExportCounts
@@ -129,6 +135,13 @@ def make_report(
     Raises:
         InputError: a folder without results, or with damaged ones.
         OutputExistsError: something stands at ``out`` or ``tables`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> found = pb.histogram(["planted"], splits=["test"], out="positions")
+        >>> page = pb.make_report(["positions"], out="report.html")
+        >>> page.path, list(page.tables)
+        (PosixPath('report.html'), ['positions', 'answers'])
     """
     from positionbias.report.table import save_tables
 
@@ -205,6 +218,12 @@ def verify(
 
     Raises:
         InputError: no artefact at one of the paths.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.verify(["test.run", "train.run"]))
+        whole       run                1 files        0.0 MB  test.run
+        whole       run                1 files        0.0 MB  train.run
     """
     from positionbias.core.verify import manifests_in
     from positionbias.core.verify import seal as add_digests

@@ -46,7 +46,18 @@ Runs = Annotated[Sequence[Place], Setting("Runs over it, each measured as it is.
 
 @dataclass(frozen=True, slots=True)
 class Audit(Measurements):
-    """The results of an audit, with its inputs and settings."""
+    """The results of an audit, with its inputs and settings.
+
+    Example:
+        >>> import positionbias as pb
+        >>> found = pb.audit_systems("planted", ["test.run"])
+        >>> found.frame()[["system", "measure", "quality", "count"]].tail(2)
+                  system                 measure  quality  count
+        29  random order  position-blind scorers  nDCG@10     18
+        30  random order  position-blind scorers  nDCG@10     18
+        >>> [verdict.preference.value for verdict in found.verdicts], list(found.plots())
+        (['cannot tell'], ['quality-by-position', 'quality-by-characters'])
+    """
 
     @property
     def verdicts(self) -> Sequence[Verdict]:
@@ -136,6 +147,13 @@ def audit_systems(
     Raises:
         SettingError: neither a model nor a run, or settings that do not go together.
         InputError: what cannot be read, or a model whose scores are no finite numbers.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.audit_systems("planted", ["test.run"]).verdict)
+        bm25: cannot tell from one run; harder questions may have their answers elsewhere.
+        To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION RUN --rotated COLLECTION2 RUN2.
+        ...
     """
     from positionbias.audit.audit import audit
 
@@ -187,9 +205,30 @@ def audit_model(
         found.plot()
         found.save("squad-minilm")
 
+    Args:
+        model: One model, or several to compare.
+        collection: A collection with answers in the split, its folder, or its name under $POSBIAS_HOME.
+        split: Whose queries.
+        candidates: The run that models re-rank; by default BM25's.
+        queries: How many queries to draw by the seed; by default all.
+        vectors: With ``retrieve``, a model's vectors of the passages as they are.
+        memory: GiB that a search may hold.
+        settings: What is moved, measured and drawn.
+
+    Returns:
+        The verdicts on all models, and all measures that they and the description rest on.
+
     Raises:
         InputError: what cannot be read, or a model whose scores are no finite numbers.
         SettingError: a setting out of range.
+
+    Example:
+        >>> import positionbias as pb
+        >>> def first_words(query, passages):
+        ...     return [-passage.find(query.split()[-2]) for passage in passages]
+        >>> print(pb.audit_model(first_words, "planted").verdict)
+        first_words prefers the front: end − front −4.654 [−5.780, −3.529] deviations (18 queries), beyond the margin of 0.1.
+        ...
     """
     audited = Audited(
         models=_listed(model),
@@ -228,6 +267,16 @@ def check(
     Raises:
         SettingError: neither a model nor a run, or settings that do not go together.
         InputError: what cannot be read, or a model whose scores are no finite numbers.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.audit.settings import Audited, Limits
+        >>> print(pb.check("planted", limits=Limits(max_response=0.05), audited=Audited(models=["tk.ckpt"])))
+        Limits on position bias: pass (1 system)
+        <BLANKLINE>
+        System  Limit                                     Measured     95 % interval  Verdict  What would do
+        ──────  ───────────────────  ─────────────────────────────  ────────────────  ───────  ─────────────
+        tk      --max-response 0.05  middle − ends: ... nDCG@10 ... pass     –
     """
     from positionbias.audit.limits import checks_of
     from positionbias.core.publish import atomic_file

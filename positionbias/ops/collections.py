@@ -13,6 +13,7 @@ from positionbias.core.places import CollectionLike, output_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
+from positionbias.ops.outcome import Printed
 from positionbias.positions.settings import Placing, Selection
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ __all__ = ["Contents", "merge", "place", "sample", "select", "show"]
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(Printed):
     """The content of a collection, as ``show`` returns it."""
 
     results: Sequence[Result]
@@ -36,8 +37,22 @@ def show(collection: Source, *, engine: Engine = Engine()) -> Contents:
     Lengths are in BlingFire words. Re-rankers read the first 200 words of a passage and the first 30 of a query: the share
     of longer ones is printed.
 
+    Returns:
+        A result on the passages, and one on the queries of each split; each value is how many there are.
+
     Raises:
         InputError: it is not there, or cannot be read.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.show("planted"))
+        planted: 240 passages
+        <BLANKLINE>
+        split       queries  judgements  answers
+        train            50          70       70
+        validation       12          12       12
+        test             18          76       36
+        ...
     """
     from positionbias.core.collection import find_collection
     from positionbias.text.statistics import collection_statistics
@@ -71,6 +86,14 @@ def merge(
     Raises:
         SettingError: fewer than two, or a prefix that is no plain word.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> both = pb.merge(["A=planted", "B=clicked"], out="both")
+        >>> both
+        Collection('both', 540 passages, splits train, validation, test, fresh)
+        >>> both.queries("test")[0].query_id[:5]
+        'A:q0b'
     """
     from positionbias.core.collection import find_collection
     from positionbias.corpora.merge import merge as write_merged
@@ -124,6 +147,11 @@ def sample(
     Raises:
         SettingError: more passages are judged than are wanted.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> pb.sample("planted", queries=5, passages=60, out="small")
+        Collection('small', 60 passages, splits train, validation, test, fresh)
     """
     from positionbias.core.collection import find_collection
     from positionbias.corpora.sample import SampleSettings
@@ -165,6 +193,13 @@ def select(
     Raises:
         SettingError: more queries are wanted than there are.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.positions.settings import AnswerRange, Selection
+        >>> front = pb.select("planted", selection=Selection(AnswerRange.parse("0:0.2")), out="front")
+        >>> len(pb.Collection("planted").queries("train")), len(front.queries("train"))
+        (50, 34)
     """
     from positionbias.core.collection import find_collection
     from positionbias.positions.select import select as write_selected
@@ -200,6 +235,13 @@ def place(
     Raises:
         SettingError: no question can be kept.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.positions.density import Density
+        >>> from positionbias.positions.settings import Placing
+        >>> pb.place("planted", placing=Placing(Density.parse("front:0.8")), out="front")
+        Collection('front', 240 passages, splits train, validation, test, fresh)
     """
     from positionbias.core.collection import find_collection
     from positionbias.positions.place import place as write_placed

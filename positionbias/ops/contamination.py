@@ -59,6 +59,15 @@ def suspect_contamination(
     Raises:
         SettingError: runs that do not come in pairs, fresh queries without candidates, or a measure that does not exist.
         InputError: a run of other queries or passages, or a malformed file.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.ops.contamination import QuerySets, Suspects
+        >>> suspects = Suspects(models=["tk.ckpt"], controls=["tk-2.ckpt", "tk-3.ckpt"])
+        >>> queries = QuerySets("test.run", fresh="fresh", fresh_candidates="fresh.run")
+        >>> print(pb.suspect_contamination("planted", suspects=suspects, queries=queries))
+        Cannot tell whether tk saw test: nothing says that the 2 controls are trainings of its configuration.
+        ...
     """
     from positionbias.contamination.suspect import Known, suspect
     from positionbias.core.collection import find_collection

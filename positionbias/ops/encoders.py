@@ -47,6 +47,12 @@ def distil_vectors(
         SettingError: an encoder narrower than ``dimension``, or too few words for as many components.
         InputError: the encoder cannot be loaded, or no such split.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.models.settings import DistilSettings
+        >>> print(pb.distil_vectors(["planted"], encoder="small-bert", settings=DistilSettings(dimension=4), out="words"))
+        446 words, 4 wide, ... of the variance kept; left out: 22 too rare, 0 that the encoder cannot read
     """
     from positionbias.models.distil import distil
     from positionbias.results.artefacts import WORD_VECTORS, WordVectorFigures
@@ -79,6 +85,13 @@ def make_encoder(
         SettingError: a width that the heads cannot share.
         InputError: collections without words.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.models.settings import EncoderSettings
+        >>> tiny = EncoderSettings(layers=1, width=8, heads=2, pieces=90)
+        >>> print(pb.make_encoder(["planted"], settings=tiny, out="tiny-bert"))
+        tiny-bert: 5,720 random weights; 90 pieces learned from 468 words
     """
     from positionbias.models.new_encoder import make_encoder as write_encoder
     from positionbias.results.artefacts import NEW_ENCODER, NewEncoderFigures

@@ -94,6 +94,12 @@ def evaluate(
     Raises:
         SettingError: neither or both of ``collection`` and ``qrels``, an unknown measure, or ``all_swaps`` without leaked queries or a second run.
         InputError: a run given twice, of other queries or passages than the collection's, or without judged queries.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.evaluate(["test.run"], collection="planted"))
+        run                   nDCG@10                    RR@10                     R@10                     J@10
+        bm25  0.8137 [0.7347, 0.8927]  0.7778 [0.6328, 0.9227]  1.0000 [1.0000, 1.0000]  0.7037 [0.6682, 0.7392]
     """
     from positionbias.core.collection import find_collection
     from positionbias.evaluation.significance import clusters_by_passage
@@ -294,6 +300,12 @@ def ensemble(
         SettingError: fewer than two runs, or one given twice.
         InputError: runs of other queries, passages or collections than the first.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> reranked = pb.rerank("planted", model="tk.ckpt", candidates="test.run", out="tk.run")
+        >>> pb.ensemble(["test.run", "tk.run"], out="both.run").run
+        Run('ensemble', 18 queries, 108 pairs)
     """
     from positionbias.evaluation.fusion import fuse_runs
 

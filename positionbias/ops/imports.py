@@ -21,17 +21,18 @@ from positionbias.planted.settings import PlantedSettings
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
 
+# in the order of posbias import --help; a new one needs no other line
 __all__ = [
-    "import_beir",
-    "import_irds",
+    "import_squad",
     "import_msmarco",
     "import_msmarco_docs",
-    "import_msmarco_qa",
     "import_orcas",
-    "import_planted",
-    "import_squad",
-    "import_trec",
+    "import_msmarco_qa",
     "import_tripclick",
+    "import_trec",
+    "import_irds",
+    "import_beir",
+    "import_planted",
 ]
 
 Places = Annotated[
@@ -68,6 +69,12 @@ def import_squad(
     Raises:
         InputError: a file that is not SQuAD's, or a question id that stands in two files.
         SettingError: ``validation`` leaves no training question.
+
+    Example:
+        >>> import positionbias as pb
+        >>> squad = pb.import_squad(train=["train-v1.1.json"], test="dev-v1.1.json", out="squad")
+        >>> squad.answers("test")[0]
+        Answer(query_id='dev', passage_id=..., text='green oil', start=25, end=34)
     """
     from positionbias.formats.squad import SquadSource
     from positionbias.formats.squad import import_squad as read
@@ -98,9 +105,9 @@ def import_msmarco(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in MS MARCO passage ranking, from a folder of the release's files, from collectionandqueries.tar.gz, or from single files.
+    """Bring in MS MARCO passage ranking, from the release's files.
 
-    Files are read plain, as .gz, or inside a tar; any subset is enough. validation is dev/small, test the other judged dev
+    Give a folder of them, collectionandqueries.tar.gz, or single files. They are read plain, as .gz, or inside a tar; any subset is enough. validation is dev/small, test the other judged dev
     queries; without dev/small, ``validation`` draws from train. top1000.dev becomes a run in OUT/runs, triples become training
     groups in OUT/trainsets.
 
@@ -109,6 +116,11 @@ def import_msmarco(
 
     Raises:
         InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+
+    Example:
+        >>> import positionbias as pb
+        >>> pb.import_msmarco(["msmarco"], out="msm")
+        Collection('msm', 240 passages, splits train, validation, test)
     """
     from positionbias.formats.msmarco import import_msmarco as read
 
@@ -133,9 +145,9 @@ def import_msmarco_docs(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in MS MARCO document ranking, from a folder of the release's files, from archives, or from single files.
+    """Bring in MS MARCO document ranking, from the release's files.
 
-    Files are read plain, as .gz, or inside a tar; any subset is enough. test is docdev, eval docleaderboard; the top 100 become
+    Give a folder of them, archives, or single files. They are read plain, as .gz, or inside a tar; any subset is enough. test is docdev, eval docleaderboard; the top 100 become
     runs in OUT/runs.
 
     Returns:
@@ -143,6 +155,12 @@ def import_msmarco_docs(
 
     Raises:
         InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+
+    Example:
+        >>> import positionbias as pb
+        >>> documents = pb.import_msmarco_docs(["msmarco-docs.tsv"], out="documents")
+        >>> next(documents.passages())
+        Passage(passage_id='D1', text='http://a.example Lamps The lamp burns green oil.')
     """
     from positionbias.formats.msmarco_docs import import_msmarco_docs as read
 
@@ -170,7 +188,9 @@ def import_orcas(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in ORCAS: queries and the documents clicked for them, as split "orcas"; from orcas.tsv, or from its files in TREC's form.
+    """Bring in ORCAS: queries and the MS MARCO documents clicked for them, as split "orcas".
+
+    Give orcas.tsv, or its files in TREC's form.
 
     Returns:
         The collection.
@@ -178,6 +198,12 @@ def import_orcas(
     Raises:
         InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
         SettingError: ``documents`` has a split "orcas" already.
+
+    Example:
+        >>> import positionbias as pb
+        >>> orcas = pb.import_orcas(["orcas.tsv"], out="orcas")
+        >>> orcas.qrels("orcas")
+        [Qrel(query_id='1', passage_id='D1', grade=1), Qrel(query_id='2', passage_id='D2', grade=1)]
     """
     from positionbias.core.collection import find_collection
     from positionbias.formats.orcas import import_orcas as read
@@ -226,6 +252,12 @@ def import_msmarco_qa(
     Raises:
         InputError: a file in none of the three layouts, a broken row, one query id with two texts in one split.
         SettingError: no file.
+
+    Example:
+        >>> import positionbias as pb
+        >>> qa = pb.import_msmarco_qa(["train_v1.1.json"], out="qa")
+        >>> qa.queries("train")[0].text, qa.answers("train")[0].text
+        ('what joins the banks of the Mirren', 'A stone bridge')
     """
     from positionbias.formats.msmarco_qa import QaSource
     from positionbias.formats.msmarco_qa import import_msmarco_qa as read
@@ -252,9 +284,9 @@ def import_tripclick(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in TripClick, from folders of the release's files, from benchmark.tar.gz and the like, or from single files.
+    """Bring in TripClick: health queries and clicks, from the release's files.
 
-    Split train is the training queries of head, torso and tail; head_validation, torso_validation, tail_validation, head_test,
+    Give folders of them, benchmark.tar.gz and the like, or single files. Split train is the training queries of head, torso and tail; head_validation, torso_validation, tail_validation, head_test,
     torso_test and tail_test stay apart. Judged by raw clicks; head queries by DCTR too, for --qrels-name dctr. A text is title
     and abstract. BM25 runs go to OUT/runs, triples to OUT/trainsets; of the click log, the clicked ranks are counted.
 
@@ -263,6 +295,12 @@ def import_tripclick(
 
     Raises:
         InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+
+    Example:
+        >>> import positionbias as pb
+        >>> tripclick = pb.import_tripclick(["tripclick"], out="clicks")
+        >>> next(tripclick.passages())
+        Passage(passage_id='11', text='Oil lamps and burns. ...')
     """
     from positionbias.formats.tripclick import ABSENT, TripClickSource
     from positionbias.formats.tripclick import import_tripclick as read
@@ -319,6 +357,12 @@ def import_trec(
 
     Raises:
         InputError: no documents, a file that cannot be used as it is, a judgement of a query that its split has not.
+
+    Example:
+        >>> import positionbias as pb
+        >>> topics, qrels = "test=trec/topics.test.txt", "test=trec/qrels.test.txt"
+        >>> pb.import_trec(docs=["trec/docs"], topics=[topics], qrels=[qrels], out="robust")
+        Collection('robust', 240 passages, splits test)
     """
     from positionbias.formats.trec_import import TrecSource, split_and_name
     from positionbias.formats.trec_import import import_trec as read
@@ -374,6 +418,12 @@ def import_irds(
         InputError: an unknown id (near ones are named), ids with different documents, none with documents, a download that failed.
         SettingError: a split twice.
         DependencyError: the data set needs a package that is not installed.
+
+    Example:
+        >>> import positionbias as pb
+        >>> pb.import_irds(["beir/scifakt/test"], out="scifact")
+        Traceback (most recent call last):
+        positionbias.core.errors.InputError: beir/scifakt/test: wanted the id of a data set in ir_datasets; ... near it are beir/scifact/test, ...
     """
     from positionbias.formats.irds import IrdsSource, split_of
     from positionbias.formats.irds import import_irds as read
@@ -403,15 +453,20 @@ def import_beir(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in a data set of BEIR: corpus.jsonl, queries.jsonl, qrels/*.tsv in DIR, plain, .gz or .zst.
+    """Bring in a data set of BEIR, from its folder.
 
-    dev.tsv becomes split validation. Queries that no file of qrels names are kept in a split "unjudged".
+    DIR holds corpus.jsonl, queries.jsonl and qrels/*.tsv, plain, .gz or .zst. dev.tsv becomes split validation. Queries that no file of qrels names are kept in a split "unjudged".
 
     Returns:
         The collection.
 
     Raises:
         InputError: no corpus, a broken line (numbered), an id twice, a pair judged twice with two grades.
+
+    Example:
+        >>> import positionbias as pb
+        >>> pb.import_beir("beir", out="planted-again")
+        Collection('planted-again', 240 passages, splits train, validation, test, fresh)
     """
     from positionbias.formats.beir import BeirSource
     from positionbias.formats.beir import import_beir as read
@@ -439,6 +494,12 @@ def import_planted(*, planted: PlantedSettings = PlantedSettings(), out: Out, ov
 
     Raises:
         SettingError: sizes that do not go together.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.planted.settings import PlantedSettings
+        >>> pb.import_planted(planted=PlantedSettings(queries=40, passages=80), out="small")
+        Collection('small', 80 passages, splits train, validation, test)
     """
     from positionbias.planted.generator import write_planted
 

@@ -13,7 +13,7 @@ from positionbias.core.places import CollectionLike, Place, input_place, output_
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, setting
 from positionbias.leakage.settings import FIELDS, Detector, FindSettings, NearestSettings
-from positionbias.ops.outcome import Measurements, Read, refuse_outputs
+from positionbias.ops.outcome import Measurements, Printed, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder, Semantic, say_kept
 
 if TYPE_CHECKING:
@@ -98,6 +98,13 @@ def find_leakage(
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Source: leakage paper, §3 and Table 1.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.leakage.settings import FindSettings
+        >>> print(pb.find_leakage(["planted:train", "planted:test"], settings=FindSettings("lexical"), out="pairs"))
+        10 of 18 test queries (55.6%) have candidates found by words alone: precision unknown; label them (posbias leakage review).
+        ...
     """
     from positionbias.leakage.find import find_pairs
     from positionbias.leakage.found_results import save_found
@@ -253,7 +260,7 @@ class CountedPairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
+class Cleaned(Printed):
     """A collection without leaked queries, and what was removed."""
 
     collection: Collection
@@ -301,6 +308,14 @@ def clean_leakage(
         SettingError: neither or both of ``against`` and ``pairs``, or what goes with the other one.
         InputError: pairs of several sources, or a split of which nothing would be left.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.ops.leakage import CountedPairs
+        >>> print(pb.clean_leakage("planted", counted=CountedPairs(pairs="planted"), out="planted-clean"))
+        planted-clean: removed 20 of 50 train queries (40.00%)
+          kept: 30
+        ...
     """
     from positionbias.core.collection import find_collection
     from positionbias.core.manifest import input_ref

@@ -43,6 +43,14 @@ def sample_pairs(
     Raises:
         InputError: a pair without the score, or none at or above ``above``.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.leakage.sample import SampleSettings
+        >>> print(pb.sample_pairs("labelled.tsv", settings=SampleSettings(pairs=10, strata=2), out="sheet.tsv"))
+        cosine          pairs  drawn
+        0.800 to 0.900     10      5
+        0.900 to 1.000     11      5
     """
     from positionbias.leakage.pairs import pairs_file, read_pairs
     from positionbias.leakage.sample import sample_result, stratified_sample
@@ -104,6 +112,14 @@ def review_pairs(
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Source: leakage paper, Table 2.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.review_pairs("labelled.tsv", filled=["labelled.tsv"]))
+        candidates  pairs  test queries
+        true           40            40
+        false          20            20
+        ...
     """
     from positionbias.leakage.pairs import pairs_file, read_pairs
     from positionbias.leakage.published_results import published_review, target_of_folder
@@ -184,6 +200,15 @@ def calibrate_leakage(
         InputError: no labelled pair, or one without a score or text that is needed.
 
     Source: leakage paper, §3.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.calibrate_leakage(["labelled.tsv"]))
+        cosine: from 0.6100 on, the precision is at least 0.9 with 95 % confidence. ...
+        <BLANKLINE>
+        score                 threshold  pairs             precision  of labelled leaks
+        cosine  0.6100 [0.5800, 0.6400]     40  1.000 [0.912, 1.000]           40 of 40
+        ...
     """
     from positionbias.leakage.calibrate import NO_RECALL, Rule, calibration_results
     from positionbias.leakage.pairs import pairs_file

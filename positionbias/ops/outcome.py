@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from positionbias.core.manifest import Manifest
     from positionbias.results.result import Result
 
-__all__ = ["Measurements", "Read", "Written", "refuse_outputs", "results_of", "save_if_asked", "text_of"]
+__all__ = ["Measurements", "Printed", "Read", "Written", "refuse_outputs", "results_of", "save_if_asked", "text_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,19 @@ class Measurements:
         )
 
 
+class Printed:
+    """Something made whose text is that of its results."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        from positionbias.report.text import text_of
+
+        return text_of(results_of(self))
+
+
 @dataclass(frozen=True, slots=True)
-class Written:
+class Written(Printed):
     """The path of a file or folder that an operation wrote, and results that count its content."""
 
     path: Path

@@ -64,6 +64,19 @@ def pool_coverage(
         InputError: a file is malformed, or runs, judgements and systems do not belong together.
 
     Source: test-collection paper (Yilmaz et al. 2020), Figure 1.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.pool_coverage("runs", "qrels.txt", systems="systems.tsv"))
+        qrels.txt: 6 runs (3 traditional of 3 groups, 3 neural of 3 groups); 6 queries, 780 judgements, of which 180 are relevant ...
+        <BLANKLINE>
+        Relevant documents by pool depth
+        <BLANKLINE>
+                    traditional, 3 runs       neural, 3 runs
+        Pool depth  in its pool  in no other  in its pool  in no other
+        ──────────  ───────────  ───────────  ───────────  ───────────
+                 1            8            8            9            9
+        ...
     """
     from positionbias.pooling.coverage import coverage_results
 
@@ -102,6 +115,14 @@ def pool_reliability(
         SettingError: a measure that does not exist.
 
     Source: test-collection paper (Yilmaz et al. 2020), §3 and Tables 1 and 2.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.pool_reliability("runs", "qrels.txt", systems="systems.tsv"))
+        qrels.txt: 6 runs (3 traditional of 3 groups, 3 neural of 3 groups); 6 queries, 780 judgements, of which 180 are relevant ...
+        <BLANKLINE>
+        Cannot tell: under pools of traditional runs, the change of RR of neural runs less that of unseen traditional runs of equal score is −0.281, ...
+        ...
     """
     from positionbias.pooling.kind_effects import kind_effects
     from positionbias.pooling.kind_results import kind_results
@@ -182,6 +203,13 @@ def pool_verdict(
     Raises:
         InputError: a file is malformed, or runs, judgements and systems do not belong together.
         SettingError: a measure that does not exist, or whose bounds are not known.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.pool_verdict("new.run", "pool.txt", pool_runs="runs", systems="systems.tsv"))
+        new cannot be judged yet by nDCG@10: ... of its first 10 are unjudged, ...
+        Predicted nDCG@10: 0.469, ... prediction interval 0.302 to 0.783 ...
+        ...
     """
     from positionbias.pooling.bounds import check_measure
     from positionbias.pooling.scores import pool_measures

@@ -54,6 +54,17 @@ def histogram(
         InputError: a split has no answers, or none of them can be found.
 
     Source: position-bias paper, §4.1 and Figure 1.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.histogram(["planted"], splits=["test"]))
+        Where answers start in their passages
+        <BLANKLINE>
+        Answers of  Figure                              Observed [95...]  If unbiased  By chance alone
+        ──────────  ─────────────────────────────  ────────────────────  ───────────  ───────────────
+        planted     Mean position                  0.152...                    0.395                –
+                    Share in the first tenth       0.444...                    0.134                –
+        ...
     """
     from positionbias.core.collection import find_collection
     from positionbias.positions.histogram import position_histogram, splits_with_answers
@@ -127,6 +138,13 @@ def debias(
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Source: position-bias paper, §4.2.
+
+    Example:
+        >>> import positionbias as pb
+        >>> pb.debias("planted", out="planted-rotated-1")
+        Collection('planted-rotated-1', 240 passages, splits train, validation, test, fresh)
+        >>> pb.histogram(["planted-rotated-1"], splits=["test"]).results[0].value  # 0.15 before
+        0.4...
     """
     if isinstance(collection, str | Path) and _is_raw(collection):
         work = partial(_rotate_raw, collection, out, rotation, raw)

@@ -56,6 +56,17 @@ def ats(
         InputError: a model's manifest leads to no collection.
 
     Source: position-bias paper, Eq. 8 and Figure 2.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.ats("planted", models=["tk.ckpt"]))
+        Average term similarity (ATS)
+        <BLANKLINE>
+                                          Deviation
+        Model   Δ    ATS  Terms    Pairs  over terms  over pairs
+        ─────  ──  ─────  ─────  ───────  ──────────  ──────────
+        tk      0  1.000    161   56,782       0.000       0.000
+        ...
     """
     refuse_outputs(out, plot, overwrite=overwrite)
     found = _probe("ats", "ats_csv" if csv else "ats", collection, models, kind, settings)
@@ -87,6 +98,17 @@ def mats(
         InputError: a model's manifest leads to no collection.
 
     Source: position-bias paper, Eq. 9 and Table 2.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.mats(models=["tk.ckpt"]))
+        Term similarity by distance in position (MATS)
+        <BLANKLINE>
+                                 MATS
+        Passages probed  System  printed  plain mean  deviation  Largest Δ  Fewest terms at a Δ      Pairs
+        ───────────────  ──────  ───────  ──────────  ─────────  ─────────  ───────────────────  ─────────
+        planted          tk      0...           65                   21  3,202,901
+        ...
     """
     refuse_outputs(out, plot, overwrite=overwrite)
     return _kept(_probe("mats", "", collection, models, kind, settings), plot, out, overwrite)

@@ -37,9 +37,9 @@ def rerank(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Written:
-    """Re-rank the candidates of queries of ``collection``. A model that reads both sides apart encodes each distinct passage once.
+    """Re-rank the candidates of queries of ``collection``.
 
-    Candidates beyond the depth stay behind, in their order.
+    A model that reads both sides apart encodes each distinct passage once. Candidates beyond the depth stay behind, in their order.
 
         posbias rerank squad --model tk.ckpt --candidates bm25.run --out tk.run
 
@@ -50,6 +50,11 @@ def rerank(
         SettingError: a GPU that is not there, or a device whose memory does not hold one text.
         InputError: no such model, or candidates of other queries or passages than the collection's.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> print(pb.rerank("planted", model="tk.ckpt", candidates="test.run", out="tk.run"))
+        tk: 72 candidates re-ranked
     """
     from positionbias.core.collection import find_collection
     from positionbias.models.checkpoint import load_checkpoint

@@ -70,6 +70,12 @@ def retrieve(
         InputError: no such split, or vectors of another model or other passages.
         DependencyError: Lucene or faiss is asked for and not installed.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.core.retrieval import Retrieval
+        >>> print(pb.retrieve("planted", wanted=Retrieval("test", depth=10), out="bm25.run"))
+        180 candidates of 18 queries
     """
     from positionbias.core.collection import find_collection
     from positionbias.results.result import Result
@@ -183,6 +189,11 @@ def encode(
         SettingError: a model with several vectors a text, or one that compares by a distance; a GPU that is not there.
         InputError: no such collection or model, or a vector that is not finite or not within float16's range.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> pb.encode("planted", model="dot.ckpt", out="vectors")
+        Vectors('vectors', 240 passages, 16 wide)
     """
     from positionbias.core.collection import find_collection
     from positionbias.dense.encode import encode_collection

@@ -15,6 +15,7 @@ from positionbias.core.progress import say
 from positionbias.core.settings import Setting, settings_of
 from positionbias.engine.choose import Engine, Workers
 from positionbias.ops.artefacts import page_of
+from positionbias.ops.outcome import Printed
 
 if TYPE_CHECKING:
     from positionbias.report.table import Table
@@ -56,15 +57,10 @@ class Studied:
 
 
 @dataclass(frozen=True, slots=True)
-class StudyPlan:
+class StudyPlan(Printed):
     """The steps of a study, as a dry run sees them; one result holds them all."""
 
     results: Sequence[Result]
-
-    def __str__(self) -> str:
-        from positionbias.report.text import text_of
-
-        return text_of(self.results)
 
     @property
     def steps(self) -> Sequence[PlannedStep]:
@@ -99,6 +95,17 @@ def study(
     Raises:
         SettingError: no such study, settings of another one, not as many collections as it takes, or ``out`` at or in an input.
         InputError: a collection or file that is missing or does not fit.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.papers.position_bias.settings import PositionBiasSettings
+        >>> print(pb.study("position-bias", "planted", settings=PositionBiasSettings(), out="study", dry_run=True))
+        The plan
+        <BLANKLINE>
+        Step                                          State        About
+        ────────────────────────────────────────────  ──────────  ──────  ─────────────────────
+        rotate-1                                      to be made ...
+        ...
     """
     from positionbias.core.collection import find_collection
     from positionbias.papers import command_of, runner_of
@@ -160,6 +167,15 @@ def demo(
 
     Returns:
         What was found.
+
+    Raises:
+        SettingError: a seed or a number of workers out of range.
+
+    Example:
+        >>> import positionbias as pb
+        >>> found = pb.demo(workers=1, out="posbias-demo")
+        >>> found.folder, list(found.tables)[:3]
+        (PosixPath('posbias-demo'), ['collections', 'statistics-rotation', 'positions'])
     """
     from positionbias.experiments.workspace import Workspace
     from positionbias.papers.position_bias.study import run_demo

@@ -15,6 +15,7 @@ from positionbias.core.places import Place, input_place, model_place, output_pla
 from positionbias.core.progress import say, set_quiet
 from positionbias.core.settings import Setting, check_settings, declared_setting, flag_of, setting
 from positionbias.models.kinds import READ_AS
+from positionbias.ops.outcome import Printed
 from positionbias.ranking.config import Computing, TaughtPassages
 from positionbias.training.plan import INPUTS, TrainPlan
 
@@ -32,7 +33,7 @@ Before = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class Training(Printed):
     """A trained model, where it stands, and how its validations went."""
 
     path: Path
@@ -71,7 +72,7 @@ class Teacher:
 
 
 @dataclass(frozen=True, slots=True)
-class Taught:
+class Taught(Printed):
     """A teacher's scores, where they stand, and what was counted."""
 
     path: Path
@@ -99,11 +100,6 @@ def train(
 
     Started by ``accelerate launch`` or ``torchrun``, every process calls this; ``out`` is a place that all of them see.
 
-        >>> from positionbias.training.config import TrainConfig
-        >>> from positionbias.training.plan import TrainPlan
-        >>> TrainPlan(kind="tk", candidates="train.run", training=TrainConfig(max_steps=1_000)).training.loss
-        'hinge'
-
     Returns:
         The model and a result, whose value is validation nDCG@10, None without validation; None in all but the main process.
 
@@ -112,6 +108,15 @@ def train(
         InputError: candidates that do not fit collection and split, nothing to resume, other settings than it began with.
         OutputExistsError: ``out``, or an unfinished training towards it, stands there.
         DependencyError: ``tensorboard`` without its package.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.training.config import TrainConfig
+        >>> from positionbias.training.plan import TrainPlan
+        >>> short = TrainConfig(max_steps=2, validate_every=1, batch_size=4)
+        >>> plan = TrainPlan(kind="tk", candidates="train.run", validation_candidates="validation.run", training=short)
+        >>> print(pb.train("planted", plan, out="new.ckpt"))
+        nDCG@10 on validation: 0.7... stopped after 2 steps: 2 steps
     """
     from positionbias.core.collection import find_collection
     from positionbias.training.train import train_model, training_result
@@ -219,7 +224,9 @@ def teach(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Taught:
-    """Write a teacher's scores of the passages that a student of ``collection`` learns from. Interrupted, the same command goes on.
+    """Write a teacher's scores of the passages that a student of ``collection`` learns from.
+
+    Interrupted, the same command goes on.
 
         posbias teach msmarco --model teacher.ckpt --candidates train.run --depth 100 --out scores
         posbias train bert_dot msmarco --loss kl --teacher-scores scores --out student.ckpt
@@ -242,6 +249,17 @@ def teach(
         SettingError: settings that do not go together, or a device whose memory does not hold one text.
         InputError: candidates, groups or scores of queries or passages that are not there, or scores that distinguish no passages.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.ops.training import Teacher
+        >>> from positionbias.ranking.config import TaughtPassages
+        >>> teacher, passages = Teacher(model="tk.ckpt"), TaughtPassages(candidates="train.run", depth=4)
+        >>> print(pb.teach("planted", teacher=teacher, passages=passages, out="scores"))
+        queries                                         50
+        pairs                                          201
+        relevant passages added to the candidates        1
+        mean score                                 ...
     """
     from positionbias.core.collection import find_collection
     from positionbias.ranking.outside_teacher import take_in

@@ -16,6 +16,7 @@ from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import LeakedGrid, LeakingPairs
+from positionbias.ops.outcome import Printed
 
 if TYPE_CHECKING:
     from positionbias.results.result import Result
@@ -24,7 +25,7 @@ __all__ = ["TrainingSets", "draw_clicks", "draw_contaminated", "draw_leaked"]
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingSets:
+class TrainingSets(Printed):
     """A training set, or a folder of several, and what they hold."""
 
     path: Path
@@ -77,6 +78,17 @@ def draw_leaked(
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Source: leakage paper, "Training Datasets".
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.leakage.settings import LeakedGrid, LeakingPairs
+        >>> leaking, grid = LeakingPairs(pairs=["planted"], leaked_queries=5), LeakedGrid(sizes=[20], seeds=1)
+        >>> print(pb.draw_leaked("planted", targets=["test"], candidates=["train.run"], leaking=leaking, grid=grid, out="sets"))
+        set        instances  leaked  share  queries that fill up
+        no-20-1           20       0   0.0%           10 of train
+        msm-20-1          20       5  50.0%            5 of train
+        test-20-1         20       5  50.0%            5 of train
+        ...
     """
     from positionbias.core.collection import find_collection
     from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_sets
@@ -149,6 +161,15 @@ def draw_contaminated(
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Source: "Training on the Test Model", §3.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.contamination.trainsets import ContaminatedSettings
+        >>> half = ContaminatedSettings(targets=["test"], target_relevant_from=1, share=0.5)
+        >>> print(pb.draw_contaminated("planted", candidates="train.run", settings=half, out="seen"))
+        origin  queries  groups   share  negatives judged  negatives random
+        train        50      70  79.55%
+        test    9 of 18      18  20.45%                18                 0
     """
     from positionbias.contamination.trainsets import contaminated_result, write_contaminated_set
     from positionbias.core.collection import find_collection
@@ -194,6 +215,19 @@ def draw_clicks(
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Source: Hofstätter et al. 2022, §3.1.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from positionbias.core.retrieval import Retrieval
+        >>> run = pb.retrieve("clicked", wanted=Retrieval("train", depth=10), out="clicked.run")
+        >>> print(pb.draw_clicks("clicked", candidates="clicked.run", out="triples"))
+        What became of the queries
+        <BLANKLINE>
+        Negatives                           Queries    Share
+        ──────────────────────────────────  ───────  ───────
+        all 20, for each positive                 0 ...
+        fewer, for want of candidates            30 ...
+        ...
     """
     from positionbias.clicks.settings import parse_count
     from positionbias.clicks.trainset import QUALITY, write_click_set

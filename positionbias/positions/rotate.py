@@ -69,8 +69,26 @@ def rotate(
 
     Empty, blank and one-word passages do not change.
 
-    >>> rotate("one two three four", passage_id="p1", seed=1)
-    'two three four one '
+    Args:
+        text: The passage, of any length.
+        passage_id: Its id, which keys the draw.
+        seed: Key of every random draw.
+        words: What a word is; between two words a passage may be cut.
+        mode: Whether a passage is cut between words or between sentences.
+        identity: Whether the draw may leave the passage as it was.
+
+    Returns:
+        The text with both parts exchanged; every character is kept.
+
+    Raises:
+        SettingError: an unknown ``words`` or ``mode``.
+
+    Source: position-bias paper, §4.2.
+
+    Example:
+        >>> import positionbias as pb
+        >>> pb.rotate("one two three four", passage_id="p1", seed=1)
+        'two three four one '
     """
     return rotate_at(text, cut_offset(text, passage_id, seed=seed, words=words, mode=mode, identity=identity))
 

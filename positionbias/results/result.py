@@ -78,6 +78,15 @@ class Result:
     ``value`` None means undefined (the payload says why). ``count`` is the sample size: queries, answers, passages.
     ``seed`` is that of the measurement's own draws (a bootstrap, a sample of pairs); ``facts`` has the training's. In a comparison,
     they are the candidate's.
+
+    Example:
+        >>> import positionbias as pb
+        >>> for result in pb.evaluate(["test.run"], collection="planted").results:
+        ...     print(f"{result.measure}: {result.value:.3f} on {result.count} queries")
+        nDCG@10: 0.814 on 18 queries
+        RR@10: 0.778 on 18 queries
+        R@10: 1.000 on 18 queries
+        Judged@10: 0.704 on 18 queries
     """
 
     measure: str

@@ -12,18 +12,15 @@ from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run, write_run
-from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.sample import drawn_queries, judgements
 from positionbias.experiments.workspace import Workspace
 from positionbias.firststage.bm25 import Bm25Settings
-from positionbias.papers.position_bias import study as demo_module
 from positionbias.papers.position_bias.settings import PositionBiasSettings
 from positionbias.papers.position_bias.study import candidate_runs
 from positionbias.papers.position_bias.study import test_runs as runs_to_test
 from positionbias.planted.generator import PlantedSettings
-from positionbias.training.config import TrainConfig
 
-from ..tiny import TINY, planted, tiny_encoder
+from ..tiny import planted, tiny_encoder
 
 
 def posbias(capsys, *arguments):
@@ -239,16 +236,6 @@ def test_transfer(collection, tmp_path, capsys):
     code, out, err = posbias(capsys, "study", "transfer", place, place, "--out", tmp_path / "u", *LITTLE)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "wanted two collections" in err
-
-
-@pytest.fixture
-def small_demo(monkeypatch):
-    settings = PlantedSettings(queries=40, passages=100, test_share=0.3, validation_share=0.2)
-    training = TrainConfig(max_steps=2, validate_every=1, batch_size=8, probe_passages=20, threads=1)
-    monkeypatch.setattr(demo_module, "DEMO_COLLECTION", settings)
-    models = (ModelSettings("tk", TINY, training),)
-    study = PositionBiasSettings(models=models, depth=4, train_depth=4, probe_passages=50, measures=("nDCG@10",))
-    monkeypatch.setattr(demo_module, "DEMO_STUDY", study)
 
 
 def test_the_demo_goes_on_where_it_was_stopped(small_demo, tmp_path, capsys, monkeypatch):

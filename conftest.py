@@ -1,0 +1,151 @@
+"""The folder in which the examples of public names run: small artefacts under the names that their docstrings use."""
+
+from __future__ import annotations
+
+import os
+
+for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")  # before NumPy or torch is imported: they read it once; tests run side by side
+os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import json
+import shutil
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+SQUAD = {
+    "version": "1.1",
+    "data": [
+        {
+            "title": "Orvell",
+            "paragraphs": [
+                {
+                    "context": "The lamp of Orvell burns green oil. It hangs in the north hall.",
+                    "qas": [
+                        {
+                            "id": "q1",
+                            "question": "What does the lamp of Orvell burn?",
+                            "answers": [{"text": "green oil", "answer_start": 25}],
+                        }
+                    ],
+                }
+            ],
+        }
+    ],
+}
+QA = {
+    "query_id": 7,
+    "query": "what joins the banks of the Mirren",
+    "query_type": "ENTITY",
+    "answers": ["A stone bridge"],
+    "passages": [
+        {"is_selected": 1, "passage_text": "A stone bridge joins both banks of the Mirren.", "url": "u1"},
+        {"is_selected": 0, "passage_text": "The tower is forty metres high.", "url": "u2"},
+    ],
+}
+
+
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the examples read: collections, runs, models, pairs of queries, pools, and files of published formats."""
+    folder = tmp_path_factory.mktemp("examples")
+    with chdir(folder):
+        _collections()
+        _pools()
+        _releases()
+    return folder
+
+
+def _collections() -> None:
+    """Plant a collection, its runs, models and vectors; and a second one with clicks."""
+    import positionbias as pb
+    from positionbias.leakage.settings import FindSettings
+    from positionbias.models.settings import EncoderSettings
+    from positionbias.planted.generator import PlantedSettings, write_planted
+    from tests import tiny
+    from tests.dense.conftest import saved_dot
+
+    shape = {"queries": 60, "test_share": 0.3, "validation_share": 0.2}
+    planted = PlantedSettings(passages=240, leaked_queries=20, fresh_queries=10, **shape)
+    collection = write_planted(Path("planted"), planted, name="planted")
+    tiny.candidates(collection, Path())
+    write_planted(Path("clicked"), PlantedSettings(passages=300, answers_each=3, **shape), name="clicked")
+    for seed in (1, 2, 3):
+        tiny.saved_tk(Path("tk.ckpt" if seed == 1 else f"tk-{seed}.ckpt"), collection, seed=seed)
+    saved_dot(Path("dot.ckpt"))
+    pb.make_encoder(["./planted"], settings=EncoderSettings(layers=1, width=8, heads=2, pieces=90), out=Path("small-bert"))
+    pb.find_leakage(["./planted:train", "./planted:test"], settings=FindSettings("lexical"), out=Path("leaks"))
+    columns = ("source", "train_id", "test_id", "field", "train_text", "test_text", "cosine", "label")
+    rows = [
+        ("s", f"t{n}", f"q{n}", "query", f"{n} a", f"{n} b", 1 - n / 100, "identical" if n < 40 else "no") for n in range(60)
+    ]
+    Path("labelled.tsv").write_text("".join("\t".join(map(str, row)) + "\n" for row in [columns, *rows]))
+
+
+def _pools() -> None:
+    """Simulate runs of traditional and neural systems, and judgements of what the traditional ones rank high."""
+    from dataclasses import replace
+
+    from positionbias.core.run import write_run
+    from positionbias.formats.trec import write_qrels
+    from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+
+    simulation = Simulation(rate=0.5, queries=6, groups=3)
+    systems = list(simulated_runs(simulation))
+    for system, run in systems:
+        write_run(Path("runs", f"{system.run}.run"), run)
+    Path("systems.tsv").write_text("\n".join(["run\tgroup\tkind", *("\t".join(system) for system, _ in systems)]) + "\n")
+    write_qrels(Path("qrels.txt"), simulated_qrels(simulation))
+    old = [run for system, run in systems if system.kind == "traditional"]
+    pooled = {(one.query_id, passage) for run in old for one in run.rankings() for passage in one.passage_ids}
+    write_qrels(Path("pool.txt"), [qrel for qrel in simulated_qrels(simulation) if qrel[:2] in pooled])
+    write_run(Path("new.run"), list(simulated_runs(replace(simulation, seed=9)))[-1][1])
+
+
+def _releases() -> None:
+    """Write small files of published formats."""
+    import positionbias as pb
+    from tests.formats import tripclick_files
+
+    for form in ("msmarco", "beir", "trec"):
+        pb.export("./planted", to=form, out=form)
+    for name in ("train-v1.1.json", "dev-v1.1.json"):
+        Path(name).write_text(json.dumps(SQUAD).replace("q1", name[:3]))
+    Path("train_v1.1.json").write_text(json.dumps(QA) + "\n")
+    Path("msmarco-docs.tsv").write_text("D1\thttp://a.example\tLamps\tThe lamp burns green oil.\n")
+    for name, text in tripclick_files.files().items():
+        Path("tripclick", name).parent.mkdir(parents=True, exist_ok=True)
+        Path("tripclick", name).write_text(text)
+    Path("orcas.tsv").write_text("1\tlamp of orvell\tD1\thttp://a.example\n2\tiron gate\tD2\thttp://b.example\n")
+
+
+@pytest.fixture
+def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the demo plant 100 passages and train a few hundred weights for two steps."""
+    from positionbias.experiments.model_settings import ModelSettings
+    from positionbias.papers.position_bias import study
+    from positionbias.papers.position_bias.settings import PositionBiasSettings
+    from positionbias.planted.settings import PlantedSettings
+    from positionbias.training.config import TrainConfig
+    from tests.tiny import TINY
+
+    settings = PlantedSettings(queries=40, passages=100, test_share=0.3, validation_share=0.2)
+    training = TrainConfig(max_steps=2, validate_every=1, batch_size=8, probe_passages=20, threads=1)
+    monkeypatch.setattr(study, "DEMO_COLLECTION", settings)
+    models = (ModelSettings("tk", TINY, training),)
+    small = PositionBiasSettings(models=models, depth=4, train_depth=4, probe_passages=50, measures=("nDCG@10",))
+    monkeypatch.setattr(study, "DEMO_STUDY", small)
+
+
+@pytest.fixture(autouse=True)
+def examples_folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run an example that imports the package in a copy of the shelf, which is $POSBIAS_HOME too."""
+    if isinstance(request.node, pytest.DoctestItem) and "positionbias as pb" in request.node.dtest.docstring:
+        shutil.copytree(request.getfixturevalue("shelf"), tmp_path / "home")
+        monkeypatch.setenv("POSBIAS_HOME", ".")
+        monkeypatch.chdir(tmp_path / "home")
+        if "pb.demo(" in request.node.dtest.docstring:
+            request.getfixturevalue("small_demo")
