@@ -1,6 +1,7 @@
 """The numbers behind the committed figures and tables, and the tables that are made of them.
 
     python figures/kept_numbers.py keep NAME RESULTS [MEASURE …]  # writes figures/numbers/NAME.json from a folder of results, or from those of some measures
+    python figures/kept_numbers.py benchmark NAME FILE            # writes figures/numbers/benchmarks/NAME.json from the tables of a file of benchmarks/results
     python figures/kept_numbers.py tables                         # writes the tables between "<!-- table NAME -->" and "<!-- end of table -->"
 
 What is kept of results: everything but the values of single queries, examples, and what was found in words. A test holds the tables to the numbers.
@@ -17,6 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+import benchmark_numbers
+from docs_tables import BENCHMARK_TABLES
 
 from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import as_form, count, decimal, interval, percent, with_interval
@@ -42,7 +46,7 @@ __all__ = ["TABLES", "keep", "numbers", "with_tables"]
 HERE = Path(__file__).parent
 NUMBERS = HERE / "numbers"
 PLACED_RESULTS = HERE.parent / "benchmarks" / "results" / "placed.json"
-PAGES = (HERE.parent / "README.md", HERE / "README.md")
+PAGES = (HERE.parent / "README.md", HERE / "README.md", *sorted((HERE.parent / "docs").glob("*.md")))
 LEFT_OUT = ("finding", "examples")
 _TABLE = re.compile(r"(?<=<!-- table )(\w+)( -->\n).*?(?=<!-- end of table -->)", re.DOTALL)
 
@@ -338,6 +342,20 @@ def pool_kinds() -> list[str]:
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
+def pool_coverage() -> list[str]:
+    """Relevant documents in the pools of each kind's runs, and those that no other kind has there."""
+    lines = [
+        "| at depth 10 | runs | groups | relevant documents in the pool of all its runs | in no other kind's |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for row in numbers("pool-coverage"):
+        found = row["payload"]["rows"]
+        if row["measure"] == "coverage":
+            cells = (count(found[what]) for what in ("systems", "groups", "relevant", "unique"))
+            lines.append(f"| {found['kind']} | {' | '.join(cells)} |")
+    return lines
+
+
 def _signed(result: Result) -> str:
     return with_interval(decimal(result.value, sign=True), interval(result.interval, sign=True))
 
@@ -367,6 +385,45 @@ def contamination() -> list[str]:
         trained = ended_name(name, facts.get("unfinished", False))
         lines.append(f"| {trained} | {len(test['notes']['seeds'])} | {' | '.join((*means, *gains))} |")
     return lines
+
+
+TOPICS = {"robust04": "Robust04", "core17": "Core 2017", "core18": "Core 2018"}
+
+
+def leakage_topics() -> list[str]:
+    """MS MARCO queries near topics of TREC, by detector."""
+    lines = ["| topics | by meaning: queries / topics | by words alone, precision unknown |", "|---|---|---|"]
+    for name, label in TOPICS.items():
+        found = {row["measure"]: row for row in numbers(f"leakage-{name}")}
+        pairs = [
+            next(iter(found[what]["payload"]["rows"]["union"].values()))
+            for what in ("leakage candidates", "candidates by words alone")
+        ]
+        cells = [f"{one['queries']} / {one['topics']}" for one in pairs]
+        lines.append(f"| {label} ({found['leakage candidates']['count']}) | {' | '.join(cells)} |")
+    return lines
+
+
+RETRIEVERS = {"bm25": "BM25", "minilm": "MiniLM"}
+
+
+def dense_squad() -> list[str]:
+    """BM25 and MiniLM over SQuAD's passages."""
+    lines = ["| SQuAD, 1,000 test questions | R@100 | nDCG@10 |", "|---|---|---|"]
+    for system, label in RETRIEVERS.items():
+        found = _by_measure("dense-squad", system)
+        lines.append(f"| {label} | {' | '.join(_with_bounds(found[measure]) for measure in ('R@100', 'nDCG@10'))} |")
+    return lines
+
+
+def _by_measure(name: str, system: str) -> Mapping[str, Mapping[str, Any]]:
+    """A run's own results, none of comparisons."""
+    return {row["measure"]: row for row in numbers(name) if (row["kind"], row["system"]) == ("per_query", system)}
+
+
+def _with_bounds(row: Mapping[str, Any]) -> str:
+    low, high = (decimal(row["interval"][end], 3) for end in ("low", "high"))
+    return f"{decimal(row['value'], 3)} [{low}, {high}]"
 
 
 CLICKED = {"regenerated": "regenerated", "original": "original", "original-cleaned": "original, false negatives left out"}
@@ -403,12 +460,16 @@ TABLES: Mapping[str, Callable[[], list[str]]] = {
     "clicks": clicks,
     "contamination": contamination,
     "audits": audits,
+    "dense_squad": dense_squad,
+    "leakage_topics": leakage_topics,
     "levels": levels,
     "placed": placed,
     "planted": planted,
+    "pool_coverage": pool_coverage,
     "pool_kinds": pool_kinds,
     "pools": pools,
     "positions": positions,
+    **BENCHMARK_TABLES,
 }
 
 
@@ -424,6 +485,8 @@ def with_tables(page: str) -> str:
 if __name__ == "__main__":
     if sys.argv[1] == "keep":
         keep(sys.argv[2], Path(sys.argv[3]), *sys.argv[4:])
+    elif sys.argv[1] == "benchmark":
+        benchmark_numbers.keep(sys.argv[2], Path(sys.argv[3]))
     else:
         for place in PAGES:
             place.write_text(with_tables(place.read_text("utf-8")), "utf-8")
