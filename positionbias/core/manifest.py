@@ -31,6 +31,7 @@ __all__ = [
     "Manifest",
     "Provenance",
     "input_ref",
+    "manifest_if_any",
     "manifest_path",
     "read_manifest",
     "seal_again",
@@ -173,7 +174,8 @@ def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
     path = manifest_path(artefact)
     wanted = f"a posbias {kind or 'artefact'}"
     if not path.is_file():
-        raise bad_input(artefact, wanted=wanted, found=f"no {path.name}", do="check the path")
+        found = f"{path.name} that is no file" if os.path.lexists(path) else f"no {path.name}"
+        raise bad_input(artefact, wanted=wanted, found=found, do="check the path")
     manifest = read_manifest_file(path)
     if kind is not None and manifest.kind != kind:
         raise bad_input(artefact, wanted=wanted, found=f"a {manifest.kind}", do="give the right path")
@@ -183,6 +185,15 @@ def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
             f"{artefact}: made before artefacts had digests, so damage to it is not noticed; posbias verify --seal adds them"
         )
     return manifest
+
+
+def manifest_if_any(artefact: Path | str, *, kind: str | None = None) -> Manifest | None:
+    """Return an artefact's manifest as ``read_manifest`` does; None for a file or folder without one.
+
+    Raises:
+        InputError: there is one, and it cannot be read.
+    """
+    return read_manifest(artefact, kind=kind) if os.path.lexists(manifest_path(artefact)) else None
 
 
 def read_manifest_file(path: Path) -> Manifest:

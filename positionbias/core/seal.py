@@ -169,7 +169,9 @@ def _seal_at(path: Path) -> FileSeal | None:
         return None  # it contains its own digest
     try:
         beside = path.with_name(f"{path.name}.{MANIFEST}")
-        if beside.is_file():  # of this one file, whose name may have changed since
+        if os.path.lexists(beside):  # of this one file, whose name may have changed since
+            if not beside.is_file():
+                raise bad_input(beside, wanted="a posbias manifest", found="something else than a file", do=AGAIN)
             return next(iter(_seals(_state(beside), ours=True).values()), None)
         for folder in path.parents:
             manifest = folder / MANIFEST

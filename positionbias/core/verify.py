@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import split_checksum
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.manifest import check_sizes, manifest_path, read_manifest_file, write_manifest
-from positionbias.core.seal import MANIFEST, unnamed_files, verified
+from positionbias.core.seal import CACHE, MANIFEST, unnamed_files, verified
 from positionbias.core.shards import CHECKSUM_MODULUS, pairs_checksum, read_shard
 
 __all__ = ["Verified", "manifests_in", "seal", "verify"]
@@ -34,22 +34,25 @@ class Verified:
     fault: str
 
 
-def manifests_in(path: Path) -> Iterator[Path]:
-    """Yield the manifests of an artefact, or of all artefacts in a folder, caches included, in order.
+def manifests_in(path: Path) -> Sequence[Path]:
+    """Return the manifests of an artefact, or of all artefacts in a folder, caches included, in order; what has a cache has one.
 
     Raises:
         InputError: nothing there, or no manifest of ours.
     """
     if not path.exists():
         raise bad_input(path, wanted="an artefact, or a folder of some", found="nothing there", do="check the path")
-    found = sorted(_named(path)) if path.is_dir() else [own for own in [manifest_path(path)] if os.path.lexists(own)]
+    found = list(_named(path)) if path.is_dir() else [own for own in [manifest_path(path)] if os.path.lexists(own)]
     if not found:
         raise bad_input(path, wanted="an artefact of posbias", found=f"no {MANIFEST}", do="check the path")
-    # hidden folders are unfinished
     if not path.is_dir():
-        return iter(found)
-    seen = (manifest for manifest in found if not any(part.startswith(".") for part in manifest.relative_to(path).parts))
-    return (manifest for manifest in seen if _may_be_ours(manifest))
+        return found
+    within = ((manifest, manifest.relative_to(path).parts) for manifest in found)
+    # hidden folders are unfinished
+    seen = {manifest: parts for manifest, parts in within if not any(part.startswith(".") for part in parts)}
+    ours = [manifest for manifest in seen if _may_be_ours(manifest)]
+    owners = {path.joinpath(*seen[one][: seen[one].index(CACHE)], MANIFEST) for one in ours if CACHE in seen[one]}
+    return sorted({*ours, *owners})
 
 
 def _named(folder: Path) -> Iterator[Path]:

@@ -16,10 +16,10 @@ from positionbias.core.json_text import Json
 from positionbias.core.manifest import (
     Manifest,
     input_ref,
+    manifest_if_any,
     manifest_path,
     package_versions,
     provenance,
-    read_manifest,
     write_manifest,
 )
 from positionbias.core.publish import atomic_file, refuse_existing
@@ -217,7 +217,7 @@ def fuse_runs(
     if out.resolve() in places:
         raise SettingError(f"--out: wanted another place than the runs'; found {out} among them; give a new one")
     refuse_existing(out, overwrite=overwrite, folder=False)
-    manifests = [read_manifest(path, kind="run") if manifest_path(path).is_file() else None for path in paths]
+    manifests = [manifest_if_any(path, kind="run") for path in paths]
     collection = _one_collection(paths, manifests)
     runs = [read_run(path) for path in paths]
     inputs = [input_ref(f"run {number}", path, sha256_file(path), artefact=out) for number, path in enumerate(paths, 1)]

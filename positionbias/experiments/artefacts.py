@@ -14,7 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, read_manifest
+from positionbias.core.manifest import Manifest, input_ref, manifest_if_any, package_versions, provenance, read_manifest
 from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import map_shards
 from positionbias.experiments.step import Planned, Steps
@@ -97,7 +97,7 @@ class Artefacts:
         return None
 
     def _manifest(self, place: Path, kind: str, command: str, settings: JsonObject, inputs: Mapping[str, Path]) -> Manifest:
-        licences = dict.fromkeys(read_manifest(path).licence for path in inputs.values() if manifest_path(path).is_file())
+        licences = dict.fromkeys(made.licence for path in inputs.values() if (made := manifest_if_any(path)) is not None)
         return Manifest(
             kind=kind,
             name=place.name,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import manifest_path, read_manifest
+from positionbias.core.manifest import manifest_if_any
 from positionbias.models.kinds import begins_with, config_class
 from positionbias.positions.rotate import Rotation
 from positionbias.training.config import TrainConfig
@@ -133,7 +133,7 @@ class ModelSettings:
             return self.start.name
         if self.word_vectors is None:
             return "" if self.encoder is None else Path(self.encoder).name
-        made = read_manifest(self.word_vectors) if manifest_path(self.word_vectors).is_file() else None
+        made = manifest_if_any(self.word_vectors)
         encoder = made.settings.get("encoder") if made else None
         name = encoder.get("name") if isinstance(encoder, dict) else encoder
         return self.word_vectors.name + (f" ({Path(str(name)).name})" if name else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from positionbias.core.manifest import manifest_path, read_manifest
+from positionbias.core.manifest import manifest_if_any
 from positionbias.leakage.find import Found
 from positionbias.leakage.found_results import PAPER_FIELDS, table_1
 from positionbias.leakage.published import published_candidates
@@ -49,6 +49,5 @@ def _result(measure: str, name: str, target: str, figures: Figures) -> Result:
 
 def target_of_folder(place: Path) -> str | None:
     """Return the paper's target that ``find`` searched, by its manifest; None for another target, or a file of pairs."""
-    if not place.is_dir() or not manifest_path(place).is_file():
-        return None
-    return read_manifest(place).content_as(str, "target", "") or None
+    made = manifest_if_any(place) if place.is_dir() else None
+    return None if made is None else made.content_as(str, "target", "") or None

@@ -190,11 +190,11 @@ def _read_runs(paths: Sequence[Path], collection: Collection | None, split: str)
 def _remarks_of_trainings(runs: Sequence[Run], paths: Sequence[Path]) -> dict[str, list[str]]:
     """Return what the runs' manifests record of their trainings, by run; a run's name says so where its training is not finished."""
     from positionbias.core.convergence import ended_name, ending_of_run
-    from positionbias.core.manifest import manifest_path, read_manifest
+    from positionbias.core.manifest import manifest_if_any
 
     found = {}
     for run, path in zip(runs, paths, strict=True):
-        manifest = read_manifest(path) if manifest_path(path).is_file() else None
+        manifest = manifest_if_any(path)
         ending = ending_of_run(manifest.content, path) if manifest else None
         if manifest is not None and ending is not None:
             run.name = ended_name(run.name, ending.unfinished)

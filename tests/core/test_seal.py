@@ -16,7 +16,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_index import build_index
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, StorageError
-from positionbias.core.manifest import Manifest, manifest_path, read_manifest, write_manifest
+from positionbias.core.manifest import Manifest, manifest_if_any, manifest_path, read_manifest, write_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run, read_rankings, read_run, write_run
 from positionbias.core.seal import BLOCK, FileSeal, SealedFile, manifest_digest, seal_file, seal_folder, verified
@@ -212,6 +212,20 @@ def test_a_run_may_be_renamed_with_its_manifest_and_reached_by_a_link(tmp_path: 
     assert "other.run: wanted the content" in verify(manifest_path(moved)).fault
 
 
+@pytest.mark.parametrize("leave", [os.mkfifo, os.mkdir, lambda place: os.symlink("nowhere", place)])
+def test_a_manifest_that_is_no_file_is_not_taken_for_none(tmp_path: Path, leave: Callable[[Path], None]) -> None:
+    path = tmp_path / "bm25.run"
+    write_run(path, Run("bm25", [("q1", ["a", "b"], [2.0, 1.0])]))
+    assert manifest_if_any(path) is None
+    leave(manifest_path(path))
+    with pytest.raises(InputError, match=r"wanted a posbias artefact; found bm25.run.manifest.json that is no file"):
+        manifest_if_any(path)
+    with pytest.raises(
+        InputError, match=r"bm25.run.manifest.json: wanted a posbias manifest; found something else than a file"
+    ):
+        read_run(path)
+
+
 def test_what_others_leave_beside_is_no_part_of_a_collection(collection: Path) -> None:
     (collection / "passages" / "._00000.arrow").write_text("of a Macintosh")
     (collection.parent / "manifest.json").write_text('{"name": "an extension"}')
@@ -219,6 +233,14 @@ def test_what_others_leave_beside_is_no_part_of_a_collection(collection: Path) -
     assert Collection(collection).texts(["p1"]) == ["text 1 " * 40]
     found = [verify(manifest) for manifest in manifests_in(collection.parent)]
     assert [(item.kind, item.fault, item.strange) for item in found] == [("index", "", 0), ("collection", "", 1)]
+
+
+def test_an_artefact_whose_manifest_is_gone_is_missed_for_its_cache(collection: Path) -> None:
+    manifest_path(collection).unlink()
+    for place in (collection, collection.parent):
+        index, gone = (verify(manifest) for manifest in manifests_in(place))
+        assert (index.kind, index.fault, gone.path) == ("index", "", collection)
+        assert "manifest.json: wanted a readable file; found No such file" in gone.fault
 
 
 def test_a_collection_that_cannot_be_written_is_read_all_the_same(collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
