@@ -19,6 +19,7 @@ from pathlib import Path
 from measuring import hardware, result_place
 
 from positionbias.audit.audit import audit, make_task
+from positionbias.audit.page import audit_figures
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
 from positionbias.core.collection import Collection
@@ -27,7 +28,6 @@ from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY, run_study
 from positionbias.planted.generator import write_planted
-from positionbias.report.audit_page import audit_figures
 from positionbias.report.figure import save_figure
 from positionbias.results.buckets import QueryBuckets
 from positionbias.results.payloads import Contrast, Verdict

@@ -228,7 +228,6 @@ class Recorder:
 
     def report(self, name: str, *folders: Path, model: bool = False) -> None:
         """The page of some results and all its tables."""
-        from positionbias.experiments.published import published_for
         from positionbias.report.html import report_tables
         from positionbias.report.load import load_studies
         from positionbias.report.table import as_text
@@ -237,7 +236,7 @@ class Recorder:
         _, printed, said = call("report", *folders, "--out", f"./{page}", "--tables", f"./{tables}")
         shown = "\n".join(Text(page.read_text("utf-8")).lines)
         self.write(f"{name}.report", f"{printed}\n--- stderr\n{said}\n--- page\n{shown}", model=model)
-        found = report_tables(load_studies(folders), published_for)
+        found = report_tables(load_studies(folders))
         self.write(f"{name}.tables", "\n\n".join(f"## {key}\n{as_text(table)}" for key, table in found.items()), model=model)
         for form in ("csv", "tex"):
             files = sorted(tables.glob(f"*.{form}"))

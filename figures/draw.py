@@ -20,11 +20,11 @@ import kept_numbers
 import numpy as np
 from scipy.stats import t
 
+from positionbias.audit.page import audit_figures
 from positionbias.papers.contamination.page import contamination_figures
 from positionbias.papers.leakage.page import sizes_figure
 from positionbias.papers.pooling.page import pool_figures
 from positionbias.papers.tripclick.page import tripclick_figures
-from positionbias.report.audit_page import audit_figures
 from positionbias.report.drawing import (
     DASHES,
     MARKERS,

@@ -204,27 +204,26 @@ STUDY: Addition = {
         from __future__ import annotations
 
         from positionbias.papers.toy import LENGTH, ToyFigures
-        from positionbias.report.blocks import Block, Sheet
+        from positionbias.report.blocks import Block, block_of
         from positionbias.report.load import Study
-        from positionbias.report.parts import Part
-        from positionbias.report.published import Published
+        from positionbias.report.parts import PageSection, Part, each
         from positionbias.report.table import Cell, Column, Table
         from positionbias.results.select import of_type
 
         __all__ = ["PART"]
 
 
-        def _lengths(study: Study, published: Published | None) -> Block:
+        def _lengths(study: Study) -> Block:
             rows = [
                 [Cell(result.collection), Cell(str(figures.characters), figures.characters)]
                 for result, figures in of_type(study.results, ToyFigures)
             ]
             columns = [Column("Collection", numeric=False), Column("Characters")]
-            return Block(study.title, sheets=[Sheet("toys", Table("toys", "The longest toy", columns, rows))] if rows else [])
+            return block_of(study, tables=[Table("toys", "The longest toy", columns, rows)])
 
 
         PART = Part(
-            sections=[("toys", "How long toys are", "The longest passage.", _lengths)],
+            sections=[PageSection("toys", "How long toys are", "The longest passage.", each(_lengths))],
             measures=[LENGTH],
             after_study=["toys"],
         )

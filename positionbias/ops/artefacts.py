@@ -155,13 +155,12 @@ def make_report(
 
 def page_of(folders: Sequence[Path], out: Path, *, title: str | None = None, overwrite: bool) -> Page:
     """Write the page about these folders of results."""
-    from positionbias.experiments.published import published_for
     from positionbias.report.html import report_tables, write_report
     from positionbias.report.load import load_studies
 
-    path = write_report(folders, out, title=title, overwrite=overwrite, published_for=published_for)
+    path = write_report(folders, out, title=title, overwrite=overwrite)
     studies = load_studies(folders)
-    return Page(path, [result for study in studies for result in study.results], report_tables(studies, published_for))
+    return Page(path, [result for study in studies for result in study.results], report_tables(studies))
 
 
 def _results_place(folder: Place) -> Path:

@@ -81,7 +81,7 @@ class Audit(Measurements):
 
     def plots(self) -> Mapping[str, Figure]:
         """Return every figure by its name."""
-        from positionbias.report.audit_page import audit_figures
+        from positionbias.audit.page import audit_figures
 
         return audit_figures(self.results)
 

@@ -172,8 +172,8 @@ def _names(checkpoints: Sequence[Checkpoint], models: Sequence[Place]) -> list[s
 def _kept(found: Measurements, plot: Place | None, out: Place | None, overwrite: bool) -> Measurements:
     """The measurements, drawn and saved where that was asked for."""
     if plot is not None:
+        from positionbias.report.curves import ats_curves
         from positionbias.report.figure import save_figure
-        from positionbias.report.plots import ats_curves
 
         save_figure(ats_curves(found.results), plot, overwrite=overwrite)
         say(f"drawn to {plot}")

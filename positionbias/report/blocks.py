@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,15 +10,29 @@ from typing import TYPE_CHECKING
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
 from positionbias.report.examples import ExampleGroup
-from positionbias.report.figure import NARROW
+from positionbias.report.figure import NARROW, WIDE
+from positionbias.report.load import Study
 from positionbias.report.table import Table
 from positionbias.results.payloads import Finding
+from positionbias.results.result import Result
 from positionbias.results.select import distinct
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Answer", "Block", "Card", "Drawing", "Picture", "Section", "Sheet", "draw_blocks"]
+__all__ = [
+    "Answer",
+    "Block",
+    "Card",
+    "Drawing",
+    "FigureKind",
+    "Picture",
+    "Section",
+    "Sheet",
+    "block_of",
+    "draw_blocks",
+    "figures_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +53,25 @@ class Drawing:
     draw: Callable[[float], Figure]
     caption: str
     same: str
+
+
+@dataclass(frozen=True, slots=True)
+class FigureKind:
+    """One of a subject's figures: when it exists, how it is drawn and captioned, and the axes ("x", "y") that studies share."""
+
+    there: Callable[[Sequence[Result]], object]
+    draw: Callable[..., Figure]  # of results and ``width``
+    caption: Callable[[Sequence[Result]], str]
+    same: str = ""
+
+    def drawing(self, name: str, results: Sequence[Result]) -> Drawing:
+        """Return the figure of these results under a name."""
+        return Drawing(name, lambda width: self.draw(results, width=width), self.caption(results), self.same)
+
+
+def figures_of(kinds: Mapping[str, FigureKind], results: Sequence[Result], *, width: float = WIDE) -> dict[str, Figure]:
+    """Return every figure that the results support, by name; ``width`` in inches."""
+    return {name: kind.draw(results, width=width) for name, kind in kinds.items() if kind.there(results)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +105,10 @@ class Card:
 
 @dataclass(slots=True)
 class Block:
-    """One study's part of a section."""
+    """One study's part of a section; ``number`` is the study's, by which its anchors are unique."""
 
     heading: str
+    number: int = 0
     cards: list[Card] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
@@ -83,10 +117,30 @@ class Block:
     sheets: list[Sheet] = field(default_factory=list)
     examples: list[ExampleGroup] = field(default_factory=list)
 
+    def draw(self, name: str, kind: FigureKind, results: Sequence[Result]) -> None:
+        """Add the figure of the results, where there is one."""
+        self.drawings += [kind.drawing(name, results)] if kind.there(results) else []
+
+    def add(self, *tables: Table, folded: bool = False) -> None:
+        """Add the tables that have rows."""
+        self.sheets += [Sheet(f"table-{table.name}-{self.number}", table, folded) for table in tables if table.rows]
+
     @property
     def has_more_than_tables(self) -> bool:
         """Return whether anything precedes the tables."""
         return bool(self.cards or self.findings or self.sentences or self.pictures or self.examples)
+
+
+def block_of(
+    study: Study, figures: Mapping[str, FigureKind] | None = None, tables: Iterable[Table] = (), folded: Iterable[Table] = ()
+) -> Block:
+    """Return a study's part of a section: the figures that exist, the tables, and further ones (the figures' data) folded."""
+    block = Block(study.title, study.number)
+    for name, kind in (figures or {}).items():
+        block.draw(name, kind, study.results)
+    block.add(*tables)
+    block.add(*folded, folded=True)
+    return block
 
 
 @dataclass(frozen=True, slots=True)

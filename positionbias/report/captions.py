@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.core.formatting import count, decimal, interval, percent, with_interval
+from positionbias.core.formatting import count, decimal, percent
 from positionbias.results.payloads import AtsCurve, PositionHistogram, TrainingCurve
 from positionbias.results.result import Result
-from positionbias.results.select import BASELINES, comparisons, distinct, labels, of_kind
+from positionbias.results.select import distinct, labels, of_kind
 
-__all__ = ["ats_caption", "change_caption", "dose_caption", "positions_caption", "training_caption"]
+__all__ = ["ats_caption", "positions_caption", "training_caption"]
 
 MOST_NAMED = 8  # models whose numbers a caption repeats
 
@@ -60,29 +60,3 @@ def training_caption(results: Sequence[Result]) -> str:
         if parts:
             sentences.append(f"{label}: {'; '.join(parts)}.")
     return " ".join(sentences)
-
-
-def change_caption(results: Sequence[Result]) -> str:
-    """Give each model's plain relative change in the first measure, unless there are too many; the figure omits baselines."""
-    every = comparisons(results, "test sets")
-    found = [(result, payload) for result, payload in every if result.system not in BASELINES]
-    first = next((result.measure for result, _ in found), None)
-    parts = []
-    for subset in distinct(payload.subset for _, payload in found):
-        shown = [(r, p) for r, p in found if r.measure == first and p.subset == subset]
-        if len(shown) > MOST_NAMED:
-            continue
-        values = (
-            f"{label} {with_interval(percent(p.relative, sign=True), interval(p.relative_interval, as_percent=True, sign=True))}"
-            for (_, p), label in zip(shown, labels([r for r, _ in shown]), strict=True)
-        )
-        parts.append(f"{first} over {subset}: {'; '.join(values)}.")
-    if len(found) < len(every):
-        parts.append("Baselines stand in the tables alone.")
-    return " ".join(["Change in effectiveness when the test passages are rotated, with its interval.", *parts])
-
-
-def dose_caption(doses: Sequence[float], measure: str) -> str:
-    """Name the front-loading levels in the figure."""
-    listed = ", ".join(f"{dose:g}" for dose in doses)
-    return f"Change in {measure} on rotated test passages against the front-loading that was set ({listed})."

@@ -1,4 +1,4 @@
-"""Figures of curves: ATS by distance, and training logs. ``positionbias.report.plots`` exports them."""
+"""Figures of curves: ATS by distance, and training logs."""
 
 from __future__ import annotations
 

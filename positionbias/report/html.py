@@ -16,7 +16,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import atomic_file
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.load import Study, load_studies
-from positionbias.report.page import PublishedFor, build_sections
+from positionbias.report.page import build_sections
 from positionbias.report.table import Cell, Table, as_csv, as_latex, header_groups, row_spans
 from positionbias.results.collections import PassageFigures
 from positionbias.results.result import Result
@@ -60,12 +60,10 @@ def write_report(
     *,
     title: str | None = None,
     overwrite: bool = False,
-    published_for: PublishedFor = None,
 ) -> Path:
     """Write one self-contained HTML page about these folders of results (saved by ``results.result.save_results``).
 
-    The same folders give the same bytes. ``published_for`` returns, for a study, the figures that a paper prints about its
-    collections.
+    The same folders give the same bytes.
 
     Raises:
         InputError: a folder without results, or no folder.
@@ -74,11 +72,11 @@ def write_report(
     studies = load_studies(folders)
     out = Path(out)
     with atomic_file(out, overwrite=overwrite) as partial:
-        partial.write_text(render(studies, title=title, published_for=published_for), encoding="utf-8", newline="")
+        partial.write_text(render(studies, title=title), encoding="utf-8", newline="")
     return out
 
 
-def render(studies: Sequence[Study], *, title: str | None = None, published_for: PublishedFor = None) -> str:
+def render(studies: Sequence[Study], *, title: str | None = None) -> str:
     """Return the page's text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -91,7 +89,7 @@ def render(studies: Sequence[Study], *, title: str | None = None, published_for:
     )
     style = environment.get_template("report.css").render(page=PAGE_COLOURS, dark_figures=dark_rules())
     script = environment.get_template("sort.js").render()
-    sections = build_sections(studies, published_for)
+    sections = build_sections(studies)
     return environment.get_template("report.html").render(
         title=title or (studies[0].title if len(studies) == 1 else "Artefacts in retrieval data"),
         subtitle=_subtitle(studies),
@@ -114,9 +112,9 @@ def _script_hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 
-def report_tables(studies: Sequence[Study], published_for: PublishedFor = None) -> dict[str, Table]:
+def report_tables(studies: Sequence[Study]) -> dict[str, Table]:
     """Return every table of the report by file name; with several studies, names end in the study's number."""
-    sheets = [item for section in build_sections(studies, published_for, draw=False) for item in section.sheets]
+    sheets = [item for section in build_sections(studies, draw=False) for item in section.sheets]
     if len(studies) == 1:
         return {sheet.table.name: sheet.table for _, sheet in sheets}
     return {

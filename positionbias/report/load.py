@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from positionbias.core.errors import InputError
-from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, read_manifest
-from positionbias.results.collections import PassageFigures
+from positionbias.report.published import Published
 from positionbias.results.result import RESULTS, Result, load_results
-from positionbias.results.select import of_type
 
-__all__ = ["Study", "dose_of", "load_studies"]
+__all__ = ["Study", "load_studies"]
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """One folder of results; ``number`` counts from 1 and keeps its parts of a page apart from the others'."""
+    """One folder of results; ``number`` counts from 1 and keeps its parts of a page apart from the others'.
+
+    ``published`` are a paper's figures about its collections.
+    """
 
     number: int
     title: str
     folder: str
     results: list[Result]
     manifest: Manifest
+    published: Published | None = None
 
 
 def load_studies(folders: Sequence[Path | str]) -> list[Study]:
@@ -53,18 +55,3 @@ def _distinguished(studies: list[Study]) -> list[Study]:
             for study in studies
         ]
     return studies
-
-
-def dose_of(study: Study) -> float | None:
-    """Return the front-loading of the study's collection, from its manifest or the collection's own."""
-    origins = [figures.manifest.settings for _, figures in of_type(study.results, PassageFigures)]
-    return next((dose for dose in map(_search, (study.manifest.settings, *origins)) if dose is not None), None)
-
-
-def _search(settings: JsonObject) -> float | None:
-    for key, value in settings.items():
-        if key.replace("-", "_") == "front_loading" and isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
-        if isinstance(value, Mapping) and (found := _search(value)) is not None:
-            return found
-    return None

@@ -2,155 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from positionbias.core.formatting import percent, slug
-from positionbias.report import captions, plots, tables
-from positionbias.report.architecture import architecture_table
-from positionbias.report.audit_page import COMPARED, compared_block
-from positionbias.report.audit_select import is_of_audit
-from positionbias.report.audit_verdict_page import verdict_cards
-from positionbias.report.audit_verdict_tables import verdict_tables
-from positionbias.report.blocks import Block, Drawing, Picture, Section, Sheet, draw_blocks
-from positionbias.report.doses import dose_caption, dose_table, doses_of, shows_doses
-from positionbias.report.embed import inline_svg
-from positionbias.report.figure import NARROW, WIDE
+from positionbias.report import captions, tables
+from positionbias.report.blocks import Block, FigureKind, Section, block_of, draw_blocks
+from positionbias.report.curves import ats_curves, training_curves
+from positionbias.report.effectiveness import baseline_table, significance_table, systems_table
+from positionbias.report.figure import WIDE
 from positionbias.report.leaked_order import order_findings
-from positionbias.report.load import Study, dose_of
-from positionbias.report.parts import general_comparisons, general_systems, own_sections, parts
+from positionbias.report.load import Study
+from positionbias.report.parts import PageSection, each, general_comparisons, general_systems, parts, published_for
 from positionbias.report.placement import moves_table, places_table
-from positionbias.report.pool_text import task_sentences
-from positionbias.report.published import Published
-from positionbias.report.suspicion_cards import suspicion_cards, suspicions
-from positionbias.report.table import Table
+from positionbias.report.plots import answer_positions
 from positionbias.results.collections import COLLECTION_MEASURES
-from positionbias.results.payloads import Finding, PerQuery
-from positionbias.results.pools import is_of_pools
+from positionbias.results.payloads import AtsCurve, Finding, PerQuery
 from positionbias.results.result import Result
-from positionbias.results.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind, repeat_of
-from positionbias.results.suspicion import LIMITS
+from positionbias.results.select import AXES, axis_of, comparisons, distinct, of_kind, of_type, repeat_of
 
-__all__ = ["PublishedFor", "build_sections"]
+__all__ = ["build_sections"]
 
 BESIDE = 5.0  # inches: a figure beside another study's
-PublishedFor = Callable[[Study], Published | None] | None  # published figures of a study's collections
+ANSWERS = FigureKind(lambda results: of_kind(results, "histogram"), answer_positions, captions.positions_caption, "y")
+SIMILARITY = FigureKind(
+    lambda results: any(len(curve.deltas) for _, curve in of_type(results, AtsCurve)), ats_curves, captions.ats_caption, "xy"
+)
+TRAINING = FigureKind(lambda results: of_kind(results, "training"), training_curves, captions.training_caption, "xy")
 
 
-class _Maker:
-    """Maker of one study's part of each section; anchors carry the study's number and so are unique."""
+def _found(study: Study) -> Block:
+    block, results = Block(study.title, study.number), study.results
+    for part in parts():
+        part.found(block, results)
+    block.findings = [*(finding for _, finding in of_type(results, Finding)), *order_findings(results)]
+    if block.findings and (basis := _basis(results)):
+        block.sentences.append(basis)
+    return block
 
-    def __init__(self, study: Study, published_for: PublishedFor) -> None:
-        self.study = study
-        self.published = published_for(study) if published_for else None
-        self.results = [result for result in study.results if not is_of_pools(result)]  # those have sections of their own
 
-    def block(self) -> Block:
-        return Block(self.study.title)
+def _run(study: Study) -> Block:
+    block, results = Block(study.title, study.number), study.results
+    own = [sentence for part in parts() for sentence in part.run(results)]
+    results = _general(results)
+    block.sentences = [*([_counts(results)] if results or not own else []), *own]
+    block.add(tables.collection_table(results, study.published))
+    elsewhere = {*COLLECTION_MEASURES, *(measure for part in parts() for measure in part.measures)}
+    others = [r for r in of_kind(results, "statistics") if r.measure not in elsewhere]
+    for measure in distinct(result.measure for result in others):
+        chosen = [result for result in others if result.measure == measure]
+        block.add(tables.statistics_table(chosen, name=f"statistics-{slug(measure)}", title=measure.capitalize()))
+    return block
 
-    def sheet(self, table: Table) -> list[Sheet]:
-        return [Sheet(f"table-{table.name}-{self.study.number}", table)] if table.rows else []
 
-    def found(self) -> Block:
-        block = self.block()
-        block.cards = [*verdict_cards(self.results), *suspicion_cards(self.results)]
-        block.findings = [r.payload for r in of_kind(self.results, "finding") if isinstance(r.payload, Finding)]
-        block.findings += order_findings(self.results)
-        block.sheets = [sheet for table in verdict_tables(self.results) for sheet in self.sheet(table)]
-        if any(suspicions(self.results)):
-            block.sentences += LIMITS
-        if block.findings and (basis := _basis(self.results)):
-            block.sentences.append(basis)
-        return block
+def _answers(study: Study) -> Block:
+    results = study.results
+    shown = (tables.positions_table, tables.outcomes_table, places_table, moves_table)
+    return block_of(study, {"answers": ANSWERS}, [table(results) for table in shown])
 
-    def run(self) -> Block:
-        block = self.block()
-        pooled = task_sentences(self.study.results)
-        block.sentences = [*([_counts(self.results)] if self.results or not pooled else []), *pooled]
-        block.sheets = self.sheet(tables.collection_table(self.results, self.published))
-        elsewhere = {*COLLECTION_MEASURES, *(measure for part in parts() for measure in part.measures)}
-        others = [r for r in of_kind(self.results, "statistics") if r.measure not in elsewhere]
-        for measure in distinct(result.measure for result in others):
-            chosen = [result for result in others if result.measure == measure]
-            name = f"statistics-{slug(measure)}"
-            block.sheets += self.sheet(tables.statistics_table(chosen, name=name, title=measure.capitalize()))
-        return block
 
-    def answers(self) -> Block:
-        block = self.block()
-        if of_kind(self.results, "histogram"):
-            caption = captions.positions_caption(self.results)
-            block.drawings = [Drawing("answers", lambda w: plots.answer_positions(self.results, width=w), caption, "y")]
-            block.sheets = [
-                *self.sheet(tables.positions_table(self.results)),
-                *self.sheet(tables.outcomes_table(self.results)),
-            ]
-        block.sheets += [*self.sheet(places_table(self.results)), *self.sheet(moves_table(self.results))]
-        return block
+def _baselines(study: Study) -> Block:
+    return block_of(study, tables=[baseline_table(study.results), systems_table(general_systems(study.results))])
 
-    def effectiveness(self) -> Block:
-        block = self.block()
-        found = comparisons(self.results, "test sets")
-        if any(payload.relative is not None and result.system not in BASELINES for result, payload in found):
-            caption = captions.change_caption(self.results)
-            block.drawings = [Drawing("change", lambda w: plots.relative_change(self.results, width=w), caption, "x")]
-        for table in tables.retrieval_tables(self.results, self.published):
-            block.sheets += self.sheet(table)
-        for subset in distinct(payload.subset for _, payload in found):
-            block.sheets += self.sheet(tables.effectiveness_table(self.results, subset=subset))
-        return block
 
-    def doses(self) -> Block:
-        block = self.block()
-        found = [result.measure for result, _ in comparisons(self.results, "test sets") if result.facts.variant]
-        if found and doses_of(self.results):
-            if shows_doses(self.results, found[0]):
-                caption = dose_caption(self.results, found[0])
-                block.drawings = [
-                    Drawing("doses", lambda w: plots.dose_figure(self.results, measure=found[0], width=w), caption, "y")
-                ]
-            block.sheets = self.sheet(dose_table(self.results, found[0]))
-        return block
+def _trainings(study: Study) -> Block:
+    rest = general_comparisons([r for r in of_kind(study.results, "comparison") if not axis_of(r)])
+    others = significance_table(rest, "", name="comparisons", title="Paired comparisons")
+    return block_of(study, tables=[significance_table(study.results), others])
 
-    def architecture(self) -> Block:
-        block = self.block()
-        block.sheets = self.sheet(architecture_table(self.results))
-        return block
 
-    def transfer(self) -> Block:
-        block = self.block()
-        for table in tables.transfer_tables(self.results, self.published):
-            block.sheets += self.sheet(table)
-        return block
+def _similarity(study: Study) -> Block:
+    return block_of(study, {"ats": SIMILARITY}, [tables.mats_table(study.results, study.published)])
 
-    def baselines(self) -> Block:
-        block = self.block()
-        systems = general_systems(self.results)
-        block.sheets = [*self.sheet(tables.baseline_table(self.results)), *self.sheet(tables.systems_table(systems))]
-        return block
 
-    def trainings(self) -> Block:
-        block = self.block()
-        block.sheets = self.sheet(tables.significance_table(self.results))
-        rest = general_comparisons([r for r in of_kind(self.results, "comparison") if not axis_of(r)])
-        block.sheets += self.sheet(tables.significance_table(rest, "", name="comparisons", title="Paired comparisons"))
-        return block
+def _training(study: Study) -> Block:
+    return block_of(study, {"training": TRAINING}, [tables.training_table(study.results)])
 
-    def similarity(self) -> Block:
-        block = self.block()
-        if of_kind(self.results, "ats"):
-            caption = captions.ats_caption(self.results)
-            if any(len(r.payload.deltas) for r in of_kind(self.results, "ats")):  # type: ignore[union-attr]
-                block.drawings = [Drawing("ats", lambda w: plots.ats_curves(self.results, width=w), caption, "xy")]
-            block.sheets = self.sheet(tables.mats_table(self.results, self.published))
-        return block
 
-    def training(self) -> Block:
-        block = self.block()
-        if of_kind(self.results, "training"):
-            caption = captions.training_caption(self.results)
-            block.drawings = [Drawing("training", lambda w: plots.training_curves(self.results, width=w), caption, "xy")]
-            block.sheets = self.sheet(tables.training_table(self.results))
-        return block
+def _general(results: Sequence[Result]) -> list[Result]:
+    return [result for result in results if not any(part.is_own(result) for part in parts())]
+
+
+def _each(build: Callable[[Study], Block]) -> Callable[[Sequence[Study]], list[Block]]:
+    """Return what builds a block for each study without the results that stand in a part's own sections alone."""
+    return each(lambda study: build(replace(study, results=_general(study.results))))
 
 
 def _basis(results: Sequence[Result]) -> str:
@@ -167,9 +102,11 @@ def _basis(results: Sequence[Result]) -> str:
 def _counts(results: Sequence[Result]) -> str:
     """Say in one sentence what was measured: collections, systems, measures, seeds."""
     ranked = [
-        result for result in results if result.kind in ("per_query", "comparison", "ats", "response") or is_of_audit(result)
+        result
+        for result in results
+        if result.kind in ("per_query", "comparison", "ats", "response") or any(part.names_system(result) for part in parts())
     ]
-    parts = []
+    sentences = []
     for word, items in (
         ("collections", distinct(result.collection for result in results)),
         ("systems", distinct(result.system for result in ranked if result.facts.share is None)),  # levels stand in tables
@@ -179,117 +116,54 @@ def _counts(results: Sequence[Result]) -> str:
     ):
         named = [item for item in items if item]
         if named:
-            parts.append(f"{word.removesuffix('s') if len(named) == 1 else word} {', '.join(named)}")
-    text = "; ".join(parts)
+            sentences.append(f"{word.removesuffix('s') if len(named) == 1 else word} {', '.join(named)}")
+    text = "; ".join(sentences)
     return f"{text[:1].upper()}{text[1:]}." if text else "These folders hold no results."
 
 
-def _own(build: Callable[[Study, Published | None], Block]) -> Callable[[_Maker], Block]:
-    return lambda maker: build(maker.study, maker.published)
-
-
-_Sections = tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...]
-FIRST: _Sections = (
-    ("found", "What was found", "", _Maker.found),
-    ("run", "What was run", "", _Maker.run),
-)
-GENERAL: _Sections = (  # after those of the parts
-    (
+GENERAL = (
+    PageSection("found", "What was found", "", _each(_found)),
+    PageSection("run", "What was run", "", each(_run)),
+    PageSection(
         "answers",
         "Where answers sit",
         "An answer of several words cannot start in the last few, so a flat histogram is not what an unbiased collection shows.",
-        _Maker.answers,
+        _each(_answers),
     ),
-    (
-        "effectiveness",
-        "Effectiveness on original and rotated passages",
-        "Each model re-ranks the same candidates twice: with the passages as they are, and with every passage rotated. "
-        "What a model loses by the rotation is what it owed to position. A rotation can also cut through an answer; "
-        "the queries whose answer was left whole leave that out.",
-        _Maker.effectiveness,
-    ),
-    (
-        "doses",
-        "Levels of front-loading",
-        "Each model was trained on as many queries, but with their answers in one part of the passages. Where it leans on position, it "
-        "does so the more, the more of the answers that it was shown stood in front; validation and test queries stay the same.",
-        _Maker.doses,
-    ),
-    (
-        "architecture",
-        "Changing the model, or rotating the data",
-        "The same model with other positions, each trained on the original and on the rotated passages. A model that knows no absolute "
-        "place might not need rotated data, if it ranks as well.",
-        _Maker.architecture,
-    ),
-    (
-        "transfer",
-        "Trained elsewhere first",
-        "Each model was trained on these passages alone, and on another collection's, original or rotated, before. The test is on "
-        "original passages.",
-        _Maker.transfer,
-    ),
-    (
+    PageSection(
         "baselines",
         "Against the baselines",
         "A model that beats neither BM25 nor position alone shows nothing.",
-        _Maker.baselines,
+        _each(_baselines),
     ),
-    ("trainings", "Trainings compared", "Two trainings of one model on the same queries.", _Maker.trainings),
-    (
+    PageSection("trainings", "Trainings compared", "Two trainings of one model on the same queries.", _each(_trainings)),
+    PageSection(
         "similarity",
         "Term similarity by distance",
         "How alike a model's vectors for one word are in different passages, by how far apart their positions are. "
         "The more they fall apart with distance, the more position they carry.",
-        _Maker.similarity,
+        _each(_similarity),
     ),
-    ("training", "How the trainings went", "", _Maker.training),
+    PageSection("training", "How the trainings went", "", _each(_training)),
 )
 
 
-def build_sections(studies: Sequence[Study], published_for: PublishedFor = None, *, draw: bool = True) -> list[Section]:
-    """Return every section with content; each shows several studies side by side. Figures only with ``draw``.
+def _sections() -> Iterator[PageSection]:
+    """Yield the general sections, each behind those of the parts that precede it."""
+    for general in GENERAL:
+        yield from (section for part in parts() for section in part.sections if section.before == general.anchor)
+        yield general
 
-    ``published_for`` returns, for a study, the figures that a paper prints about its collections, shown beside ours.
-    """
-    makers = [_Maker(study, published_for) for study in studies]
-    own = ((anchor, title, introduction, _own(build)) for anchor, title, introduction, build in own_sections())
+
+def build_sections(studies: Sequence[Study], *, draw: bool = True) -> list[Section]:
+    """Return every section with content; each shows several studies side by side. Figures only with ``draw``."""
+    studies = [replace(study, published=published_for(study.results)) for study in studies]
     sections = []
-    for anchor, title, introduction, build in (*FIRST, *own, *GENERAL):
-        blocks = [build(maker) for maker in makers]
+    for section in _sections():
+        blocks = section.blocks(studies)
         if draw:
-            draw_blocks(blocks, WIDE if len(studies) == 1 else BESIDE)
+            draw_blocks(blocks, WIDE if len(blocks) == 1 else BESIDE)
         blocks = [block for block in blocks if block.has_more_than_tables or block.sheets]
         if blocks:
-            sections.append(Section(anchor, title, introduction, blocks))
-        if anchor == "found" and (compared := compared_block(studies)):
-            if draw:
-                draw_blocks([compared], WIDE)
-            sections.append(Section(*COMPARED, [compared]))
-        if draw and anchor == "effectiveness" and (section := _dose_section(studies)):
-            sections.append(section)
+            sections.append(Section(section.anchor, section.title, section.introduction, blocks))
     return sections
-
-
-def _dose_section(studies: Sequence[Study]) -> Section | None:
-    """Return change against front-loading, where three studies or more differ in the level of their collection."""
-    by_dose: dict[float, list[Result]] = {}
-    for study in studies:
-        dose = dose_of(study)
-        shown = [result for result in study.results if result.system not in BASELINES]
-        if dose is not None and comparisons(shown, "test sets", subset=ALL_QUERIES):
-            by_dose.setdefault(dose, []).extend(shown)
-    if len(by_dose) < 3:
-        return None
-    measures = [{r.measure for r, _ in comparisons(results, "test sets")} for results in by_dose.values()]
-    shared = [
-        r.measure for r, _ in comparisons(next(iter(by_dose.values())), "test sets") if all(r.measure in m for m in measures)
-    ]
-    if not shared:
-        return None
-    caption = captions.dose_caption(sorted(by_dose), shared[0])
-    figures = [plots.dose_response(by_dose, measure=shared[0], width=width) for width in (WIDE, NARROW)]
-    wide, narrow = (inline_svg(figure, f"dose-{form}", caption) for figure, form in zip(figures, "wn", strict=True))
-    block = Block("", pictures=[Picture("figure-dose", wide, narrow, caption)])
-    introduction = "The same study on collections whose answers were front-loaded to different degrees."
-    return Section("dose", "Change against front-loading", introduction, [block])

@@ -21,62 +21,62 @@ from functools import cache
 from importlib import import_module
 from typing import Literal
 
-from positionbias.report.audit_page import AUDIT_SECTIONS
 from positionbias.report.blocks import Block
-from positionbias.report.clicks_page import CLICK_SECTIONS
 from positionbias.report.load import Study
 from positionbias.report.published import Published
 from positionbias.report.table import Table
-from positionbias.results.audit import AUDIT_MEASURES
-from positionbias.results.clicks import CLICK_MEASURES
 from positionbias.results.result import Result
 
-__all__ = ["PageSection", "Part", "general_comparisons", "general_systems", "own_sections", "parts", "tables_after"]
+__all__ = ["PageSection", "Part", "each", "general_comparisons", "general_systems", "parts", "published_for", "tables_after"]
 
-# anchor, title, introduction, what builds a study's block with what a paper prints beside it
-PageSection = tuple[str, str, str, Callable[[Study, Published | None], Block]]
+SUBJECTS = ("audit", "clicks")  # parts of the package with a page of their own
+
+
+@dataclass(frozen=True, slots=True)
+class PageSection:
+    """A section: its blocks are made of all studies of the page. ``before`` is the general section that it precedes."""
+
+    anchor: str
+    title: str
+    introduction: str
+    blocks: Callable[[Sequence[Study]], list[Block]]
+    before: str = "answers"
+
+
+def each(build: Callable[[Study], Block]) -> Callable[[Sequence[Study]], list[Block]]:
+    """Return what builds a block for each study."""
+    return lambda studies: [build(study) for study in studies]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One subject's part of a page.
 
-    ``sections`` stand in their order. Results of ``measures`` stand in no table of statistics. ``is_of`` says whether results
-    are of a study whose sections show every system; ``comparisons`` gives those that its sections show. ``published`` gives
-    what the paper prints beside results of its own study. ``after_study`` and ``after_report`` begin the names of the
-    tables that the terminal shows.
+    ``sections`` stand in their order. ``found`` adds to what was found, ``run`` gives sentences on what was run, with the systems
+    of the results that ``names_system`` chooses. Results that ``is_own`` chooses stand in no general section, those of
+    ``measures`` in no table of statistics. ``is_of`` says whether results are of a study whose sections show every system;
+    ``comparisons`` gives those that its sections show. ``published`` gives what the paper prints beside results of its own
+    study. ``after_study`` and ``after_report`` begin the names of the tables that the terminal shows.
     """
 
     sections: Sequence[PageSection] = ()
+    found: Callable[[Block, Sequence[Result]], None] = lambda block, results: None
+    run: Callable[[Sequence[Result]], Sequence[str]] = lambda results: ()
+    names_system: Callable[[Result], bool] = lambda result: False
+    is_own: Callable[[Result], bool] = lambda result: False
     measures: Sequence[str] = ()
     is_of: Callable[[Sequence[Result]], bool] = lambda results: False
     comparisons: Callable[[Sequence[Result]], Iterable[Result]] = lambda results: ()
-    published: Callable[[Sequence[Result]], Published | None] | None = None
+    published: Callable[[Sequence[Result]], Published | None] = lambda results: None
     after_study: Sequence[str] = ()
     after_report: Sequence[str] = ()
-
-
-def _alone(build: Callable[[Study], Block]) -> Callable[[Study, Published | None], Block]:
-    return lambda study, published: build(study)
-
-
-AUDIT = Part(
-    sections=[(anchor, title, introduction, _alone(build)) for anchor, title, introduction, build in AUDIT_SECTIONS],
-    measures=AUDIT_MEASURES,
-)
-CLICKS = Part(sections=CLICK_SECTIONS, measures=CLICK_MEASURES)
 
 
 @cache
 def parts() -> Sequence[Part]:
     """Return every part, in the page's order."""
-    papers = [module.PART for module in import_module("positionbias.papers").modules("page")]
-    return (AUDIT, CLICKS, *papers)
-
-
-def own_sections() -> list[PageSection]:
-    """Return the sections of all parts, in the page's order."""
-    return [section for part in parts() for section in part.sections]
+    subjects = [import_module(f"positionbias.{name}.page") for name in SUBJECTS]
+    return [module.PART for module in (*subjects, *import_module("positionbias.papers").modules("page"))]
 
 
 def general_systems(results: Sequence[Result]) -> Sequence[Result]:
@@ -88,6 +88,12 @@ def general_comparisons(results: Sequence[Result]) -> list[Result]:
     """Return the comparisons among these results that no part shows."""
     own = {id(result) for part in parts() for result in part.comparisons(results)}
     return [result for result in results if id(result) not in own]
+
+
+def published_for(results: Sequence[Result]) -> Published | None:
+    """Return the cells of the paper that a study repeats, for the paper's own data in it; None where there are none."""
+    found = (part.published(results) for part in reversed(parts()))  # general payloads come last
+    return next(filter(None, found), None)
 
 
 def tables_after(command: Literal["study", "report"], tables: Mapping[str, Table]) -> list[Table]:

@@ -16,9 +16,7 @@ from positionbias.report.cells import (
     percent_cell,
     text_cell,
 )
-from positionbias.report.effectiveness import baseline_table, effectiveness_table, significance_table, systems_table
 from positionbias.report.published import Published, differences
-from positionbias.report.retrieval import retrieval_tables, transfer_tables
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.collections import PassageFigures, QueryFigures
 from positionbias.results.curves import VariationFigure
@@ -29,18 +27,12 @@ from positionbias.results.result import Result
 from positionbias.results.select import distinct, labels, of_kind
 
 __all__ = [
-    "baseline_table",
     "collection_table",
-    "effectiveness_table",
     "mats_table",
     "outcomes_table",
     "positions_table",
-    "retrieval_tables",
-    "significance_table",
     "statistics_table",
-    "systems_table",
     "training_table",
-    "transfer_tables",
 ]
 
 

@@ -12,7 +12,7 @@ import pytest
 from positionbias.cli.studies import STUDIES, study
 from positionbias.papers import PAPERS, modules, runner_of
 from positionbias.report.load import Study
-from positionbias.report.parts import Part, own_sections, parts, tables_after
+from positionbias.report.parts import Part, parts, tables_after
 from positionbias.report.table import Table
 from positionbias.results.figures import Figures
 from positionbias.results.published import PublishedCell, read_cells
@@ -30,7 +30,7 @@ def test_every_paper_has_its_modules() -> None:
 
 
 def test_sections_stand_in_the_pages_order_and_once() -> None:
-    anchors = [anchor for anchor, *_ in own_sections()]
+    anchors = [section.anchor for part in parts() for section in part.sections]
     assert len(set(anchors)) == len(anchors)
     order = ["clicks-triples", "leakage", "contamination", "tripclick", "tripclick-negatives"]
     assert [anchor for anchor in anchors if anchor in order] == order
@@ -86,7 +86,7 @@ def test_what_is_of_no_paper_has_no_section_of_one() -> None:
     from positionbias.core.manifest import Manifest
 
     nothing = Study(1, "s", "s", [], Manifest("results", "", ""))
-    for section in own_sections():
-        block = section[3](nothing, None)
-        assert not block.has_more_than_tables
-        assert not block.sheets
+    for section in (section for part in parts() for section in part.sections):
+        for block in section.blocks([nothing]):
+            assert not block.has_more_than_tables
+            assert not block.sheets

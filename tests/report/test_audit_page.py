@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from positionbias.audit import captions as audit_captions
+from positionbias.audit import figure_tables as audit_data
+from positionbias.audit import page as audit_page
+from positionbias.audit.curves import response_figure
+from positionbias.audit.plots import gain_figure, length_figure, movement_figure, quality_figure, segment_figure
+from positionbias.audit.select import series_of
 from positionbias.core.errors import InputError
-from positionbias.report import audit_captions, audit_data, audit_page
-from positionbias.report.audit_curves import response_figure
-from positionbias.report.audit_plots import gain_figure, length_figure, movement_figure, quality_figure, segment_figure
-from positionbias.report.audit_select import series_of
 from positionbias.report.figure import MUTED, NARROW, svg_text
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies

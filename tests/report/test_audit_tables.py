@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from positionbias.audit import captions as audit_captions
+from positionbias.audit import figure_tables as audit_data
+from positionbias.audit import tables as audit_tables
 from positionbias.core.interval import Interval
-from positionbias.report import audit_captions, audit_data, audit_tables
 from positionbias.report.table import Table, as_csv, as_latex
 from positionbias.results.audit import AUDIT_MEASURES, GapFigures
 from positionbias.results.buckets import (

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from positionbias.audit.forest import compare_figure, effects_figure
+from positionbias.audit.text import DESCRIPTION, WIDTH, audit_text
+from positionbias.audit.verdict_cards import verdict_cards
+from positionbias.audit.verdict_tables import compared_table, effects_table, verdict_tables
+from positionbias.audit.verdict_words import verdict_lines
 from positionbias.cli.common import emit
 from positionbias.core.errors import InputError
-from positionbias.report.audit_forest import compare_figure, effects_figure
-from positionbias.report.audit_text import DESCRIPTION, WIDTH, audit_text
-from positionbias.report.audit_verdict_page import verdict_cards
-from positionbias.report.audit_verdict_tables import compared_table, effects_table, verdict_tables
-from positionbias.report.audit_verdicts import verdict_lines
 from positionbias.report.figure import NARROW, WIDE, svg_text
 from positionbias.report.html import write_report
 from positionbias.report.table import Table, as_csv, text_width

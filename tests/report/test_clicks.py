@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from positionbias.clicks import quality
+from positionbias.clicks.figure import ranks_caption, ranks_figure
+from positionbias.clicks.tables import click_tables
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.report.clicks_figure import ranks_caption, ranks_figure
-from positionbias.report.clicks_tables import click_tables
 from positionbias.report.figure import SERIES
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies

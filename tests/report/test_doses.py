@@ -10,7 +10,7 @@ import pytest
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.report import doses
+from positionbias.papers.position_bias import doses
 from positionbias.report.figure import NARROW, WIDE, svg_text
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies

@@ -16,9 +16,10 @@ from urllib.parse import unquote
 import pytest
 
 from positionbias.core.errors import InputError, OutputExistsError
+from positionbias.papers.position_bias.changes import front_loading_of
 from positionbias.report.figure import SERIES, Colour
 from positionbias.report.html import PAGE_COLOURS, report_tables, write_report
-from positionbias.report.load import dose_of, load_studies
+from positionbias.report.load import load_studies
 from positionbias.report.table import as_csv
 from positionbias.results.payloads import Finding
 from positionbias.results.result import Result, save_results
@@ -231,14 +232,14 @@ def test_several_studies_stand_side_by_side(several: str) -> None:
 def test_two_doses_make_no_curve(tmp_path: Path) -> None:
     places = [invented.save_study(tmp_path / f"{dose}", loading=dose, kinds=("comparison",)) for dose in (0.0, 1.0)]
     assert "Change against front-loading" not in write_report(places, tmp_path / "r.html").read_text("utf-8")
-    assert [dose_of(study) for study in load_studies(places)] == [0.0, 1.0]
+    assert [front_loading_of(study) for study in load_studies(places)] == [0.0, 1.0]
 
 
 def test_the_dose_may_stand_in_the_collections_own_manifest(tmp_path: Path) -> None:
     save_results(tmp_path / "study", invented.study(), replace(invented.manifest(), settings={}))
-    assert dose_of(load_studies([tmp_path / "study"])[0]) == 0.8
+    assert front_loading_of(load_studies([tmp_path / "study"])[0]) == 0.8
     save_results(tmp_path / "other", [], replace(invented.manifest(), settings={}))
-    assert dose_of(load_studies([tmp_path / "other"])[0]) is None
+    assert front_loading_of(load_studies([tmp_path / "other"])[0]) is None
 
 
 def test_a_section_without_results_is_not_there(tmp_path: Path) -> None:

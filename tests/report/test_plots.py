@@ -19,7 +19,8 @@ from matplotlib.figure import Figure
 from msgspec import structs
 
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
-from positionbias.report import plots
+from positionbias.papers.position_bias import changes
+from positionbias.report import curves, plots
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
 from positionbias.report.figure import BAND, FRAME, INK, MUTED, NARROW, SERIES, WIDE, dark_rules, save_figure, svg_text
@@ -32,10 +33,10 @@ RESULTS = invented.study()
 DOSES = {dose: invented.comparisons("planted", dose) for dose in (0.0, 0.25, 0.5, 1.0)}
 FIGURES: dict[str, Callable[..., Figure]] = {
     "answer_positions": lambda **how: plots.answer_positions(RESULTS, **how),
-    "ats_curves": lambda **how: plots.ats_curves(RESULTS, **how),
-    "training_curves": lambda **how: plots.training_curves(RESULTS, **how),
-    "relative_change": lambda **how: plots.relative_change(RESULTS, **how),
-    "dose_response": lambda **how: plots.dose_response(DOSES, **how),
+    "ats_curves": lambda **how: curves.ats_curves(RESULTS, **how),
+    "training_curves": lambda **how: curves.training_curves(RESULTS, **how),
+    "relative_change": lambda **how: changes.relative_change(RESULTS, **how),
+    "dose_response": lambda **how: changes.front_loading_figure(DOSES, **how),
 }
 every_figure = pytest.mark.parametrize("name", FIGURES)
 HOSTILE = "_<script>alert('x')</script> & $\\frac{1}{$ \"q\" 日本"
@@ -84,7 +85,7 @@ def test_panels_of_one_figure_share_their_scale() -> None:
 
 def test_ats_curve_and_its_band() -> None:
     curve = next(r.payload for r in RESULTS if r.kind == "ats")
-    axes = plots.ats_curves(RESULTS).axes[0]
+    axes = curves.ats_curves(RESULTS).axes[0]
     line, end = axes.lines[:2]
     np.testing.assert_allclose(line.get_ydata(), curve.ats)  # type: ignore[union-attr]
     # the curve was cut at Δ = 141 for lack of terms: a bar stands at its last point
@@ -98,13 +99,13 @@ def test_ats_curve_and_its_band() -> None:
 def test_a_missing_delta_breaks_the_line() -> None:
     result = next(r for r in RESULTS if r.kind == "ats")
     payload = replace(result.payload, deltas=[0, 1, 3], ats=[1.0, 0.9, 0.8], std_pairs=[None, 0.1, 0.1], figures=AtsFigures())  # type: ignore[type-var]
-    drawn = plots.ats_curves([replace(result, payload=payload)]).axes[0].lines
+    drawn = curves.ats_curves([replace(result, payload=payload)]).axes[0].lines
     np.testing.assert_array_equal(drawn[0].get_ydata(), [1.0, 0.9, np.nan, 0.8])
     assert len(drawn) == 1  # no bar: the curve was not cut
 
 
 def test_training_curves_mark_the_weights_that_were_kept() -> None:
-    figure = plots.training_curves(RESULTS)
+    figure = curves.training_curves(RESULTS)
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["Loss", "Validation nDCG@10", "MATS"]
     curve = next(r.payload for r in RESULTS if r.kind == "training")
     line, kept = figure.axes[1].lines[:2]
@@ -115,11 +116,11 @@ def test_training_curves_mark_the_weights_that_were_kept() -> None:
 
 
 def test_training_curves_of_chosen_series() -> None:
-    assert [axes.get_title(loc="left") for axes in plots.training_curves(RESULTS, series=["loss"]).axes] == ["Loss"]
+    assert [axes.get_title(loc="left") for axes in curves.training_curves(RESULTS, series=["loss"]).axes] == ["Loss"]
 
 
 def test_forest_plot_holds_every_model_measure_and_subset() -> None:
-    figure = plots.relative_change(RESULTS)
+    figure = changes.relative_change(RESULTS)
     assert [axes.get_title(loc="left") for axes in figure.axes] == list(invented.MEASURES)
     first = figure.axes[0]
     points = [line.get_xdata()[0] for line in first.lines if line.get_marker() in ("o", "D")]  # type: ignore[index]
@@ -134,7 +135,7 @@ def test_forest_plot_holds_every_model_measure_and_subset() -> None:
 
 
 def test_marks_in_per_cent_are_true_to_their_place() -> None:
-    for figure in (plots.relative_change(RESULTS), plots.relative_change(RESULTS, width=NARROW)):
+    for figure in (changes.relative_change(RESULTS), changes.relative_change(RESULTS, width=NARROW)):
         axes = figure.axes[-1]
         figure.canvas.draw()
         for mark, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
@@ -143,7 +144,7 @@ def test_marks_in_per_cent_are_true_to_their_place() -> None:
 
 
 def test_dose_response_has_a_point_a_dose() -> None:
-    axes = plots.dose_response(DOSES).axes[0]
+    axes = changes.front_loading_figure(DOSES).axes[0]
     line = next(line for line in axes.lines if len(line.get_xdata()) == 4)
     # at dose g the change is −0.037 g / 0.432
     assert list(line.get_ydata()) == pytest.approx([-0.037 * dose / 0.432 for dose in DOSES])
@@ -151,7 +152,7 @@ def test_dose_response_has_a_point_a_dose() -> None:
 
 def test_seeds_of_a_dose_are_joined_by_their_mean() -> None:
     one, other = invented.comparisons("planted", 1.0), invented.comparisons("planted", 0.5)
-    axes = plots.dose_response({0.0: one, 1.0: [*one, *other]}).axes[0]
+    axes = changes.front_loading_figure({0.0: one, 1.0: [*one, *other]}).axes[0]
     line = next(
         line
         for line in axes.lines
@@ -162,15 +163,15 @@ def test_seeds_of_a_dose_are_joined_by_their_mean() -> None:
 
 def test_figures_side_by_side_get_one_scale() -> None:
     flat = invented.study("flat", gap=0.0, strength=0.0)
-    figures = [plots.relative_change(RESULTS), plots.relative_change(flat)]
+    figures = [changes.relative_change(RESULTS), changes.relative_change(flat)]
     alone = [figure.axes[0].get_xlim() for figure in figures]
     same_scale(figures, "x")
     assert (
         figures[0].axes[0].get_xlim() == figures[1].axes[0].get_xlim() == (min(a for a, _ in alone), max(b for _, b in alone))
     )
-    curves = [plots.training_curves(RESULTS), plots.training_curves([*flat[:-2], invented.training("x", "flat", 0.3)])]
-    same_scale(curves, "y")
-    for left, right in zip(*(figure.axes for figure in curves), strict=True):
+    figures = [curves.training_curves(RESULTS), curves.training_curves([*flat[:-2], invented.training("x", "flat", 0.3)])]
+    same_scale(figures, "y")
+    for left, right in zip(*(figure.axes for figure in figures), strict=True):
         assert left.get_ylim() == right.get_ylim()
     assert curves[0].axes[0].get_ylim() != curves[0].axes[2].get_ylim()  # loss and MATS keep a scale of their own
 
@@ -213,7 +214,7 @@ def test_svg_is_one_image_that_loads_nothing(name: str) -> None:
 
 
 def test_inline_svg_has_ids_of_its_own_and_only_those_in_use() -> None:
-    figure = plots.ats_curves(RESULTS)
+    figure = curves.ats_curves(RESULTS)
     one, other = (inline_svg(figure, prefix, "a <description> & more") for prefix in ("a", "b"))
     ids = [re.findall(r' id="([^"]+)"', text) for text in (one, other)]
     assert not set(ids[0]) & set(ids[1])
@@ -229,7 +230,7 @@ def test_inline_svg_has_ids_of_its_own_and_only_those_in_use() -> None:
 def test_the_same_results_give_the_same_bytes(form: str, tmp_path: Path) -> None:
     places = [tmp_path / f"{number}.{form}" for number in (1, 2)]
     for place in places:
-        save_figure(plots.ats_curves(invented.study()), place)
+        save_figure(curves.ats_curves(invented.study()), place)
     assert places[0].read_bytes() == places[1].read_bytes()
 
 
@@ -253,10 +254,10 @@ def test_names_are_taken_as_they_are(name: str) -> None:
     renamed = invented.renamed(RESULTS, HOSTILE)
     draw = {
         "answer_positions": plots.answer_positions,
-        "ats_curves": plots.ats_curves,
-        "training_curves": plots.training_curves,
-        "relative_change": plots.relative_change,
-        "dose_response": lambda found: plots.dose_response({0.0: found, 1.0: found}),
+        "ats_curves": curves.ats_curves,
+        "training_curves": curves.training_curves,
+        "relative_change": changes.relative_change,
+        "dose_response": lambda found: changes.front_loading_figure({0.0: found, 1.0: found}),
     }[name]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -268,7 +269,7 @@ def test_names_are_taken_as_they_are(name: str) -> None:
 
 def test_a_name_that_begins_with_an_underscore_stays_in_the_legend() -> None:
     found = [replace(result, system=f"_{result.system}") for result in RESULTS if result.kind == "ats"]
-    legend = plots.ats_curves(found).legends[0]
+    legend = curves.ats_curves(found).legends[0]
     assert [text.get_text().lstrip("\u200b") for text in legend.get_texts()][:2] == ["_tk-original", "_tk-rotated"]
 
 
@@ -278,13 +279,13 @@ def test_a_model_is_one_line_on_whatever_passages_it_is_probed() -> None:
         replace(probed, collection=name, facts=Facts(model="tk", training="original", test=test, seed=1, rotation=draw))
         for name, test, draw in (("a", "original", None), ("a-rotated", "rotated", 1))
     ]
-    figure = plots.ats_curves(found)
+    figure = curves.ats_curves(found)
     assert len([text for text in figure.legends[0].get_texts() if "too few" not in text.get_text()]) == 1
     first, second = (axes.lines[0].get_color() for axes in figure.axes)
     assert first == second
 
 
-@pytest.mark.parametrize("draw", [plots.answer_positions, plots.ats_curves, plots.training_curves, plots.relative_change])
+@pytest.mark.parametrize("draw", [plots.answer_positions, curves.ats_curves, curves.training_curves, changes.relative_change])
 def test_nothing_to_draw_is_one_clear_line(draw: Callable[..., Figure]) -> None:
     with pytest.raises(InputError, match="wanted a.* among the results; found none; give"):
         draw([])
@@ -292,17 +293,17 @@ def test_nothing_to_draw_is_one_clear_line(draw: Callable[..., Figure]) -> None:
 
 def test_no_dose_is_one_clear_line() -> None:
     with pytest.raises(InputError, match="in RR@20 over all queries among the results; found none"):
-        plots.dose_response(DOSES, measure="RR@20")
+        changes.front_loading_figure(DOSES, measure="RR@20")
 
 
 def test_other_endings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"wanted a figure's name ending in \.svg, \.png, \.pdf; found '\.gif'"):
-        save_figure(plots.ats_curves(RESULTS), tmp_path / "figure.gif")
+        save_figure(curves.ats_curves(RESULTS), tmp_path / "figure.gif")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_figure_is_not_written_over(tmp_path: Path) -> None:
-    save_figure(plots.ats_curves(RESULTS), tmp_path / "figure.svg")
+    save_figure(curves.ats_curves(RESULTS), tmp_path / "figure.svg")
     with pytest.raises(OutputExistsError):
-        save_figure(plots.ats_curves(RESULTS), tmp_path / "figure.svg")
-    save_figure(plots.ats_curves(RESULTS), tmp_path / "figure.svg", overwrite=True)
+        save_figure(curves.ats_curves(RESULTS), tmp_path / "figure.svg")
+    save_figure(curves.ats_curves(RESULTS), tmp_path / "figure.svg", overwrite=True)

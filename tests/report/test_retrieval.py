@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from positionbias.evaluation.significance import compare
-from positionbias.experiments.published import published_for
+from positionbias.papers.position_bias import retrieval
 from positionbias.papers.position_bias.page import CELLS, PRETRAINED
-from positionbias.report import tables
 from positionbias.report.html import report_tables
 from positionbias.report.load import Study
 from positionbias.report.published import Published
@@ -74,7 +73,7 @@ def grid(facts: Facts = BASE, **where: str) -> list[Result]:
 
 
 def test_a_row_a_training_and_three_columns_a_measure() -> None:
-    (table,) = tables.retrieval_tables([*grid(), *grid(measure="R@10")])
+    (table,) = retrieval.retrieval_tables([*grid(), *grid(measure="R@10")])
     assert (table.name, table.stub) == ("retrieval", 3)
     assert [column.full_name for column in table.columns] == [
         "Model", "Training", "Row",
@@ -96,7 +95,7 @@ def test_a_row_a_training_and_three_columns_a_measure() -> None:
 
 def test_models_stand_in_the_paper_s_order_and_baselines_do_not() -> None:
     found = [r for model in ("tk", "bm25", "splade", "bert_dot", "bert_cat") for r in grid(replace(BASE, model=model))[:3]]
-    (table,) = tables.retrieval_tables(found)
+    (table,) = retrieval.retrieval_tables(found)
     assert [row[0] for row in texts(table)] == ["BERT_CAT", "BERT_DOT", "TK", "splade"]
     # one training a model: no letters, nothing to be the smallest of
     assert [column.name for column in table.columns][:3] == ["Model", "Training", "Original"]
@@ -104,9 +103,9 @@ def test_models_stand_in_the_paper_s_order_and_baselines_do_not() -> None:
 
 
 def test_results_that_do_not_say_what_they_are_of_make_no_table() -> None:
-    assert tables.retrieval_tables(invented.study()) == []
-    assert tables.transfer_tables(invented.study()) == []
-    assert tables.retrieval_tables([]) == []
+    assert retrieval.retrieval_tables(invented.study()) == []
+    assert retrieval.transfer_tables(invented.study()) == []
+    assert retrieval.retrieval_tables([]) == []
 
 
 def test_seeds_and_draws_become_one_row() -> None:
@@ -115,7 +114,7 @@ def test_seeds_and_draws_become_one_row() -> None:
     found: list[Result] = []
     for (seed, draw), value in rotated.items():
         found += both(replace(BASE, seed=seed, rotation=draw), np.full(4, 0.2 * seed), np.full(4, value))
-    (table,) = tables.retrieval_tables(found)
+    (table,) = retrieval.retrieval_tables(found)
     (row,) = table.rows
     cells = {column.name: cell for column, cell in zip(table.columns, row, strict=True)}
     assert cells["Repeats"].text == "4 (2 seeds, 2 draws)"
@@ -135,7 +134,7 @@ def test_three_seeds_have_an_interval_over_trainings() -> None:
         for seed in (1, 2, 3)
         for r in both(replace(BASE, seed=seed), np.full(4, 0.4 + seed / 10), np.full(4, 0.2 + seed / 20))
     ]
-    (table,) = tables.retrieval_tables(found)
+    (table,) = retrieval.retrieval_tables(found)
     cells = {column.name: cell for column, cell in zip(table.columns, table.rows[0], strict=True)}
     assert (cells["Original"].value, cells["Original"].low) == pytest.approx((0.6, 0.6 - 0.248414), abs=1e-6)
     assert (cells["Change"].value, cells["Change"].low, cells["Change"].high) == pytest.approx((-0.5, -0.5, -0.5))
@@ -145,7 +144,7 @@ def test_three_seeds_have_an_interval_over_trainings() -> None:
 def test_a_result_on_original_passages_need_not_name_a_draw() -> None:
     found = both(BASE, FLAT, FLAT / 2) + both(replace(BASE, rotation=2), FLAT, FLAT / 4)
     found = [replace(r, facts=replace(r.facts, rotation=None)) if r.facts.test == "original" else r for r in found]
-    (table,) = tables.retrieval_tables(found)
+    (table,) = retrieval.retrieval_tables(found)
     # one measurement of 0.8 with its interval over queries; two of the rotated test
     assert texts(table)[0][2:4] == ["0.800 [0.790, 0.810]", texts(table)[0][3]]
     assert texts(table)[0][3].startswith("0.300 [")
@@ -159,10 +158,10 @@ def test_letters_are_of_queries_means_over_repeats() -> None:
         *both(BASE, FLAT, FLAT), *both(replace(BASE, seed=2), FLAT, FLAT),
         *both(turned, FLAT - STEP, FLAT), *both(replace(turned, seed=2), FLAT + 3 * STEP, FLAT),
     ]  # fmt: skip
-    (table,) = tables.retrieval_tables(found)
+    (table,) = retrieval.retrieval_tables(found)
     assert [row[3].letters for row in table.rows] == ["", ""]
     found += [*both(replace(BASE, seed=3), FLAT, FLAT), *both(replace(turned, seed=3), FLAT + STEP, FLAT)]
-    (table,) = tables.retrieval_tables(found)
+    (table,) = retrieval.retrieval_tables(found)
     assert [row[3].letters for row in table.rows] == ["", ""]
     # each of three is better on every query
     sure = [
@@ -170,7 +169,7 @@ def test_letters_are_of_queries_means_over_repeats() -> None:
         for seed in (1, 2, 3)
         for r in (*both(replace(BASE, seed=seed), FLAT, FLAT), *both(replace(turned, seed=seed), FLAT + STEP, FLAT))
     ]
-    (table,) = tables.retrieval_tables(sure)
+    (table,) = retrieval.retrieval_tables(sure)
     assert [row[3].letters for row in table.rows] == ["", "a"]
     assert [row[4].letters for row in table.rows] == ["", ""]
 
@@ -181,7 +180,7 @@ def test_the_paper_s_rows_stand_below_ours() -> None:
         "queries", "mini", "train", "", 1, 1.0, None, 1_735, QueryFigures(queries=1_735, judgements=1_735, answers=0)
     )
     trained = Result("training", "mini", "validation", "x", 1, 0.4, None, 3, TrainingCurve([0, 500], {}), cat)
-    (table,) = tables.retrieval_tables([*grid(cat, collection="mini"), counted, trained], PUBLISHED)
+    (table,) = retrieval.retrieval_tables([*grid(cat, collection="mini"), counted, trained], PUBLISHED)
     rows = texts(table)
     assert [row[:4] for row in rows] == [
         ["BERT_CAT", "original", "a", "ours"], ["BERT_CAT", "original", "a", "published"],
@@ -213,7 +212,7 @@ def test_the_paper_s_rows_stand_below_ours() -> None:
     ids=["another collection", "another split", "another measure", "a variant", "another model"],
 )
 def test_what_the_paper_did_not_do_has_no_published_row(where: dict[str, str], change: dict[str, str]) -> None:
-    (table,) = tables.retrieval_tables(grid(replace(BASE, **change), **where), PUBLISHED)  # type: ignore[arg-type]
+    (table,) = retrieval.retrieval_tables(grid(replace(BASE, **change), **where), PUBLISHED)  # type: ignore[arg-type]
     assert [column.name for column in table.columns][:4] == ["Model", "Training", "Row", "Original"]
     assert len(table.rows) == 2
     assert not [note for note in table.notes if "ublished" in note]
@@ -221,7 +220,7 @@ def test_what_the_paper_did_not_do_has_no_published_row(where: dict[str, str], c
 
 def test_each_split_has_its_table() -> None:
     found = [*grid(collection="mini", split="dl19"), *grid(collection="mini", split="dl20")]
-    assert [(t.name, len(t.rows)) for t in tables.retrieval_tables(found)] == [
+    assert [(t.name, len(t.rows)) for t in retrieval.retrieval_tables(found)] == [
         ("retrieval-mini-dl19", 2),
         ("retrieval-mini-dl20", 2),
     ]
@@ -229,14 +228,14 @@ def test_each_split_has_its_table() -> None:
 
 def test_collections_that_share_a_split_are_not_mixed() -> None:
     # rotated passages carry a name of their own: with two collections only the comparisons are safe
-    one, other = tables.retrieval_tables([*grid(), *grid(replace(BASE, seed=5), collection="mini")])
+    one, other = retrieval.retrieval_tables([*grid(), *grid(replace(BASE, seed=5), collection="mini")])
     assert texts(one)[0][3:5] == ["0.800 [0.790, 0.810]", "0.400"]
     assert (texts(other)[0][-2], texts(one)[0][-2]) == ("1", "1")
 
 
 def test_trainings_that_differ_in_weights_alone_are_distinguished() -> None:
     found = [r for name in ("minilm", "") for r in both(replace(BASE, pretrained=name), FLAT, FLAT)]
-    assert [row[1] for row in texts(tables.retrieval_tables(found)[0])] == [
+    assert [row[1] for row in texts(retrieval.retrieval_tables(found)[0])] == [
         "original, from minilm",
         "original, from random weights",
     ]
@@ -254,7 +253,7 @@ def transferred(*rows: tuple[Facts, np.ndarray]) -> list[Result]:
 
 
 def lines(found: Sequence[Result], published: Published | None = PUBLISHED) -> list[list[str]]:
-    return texts(tables.transfer_tables(found, published)[0])
+    return texts(retrieval.transfer_tables(found, published)[0])
 
 
 def test_transfer_as_table_5_prints_it() -> None:
@@ -295,7 +294,7 @@ def test_published_letters_are_those_of_our_rows() -> None:
 
 
 def test_letters_and_intervals_have_columns_of_their_own_in_csv() -> None:
-    (table,) = tables.transfer_tables(transferred((ALONE, FLAT), (AFTER, FLAT + STEP)), PUBLISHED)
+    (table,) = retrieval.transfer_tables(transferred((ALONE, FLAT), (AFTER, FLAT + STEP)), PUBLISHED)
     rows = list(csv.DictReader(io.StringIO(as_csv(table))))
     assert [(row["Figures"], row["nDCG@10 letters"]) for row in rows] == [
         ("ours", ""), ("published", ""), ("ours", "a"), ("published", "a"),
@@ -307,8 +306,8 @@ def test_letters_and_intervals_have_columns_of_their_own_in_csv() -> None:
 
 
 def test_a_wide_table_in_latex_leaves_intervals_to_the_csv() -> None:
-    (narrow,) = tables.retrieval_tables(grid())
-    (wide,) = tables.retrieval_tables([*grid(), *grid(measure="R@10"), *grid(measure="RR@10")])
+    (narrow,) = retrieval.retrieval_tables(grid())
+    (wide,) = retrieval.retrieval_tables([*grid(), *grid(measure="R@10"), *grid(measure="RR@10")])
     assert "0.807a~[0.797,~0.817]" in as_latex(narrow)
     latex = as_latex(wide)
     assert "0.807a & 0.757a & " in latex
@@ -328,7 +327,7 @@ def test_the_report_holds_them() -> None:
     ]
     # rows of models that were not transferred are no part of Table 5
     results = [*counted, *grid(), *transferred((ALONE, FLAT), (AFTER, FLAT + STEP))]
-    found = report_tables([Study(1, "s", "s", results, invented.manifest())], published_for)
+    found = report_tables([Study(1, "s", "s", results, invented.manifest())])
     assert {"retrieval", "transfer", "collections"} <= set(found)
     assert [row[3].text for row in found["transfer"].rows] == ["ours", "published"] * 2
     # Table 4 for TK on SQuAD

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from positionbias.core.convergence import Ending, Finish
+from positionbias.papers.position_bias.effectiveness import effectiveness_table
 from positionbias.papers.position_bias.page import CELLS
-from positionbias.report import tables
+from positionbias.report import effectiveness, tables
 from positionbias.report.published import Published
 from positionbias.report.table import Table
 from positionbias.results.collections import QueryFigures
@@ -32,7 +33,7 @@ def texts(table: Table) -> list[list[str]]:
 
 
 def test_effectiveness_as_the_paper_prints_it() -> None:
-    rows = {(row[0], row[1]): row[2:] for row in texts(tables.effectiveness_table(RESULTS, subset="all queries"))}
+    rows = {(row[0], row[1]): row[2:] for row in texts(effectiveness_table(RESULTS, subset="all queries"))}
     # (0.395 − 0.432) / 0.395 = −0.0937; (0.395 − 0.432) / 0.432 = −0.0856, interval −0.0856 ∓ 0.014
     assert rows["nDCG@10", "tk-original"] == ["0.432", "0.395", "−9.4 %", "−8.6 % [−10.0, −7.2]", "2,000"]
     # (0.415 − 0.416) / 0.415 = −0.0024
@@ -45,14 +46,12 @@ def test_effectiveness_as_the_paper_prints_it() -> None:
 
 
 def test_the_smallest_margin_of_the_models_is_bold() -> None:
-    strong = {
-        (row[0].text, row[1].text): row[4].strong for row in tables.effectiveness_table(RESULTS, subset="all queries").rows
-    }
+    strong = {(row[0].text, row[1].text): row[4].strong for row in effectiveness_table(RESULTS, subset="all queries").rows}
     assert {key for key, value in strong.items() if value} == {(measure, "tk-rotated") for measure in invented.MEASURES}
 
 
 def test_effectiveness_over_both_subsets() -> None:
-    table = tables.effectiveness_table(RESULTS)
+    table = effectiveness_table(RESULTS)
     assert [column.name for column in table.columns][:3] == ["Subset", "Measure", "System"]
     assert (len(table.rows), table.stub) == (2 * 3 * 3, 3)
     assert [row[0] for row in texts(table)] == ["all queries"] * 9 + ["queries whose answer was left whole"] * 9
@@ -60,20 +59,20 @@ def test_effectiveness_over_both_subsets() -> None:
 
 def test_a_lone_subset_stands_in_the_title() -> None:
     some = [r for r in RESULTS if r.kind != "comparison" or r.payload.subset == invented.SUBSETS[1]]  # type: ignore[union-attr]
-    assert tables.effectiveness_table(some).title.endswith("queries whose answer was left whole")
+    assert effectiveness_table(some).title.endswith("queries whose answer was left whole")
 
 
 def test_seeds_are_distinguished_where_there_are_several() -> None:
     again = [replace(result, seed=2) for result in RESULTS]
-    names = {row[1] for row in texts(tables.effectiveness_table([*RESULTS, *again], subset="all queries"))}
+    names = {row[1] for row in texts(effectiveness_table([*RESULTS, *again], subset="all queries"))}
     assert "tk-original · seed 1" in names
     assert "tk-original · seed 2" in names
-    assert "Seed" in [column.name for column in tables.significance_table([*RESULTS, *again]).columns]
-    assert "Seed" not in [column.name for column in tables.significance_table(RESULTS).columns]
+    assert "Seed" in [column.name for column in effectiveness.significance_table([*RESULTS, *again]).columns]
+    assert "Seed" not in [column.name for column in effectiveness.significance_table(RESULTS).columns]
 
 
 def test_significance_of_trainings() -> None:
-    table = tables.significance_table(RESULTS)
+    table = effectiveness.significance_table(RESULTS)
     assert table.title == "Trainings compared: tk-original → tk-rotated"
     assert [column.name for column in table.columns] == [
         "Test passages", "Measure", "First", "Second", "Difference [95\u00a0%]", "Change [95\u00a0%]", "Effect size",
@@ -98,7 +97,7 @@ def test_significance_of_trainings() -> None:
 
 def test_rows_of_a_test_set_stand_together() -> None:
     shuffled = sorted(RESULTS, key=lambda r: r.measure)
-    assert [row[0] for row in texts(tables.significance_table(shuffled))] == ["planted"] * 3 + ["planted-rotated"] * 3
+    assert [row[0] for row in texts(effectiveness.significance_table(shuffled))] == ["planted"] * 3 + ["planted-rotated"] * 3
 
 
 def test_what_is_undefined_says_why() -> None:
@@ -106,20 +105,20 @@ def test_what_is_undefined_says_why() -> None:
     payload = replace(
         found.payload, p_wilcoxon=None, effect_size=None, notes={"axis": "trainings", "tests": "undefined: no query differs"}
     )  # type: ignore[type-var]
-    table = tables.significance_table([replace(found, payload=payload)])
+    table = effectiveness.significance_table([replace(found, payload=payload)])
     assert "nDCG@10: tests undefined: no query differs (1 of the comparisons)." in table.notes
     assert "–" in texts(table)[0]
 
 
 def test_baselines_have_no_relative_change() -> None:
-    table = tables.baseline_table(RESULTS)
+    table = effectiveness.baseline_table(RESULTS)
     assert not [column.name for column in table.columns if column.name.startswith("Change")]
     # 0.432 − 0.241 = 0.191
     assert texts(table)[0][2:6] == ["bm25 → tk-original", "0.241", "0.432", "+0.191 [+0.185, +0.197]"]
 
 
 def test_systems_table_holds_every_mean() -> None:
-    table = tables.systems_table(RESULTS)
+    table = effectiveness.systems_table(RESULTS)
     assert len(table.rows) == 2 * 4
     assert texts(table)[0] == [
         "planted",
@@ -135,7 +134,7 @@ def test_systems_table_holds_every_mean() -> None:
 def test_a_second_result_with_the_same_header_is_not_lost() -> None:
     found = [r for r in RESULTS if r.kind == "per_query"][:1]
     other = replace(found[0], value=0.1, interval=None)
-    assert [row[2] for row in texts(tables.systems_table([*found, other]))] == ["0.432 [0.421, 0.443]", "0.100"]
+    assert [row[2] for row in texts(effectiveness.systems_table([*found, other]))] == ["0.432 [0.421, 0.443]", "0.100"]
 
 
 def test_positions_stand_beside_their_expectation() -> None:
@@ -252,7 +251,7 @@ def test_labels_name_what_differs() -> None:
 
 
 @pytest.mark.parametrize(
-    "build", [tables.effectiveness_table, tables.significance_table, tables.baseline_table, tables.systems_table,
+    "build", [effectiveness_table, effectiveness.significance_table, effectiveness.baseline_table, effectiveness.systems_table,
               tables.positions_table, tables.outcomes_table, tables.mats_table, tables.training_table, tables.collection_table]
 )  # fmt: skip
 def test_nothing_to_show_is_an_empty_table(build: object) -> None:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from positionbias.contamination.cards import add_suspicions
 from positionbias.core.formatting import decimal, interval, with_interval
 from positionbias.core.schema import converted
 from positionbias.evaluation.letters import LEVEL, is_significant
@@ -37,7 +38,7 @@ from positionbias.papers.contamination import (
     target_of,
     targets_of,
 )
-from positionbias.report.blocks import Block, Drawing, Sheet
+from positionbias.report.blocks import Block, FigureKind, block_of, figures_of
 from positionbias.report.captions import MOST_NAMED
 from positionbias.report.cells import (
     OVER_NOTE,
@@ -67,7 +68,7 @@ from positionbias.report.drawing import (
 )
 from positionbias.report.figure import INK, WIDE, styled
 from positionbias.report.load import Study
-from positionbias.report.parts import Part
+from positionbias.report.parts import PageSection, Part, each
 from positionbias.report.published import Published, SideBySide
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.payloads import Comparison
@@ -545,47 +546,38 @@ def doses_caption(results: Sequence[Result]) -> str:
 # -- the section ---------------------------------------------------------------------------------------------------------------
 
 
-def _contamination(study: Study, published: Published | None) -> Block:
-    block, results = Block(study.title), study.results
+FIGURES = {
+    "inflation": FigureKind(inflated, inflation_figure, inflation_caption, "x"),
+    "doses": FigureKind(dosed, doses_figure, doses_caption, "y"),
+}
+
+
+def _contamination(study: Study) -> Block:
+    results, published = study.results, study.published
     if not distilled(results):
-        return block
-    if inflated(results):
-        caption = inflation_caption(results)
-        block.drawings.append(Drawing("inflation", lambda width: inflation_figure(results, width=width), caption, "x"))
-    if dosed(results):
-        caption = doses_caption(results)
-        block.drawings.append(Drawing("contamination-doses", lambda width: doses_figure(results, width=width), caption, "y"))
-    shown = [contamination_table(results, published), sources_table(results, published), inflation_table(results)]
-    shown += [inherited_table(results), beyond_table(results), sets_table(results), trained_table(results)]
-    folded = [standard_table(results), doses_table(results)]
-    block.sheets = [
-        Sheet(f"table-{table.name}-{study.number}", table, folded=place >= len(shown))
-        for place, table in enumerate([*shown, *folded])
-        if table.rows
-    ]
-    return block
+        return block_of(study)
+    tables = [contamination_table(results, published), sources_table(results, published), inflation_table(results)]
+    tables += [inherited_table(results), beyond_table(results), sets_table(results), trained_table(results)]
+    figures = {"inflation": FIGURES["inflation"], "contamination-doses": FIGURES["doses"]}
+    return block_of(study, figures, tables, [standard_table(results), doses_table(results)])
 
 
 def contamination_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str, Figure]:
     """Return every figure of a contamination study that the results support, by name."""
-    found = {}
-    if inflated(results):
-        found["inflation"] = inflation_figure(results, width=width)
-    if dosed(results):
-        found["doses"] = doses_figure(results, width=width)
-    return found
+    return figures_of(FIGURES, results, width=width)
 
 
 PART = Part(
     sections=(
-        (
+        PageSection(
             "contamination",
             "Teachers that saw the test, and their students",
             "Each contaminated teacher was trained on a target's own judgements beside its other training data; its students were trained on its "
             "scores alone. What a contaminated system gains on that target over its paired clean model is inflation: it says nothing of other queries.",
-            _contamination,
+            each(_contamination),
         ),
     ),
+    found=add_suspicions,
     measures=(SETS, DOSES, INHERITED, BEYOND, TRAINED),
     is_of=lambda results: bool(distilled(results)),
     comparisons=lambda results: filter(is_contamination_test, results),

@@ -34,7 +34,7 @@ from positionbias.papers.leakage import (
     leaked_sizes,
     tests_of_leakage,
 )
-from positionbias.report.blocks import Block, Drawing, Sheet
+from positionbias.report.blocks import Block, FigureKind, block_of
 from positionbias.report.cells import (
     P_NOTE,
     comparison_cells,
@@ -48,7 +48,7 @@ from positionbias.report.cells import (
 from positionbias.report.drawing import interval_line, legend_above, new_figure, required, series_handle, under_all
 from positionbias.report.figure import WIDE, styled
 from positionbias.report.load import Study
-from positionbias.report.parts import Part
+from positionbias.report.parts import PageSection, Part, each
 from positionbias.report.published import Published, SideBySide
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.payloads import PerQuery
@@ -383,45 +383,43 @@ def sizes_caption(results: Sequence[Result]) -> str:
 # -- sections -----------------------------------------------------------------------------------------------------------------
 
 
-def _sheets(study: Study, *tables: Table) -> list[Sheet]:
-    return [Sheet(f"table-{table.name}-{study.number}", table) for table in tables if table.rows]
+SIZES = FigureKind(leaked_sizes, sizes_figure, sizes_caption, "y")
 
 
-def _effectiveness(study: Study, published: Published | None) -> Block:
-    block, results = Block(study.title), study.results
+def _effectiveness(study: Study) -> Block:
+    results = study.results
     if not leakage_models(results):
-        return block
-    if sentence := leakage_sentence(results):
-        block.sentences.append(sentence)
-    if leaked_sizes(results):
-        caption = sizes_caption(results)
-        block.drawings = [Drawing("leakage-sizes", lambda width: sizes_figure(results, width=width), caption, "y")]
-    tables = (leakage_table(results, published), leakage_tests_table(results), sizes_table(results), orders_table(results))
-    block.sheets = _sheets(study, *tables, trainsets_table(results))
+        return block_of(study)
+    tables = (
+        leakage_table(results, study.published),
+        leakage_tests_table(results),
+        sizes_table(results),
+        orders_table(results),
+    )
+    block = block_of(study, {"leakage-sizes": SIZES}, [*tables, trainsets_table(results)])
+    block.sentences = list(filter(None, [leakage_sentence(results)]))
     return block
 
 
-def _memories(study: Study, published: Published | None) -> Block:
-    block = Block(study.title)
-    block.sheets = _sheets(study, *memory_tables(study.results, published))
-    return block
+def _memories(study: Study) -> Block:
+    return block_of(study, tables=memory_tables(study.results, study.published))
 
 
 PART = Part(
     sections=(
-        (
+        PageSection(
             "leakage",
             "Effectiveness with and without leakage",
             "Each model was trained on sets that differ in a fixed number of leaked queries alone: none; training queries that near-duplicate "
             "the test queries (MSM leakage); the test queries themselves, with their judged passages (test leakage), which bounds what leakage can do.",
-            _effectiveness,
+            each(_effectiveness),
         ),
-        (
+        PageSection(
             "memories",
             "What the models remember of leaked passages",
             "Where the passages of leaked training instances stand among a test query's candidates, in models that were trained on them and in "
             "models that were not. Remembering lifts the relevant passage, lowers the other, and widens the gap between them.",
-            _memories,
+            each(_memories),
         ),
     ),
     measures=(TRAINSETS, BY_SIZE, ORDER, *MEMORIES),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,24 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from positionbias.core.formatting import count, decimal, interval, percent, slug, with_interval
 from positionbias.papers.pooling import PAPER, PublishedTask
-from positionbias.report.blocks import Block, Drawing, Sheet
-from positionbias.report.drawing import (
-    DASHES,
-    MARKERS,
-    characters,
-    colour_of,
-    legend_above,
-    line_handle,
-    new_figure,
-    required,
-    tick_places,
-    under_all,
-    wrap,
-)
-from positionbias.report.figure import INK, MUTED, SERIES, WIDE, styled
-from positionbias.report.load import Study
-from positionbias.report.parts import Part
-from positionbias.report.pool_tables import (
+from positionbias.pooling.tables import (
     agreement_table,
     bias_table,
     comparisons_table,
@@ -43,6 +26,24 @@ from positionbias.report.pool_tables import (
     task_table,
     verdict_table,
 )
+from positionbias.pooling.text import task_sentences
+from positionbias.report.blocks import Block, FigureKind
+from positionbias.report.drawing import (
+    DASHES,
+    MARKERS,
+    characters,
+    colour_of,
+    legend_above,
+    line_handle,
+    new_figure,
+    required,
+    tick_places,
+    under_all,
+    wrap,
+)
+from positionbias.report.figure import INK, MUTED, SERIES, WIDE, styled
+from positionbias.report.load import Study
+from positionbias.report.parts import PageSection, Part, each
 from positionbias.report.published import Published
 from positionbias.report.table import Table
 from positionbias.results.pool_verdict import ScoreFigures, UnjudgedFigures
@@ -59,6 +60,7 @@ from positionbias.results.pools import (
     by_contrast,
     by_measure,
     by_task,
+    is_of_pools,
     measures_in,
     pools_in,
     tests_in,
@@ -78,7 +80,7 @@ MIXED = "v"  # the marker beyond mixed pools: of no kind
 COUNTED = ("in the kind's pool", "in no other kind's pool")
 AXES = {"depth": "Pool depth", "groups": "Groups that feed a pool"}
 CELLS = read_cells(Path(__file__).with_name("cells.csv"))
-Tables = Callable[[list[Result]], Sequence[Table]]  # of one task's results
+Tables = Callable[[list[Result], Published | None], Sequence[Table]]  # of one task's results, with what the paper prints
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,37 +423,21 @@ def verdict_caption(results: Sequence[Result]) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """One of the figures: when it exists, how it is drawn and captioned, which axes studies share; of one task, or of all."""
-
-    there: Callable[[Sequence[Result]], bool]
-    draw: Callable[[Sequence[Result], float], Figure]
-    caption: Callable[[Sequence[Result]], str]
-    same: str = ""
-    of_all: bool = False
+def _has(kind: type[PoolFigures]) -> Callable[[Sequence[Result]], object]:
+    return lambda results: of_type(results, kind)
 
 
-def _has(kind: type[PoolFigures]) -> Callable[[Sequence[Result]], bool]:
-    return lambda results: bool(of_type(results, kind))
+def _curve(axis: str) -> FigureKind:
+    return FigureKind(partial(curves_of, axis=axis), partial(curve_figure, axis=axis), partial(curve_caption, axis=axis), "y")
 
 
-def _curve(axis: str) -> _Kind:
-    return _Kind(
-        lambda results: bool(curves_of(results, axis)),
-        lambda results, width: curve_figure(results, axis, width),
-        lambda results: curve_caption(results, axis),
-        "y",
-    )
-
-
-FIGURES: dict[str, _Kind] = {
-    "coverage": _Kind(_has(CoverageFigures), coverage_figure, coverage_caption, of_all=True),
-    "scatter": _Kind(_has(OnePoolFigures), scatter_figure, scatter_caption),
-    "bias": _Kind(_has(ChangeFigures), bias_figure, bias_caption, "x"),
+FIGURES = {
+    "coverage": FigureKind(_has(CoverageFigures), coverage_figure, coverage_caption),
+    "scatter": FigureKind(_has(OnePoolFigures), scatter_figure, scatter_caption),
+    "bias": FigureKind(_has(ChangeFigures), bias_figure, bias_caption, "x"),
     "depth": _curve("depth"),
     "groups": _curve("groups"),
-    "verdict": _Kind(_has(ScoreFigures), verdict_figure, verdict_caption),
+    "verdict": FigureKind(_has(ScoreFigures), verdict_figure, verdict_caption),
 }
 
 
@@ -460,20 +446,17 @@ def pool_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str,
 
     Names: coverage, scatter, bias, depth, groups, verdict; with several tasks all but the first end in ``-TASK``.
     """
-    return {name: kind.draw(chosen, width) for name, kind, chosen in _figures(results, tuple(FIGURES))}
+    return {name: kind.draw(chosen, width=width) for name, kind, chosen in _figures(results, FIGURES)}
 
 
-def _figures(results: Sequence[Result], names: Sequence[str]) -> list[tuple[str, _Kind, list[Result]]]:
+def _figures(results: Sequence[Result], names: Iterable[str]) -> list[tuple[str, FigureKind, list[Result]]]:
+    """Return the figures with these names, of each task; coverage of all tasks in one."""
     tasks = by_task(results)
     found = []
     for name in names:
-        kind = FIGURES[name]
-        parts = (
-            {name: [r for own in tasks.values() for r in own]}
-            if kind.of_all
-            else {_named(name, t, tasks): own for t, own in tasks.items()}
-        )
-        found += [(full, kind, own) for full, own in parts.items() if kind.there(own)]
+        every = {name: [result for own in tasks.values() for result in own]}
+        parts = every if name == "coverage" else {_named(name, task, tasks): own for task, own in tasks.items()}
+        found += [(full, FIGURES[name], own) for full, own in parts.items() if FIGURES[name].there(own)]
     return found
 
 
@@ -481,63 +464,28 @@ def _named(name: str, task: str, tasks: Collection[str]) -> str:
     return f"{name}-{slug(task)}" if len(tasks) > 1 else name
 
 
-def _block(study: Study, figures: Sequence[str], tables: Tables, folded: Tables) -> Block:
-    """Return a study's part of a section: its figures, every task's tables, then the folded ones (the figures' data)."""
-    block = Block(study.title)
-    for name, kind, chosen in _figures(study.results, figures):
-        block.drawings.append(Drawing(f"pool-{name}", partial(kind.draw, chosen), kind.caption(chosen), kind.same))
-    tasks = by_task(study.results)
-    for away, make in ((False, tables), (True, folded)):
-        for task, results in tasks.items():
-            for table in make(results):
-                if len(tasks) > 1:
-                    table = replace(table, name=_named(table.name, task, tasks), title=f"{table.title}: {task}")
-                block.sheets += [Sheet(f"table-{table.name}-{study.number}", table, away)] if table.rows else []
-    return block
+def _each(
+    figures: Sequence[str] = (), tables: Tables = lambda results, published: (), folded: Tables = lambda results, published: ()
+) -> Callable[[Sequence[Study]], list[Block]]:
+    """Return what builds blocks of figures, every task's tables, then the folded ones (the figures' data)."""
+
+    def build(study: Study) -> Block:
+        block, tasks = Block(study.title, study.number), by_task(study.results)
+        for name, kind, chosen in _figures(study.results, figures):
+            block.draw(f"pool-{name}", kind, chosen)
+        for away, make in ((False, tables), (True, folded)):
+            for task, results in tasks.items():
+                for table in make(results, study.published):
+                    if len(tasks) > 1:
+                        table = replace(table, name=_named(table.name, task, tasks), title=f"{table.title}: {task}")
+                    block.add(table, folded=away)
+        return block
+
+    return each(build)
 
 
-def _nothing(results: list[Result]) -> Sequence[Table]:
-    return ()
-
-
-def _coverage(study: Study, published: Published | None) -> Block:
-    return _block(study, ["coverage"], _nothing, lambda results: [coverage_data(results)])
-
-
-def _order(study: Study, published: Published | None) -> Block:
-    return _block(
-        study,
-        ["scatter"],
-        lambda results: [order_table(results, published), *([task_table(results)] if of_type(results, OrderFigures) else [])],
-        lambda results: [agreement_table(results), scatter_data(results)],
-    )
-
-
-def _bias(study: Study, published: Published | None) -> Block:
-    return _block(study, ["bias"], lambda results: [effects_table(results), bias_table(results)], _nothing)
-
-
-def _curves(study: Study, published: Published | None) -> Block:
-    return _block(
-        study, ["depth", "groups"], _nothing, lambda results: [curve_data(results, axis) for axis in ("depth", "groups")]
-    )
-
-
-def _left_out(study: Study, published: Published | None) -> Block:
-    return _block(
-        study,
-        [],
-        lambda results: [left_out_by_kind_table(results), left_out_table(results)],
-        lambda results: [left_out_runs_table(results)],
-    )
-
-
-def _labels(study: Study, published: Published | None) -> Block:
-    return _block(study, [], lambda results: [relabelled_table(results)], _nothing)
-
-
-def _verdict(study: Study, published: Published | None) -> Block:
-    return _block(study, ["verdict"], lambda results: [verdict_table(results)], lambda results: [comparisons_table(results)])
+def _order_tables(results: list[Result], published: Published | None) -> list[Table]:
+    return [order_table(results, published), *([task_table(results)] if of_type(results, OrderFigures) else [])]
 
 
 def published_of(results: Sequence[Result]) -> Published | None:
@@ -548,47 +496,57 @@ def published_of(results: Sequence[Result]) -> Published | None:
 
 PART = Part(
     sections=(
-        (
+        PageSection(
             "pool-coverage",
             "What each kind of system finds",
             "If the pool of a test collection were made of one kind of system alone, these relevant documents would be in it.",
-            _coverage,
+            _each(["coverage"], folded=lambda results, _: [coverage_data(results)]),
         ),
-        (
+        PageSection(
             "pool-order",
             "Do pools of one kind put systems in the right order?",
             "Half of the groups of one kind feed a pool; its judgements rank the systems that did not feed it, and their order is held against that by "
             "the gold judgements. A τ of 1 is the same order, of 0 an order by chance.",
-            _order,
+            _each(["scatter"], _order_tables, lambda results, _: [agreement_table(results), scatter_data(results)]),
         ),
-        (
+        PageSection(
             "pool-bias",
             "Whom pools of one kind underestimate",
             "A system that did not feed a pool has documents in it that nobody judged, and they count as not relevant: every unseen system loses. The pool is "
             "unfair to a kind where it loses more than equally good unseen systems of the pool's own kind do, and more than it would if kinds were permuted among the groups.",
-            _bias,
+            _each(["bias"], lambda results, _: [effects_table(results), bias_table(results)]),
         ),
-        (
+        PageSection(
             "pool-curves",
             "Deeper pools, more groups",
             "What a collection's makers can do about it: judge deeper, or let more groups take part.",
-            _curves,
+            _each(["depth", "groups"], folded=lambda results, _: [curve_data(results, axis) for axis in ("depth", "groups")]),
         ),
-        (
+        PageSection(
             "pool-left-out",
             "Each group left out of the pool",
             "The judgements that only one group brought in are removed, and its runs are scored again: what would have become of them had they come too late.",
-            _left_out,
+            _each(
+                tables=lambda results, _: [left_out_by_kind_table(results), left_out_table(results)],
+                folded=lambda results, _: [left_out_runs_table(results)],
+            ),
         ),
-        ("pool-labels", "What wrong labels do", "Which kind a system is of is often read from a short description.", _labels),
-        (
+        PageSection(
+            "pool-labels",
+            "What wrong labels do",
+            "Which kind a system is of is often read from a short description.",
+            _each(tables=lambda results, _: [relabelled_table(results)]),
+        ),
+        PageSection(
             "pool-verdict",
             "Can the collection judge this run?",
             "The run did not help to make the pool. What it would score, had it, is predicted from the pooled runs, each group of which is left out in turn; beside "
             "that stand bounds that hold whatever the unjudged documents are.",
-            _verdict,
+            _each(["verdict"], lambda results, _: [verdict_table(results)], lambda results, _: [comparisons_table(results)]),
         ),
     ),
+    run=task_sentences,
+    is_own=is_of_pools,
     published=published_of,
     after_study=("pool-order", "pool-labels"),
 )

@@ -9,12 +9,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from positionbias.papers.position_bias import PAPER
-from positionbias.report.parts import Part
+from positionbias.papers.position_bias.architecture import architecture_table
+from positionbias.papers.position_bias.changes import (
+    change_caption,
+    changes_of_models,
+    front_loading_caption,
+    front_loading_figure,
+    front_loading_of,
+    relative_change,
+)
+from positionbias.papers.position_bias.doses import dose_caption, dose_figure, dose_table, shows_doses
+from positionbias.papers.position_bias.effectiveness import effectiveness_table
+from positionbias.papers.position_bias.retrieval import retrieval_tables, transfer_tables
+from positionbias.report.blocks import Block, Drawing, FigureKind, block_of
+from positionbias.report.load import Study
+from positionbias.report.parts import PageSection, Part, each
 from positionbias.report.published import Published
 from positionbias.results.collections import PassageFigures
 from positionbias.results.published import read_cells
 from positionbias.results.result import Result
-from positionbias.results.select import of_type
+from positionbias.results.select import ALL_QUERIES, BASELINES, comparisons, distinct, of_type
 
 __all__ = ["CELLS", "PART", "PRETRAINED", "published_of"]
 
@@ -38,7 +52,94 @@ def published_of(results: Sequence[Result]) -> Published | None:
     return Published(PAPER, CELLS, names, PRETRAINED) if names else None
 
 
+CHANGE = FigureKind(
+    lambda results: any(payload.relative is not None for _, payload in changes_of_models(results)),
+    relative_change,
+    change_caption,
+    "x",
+)
+LEVELS = FigureKind(shows_doses, dose_figure, dose_caption, "y")
+
+
+def _effectiveness(study: Study) -> Block:
+    results = study.results
+    subsets = distinct(payload.subset for _, payload in comparisons(results, "test sets"))
+    by_subset = (effectiveness_table(results, subset=subset) for subset in subsets)
+    return block_of(study, {"change": CHANGE}, [*retrieval_tables(results, study.published), *by_subset])
+
+
+def _front_loading(studies: Sequence[Study]) -> list[Block]:
+    """Draw change against front-loading, where three studies or more differ in the level of their collection."""
+    by_level: dict[float, list[Result]] = {}
+    for study in studies:
+        level = front_loading_of(study)
+        shown = [result for result in study.results if result.system not in BASELINES]
+        if level is not None and comparisons(shown, "test sets", subset=ALL_QUERIES):
+            by_level.setdefault(level, []).extend(shown)
+    measures = [distinct(r.measure for r, _ in comparisons(results, "test sets")) for results in by_level.values()]
+    shared = [measure for measure in measures[0] if all(measure in of for of in measures)] if len(measures) > 2 else []
+    if not shared:
+        return []
+    caption = front_loading_caption(sorted(by_level), shared[0])
+    drawing = Drawing("dose", lambda width: front_loading_figure(by_level, measure=shared[0], width=width), caption, "")
+    return [Block("", drawings=[drawing])]
+
+
+def _doses(study: Study) -> Block:
+    return block_of(study, {"doses": LEVELS}, [dose_table(study.results)])
+
+
+def _architecture(study: Study) -> Block:
+    return block_of(study, tables=[architecture_table(study.results)])
+
+
+def _transfer(study: Study) -> Block:
+    return block_of(study, tables=transfer_tables(study.results, study.published))
+
+
 PART = Part(
+    sections=(
+        PageSection(
+            "effectiveness",
+            "Effectiveness on original and rotated passages",
+            "Each model re-ranks the same candidates twice: with the passages as they are, and with every passage rotated. "
+            "What a model loses by the rotation is what it owed to position. A rotation can also cut through an answer; "
+            "the queries whose answer was left whole leave that out.",
+            each(_effectiveness),
+            before="baselines",
+        ),
+        PageSection(
+            "dose",
+            "Change against front-loading",
+            "The same study on collections whose answers were front-loaded to different degrees.",
+            _front_loading,
+            before="baselines",
+        ),
+        PageSection(
+            "doses",
+            "Levels of front-loading",
+            "Each model was trained on as many queries, but with their answers in one part of the passages. Where it leans on position, it "
+            "does so the more, the more of the answers that it was shown stood in front; validation and test queries stay the same.",
+            each(_doses),
+            before="baselines",
+        ),
+        PageSection(
+            "architecture",
+            "Changing the model, or rotating the data",
+            "The same model with other positions, each trained on the original and on the rotated passages. A model that knows no absolute "
+            "place might not need rotated data, if it ranks as well.",
+            each(_architecture),
+            before="baselines",
+        ),
+        PageSection(
+            "transfer",
+            "Trained elsewhere first",
+            "Each model was trained on these passages alone, and on another collection's, original or rotated, before. The test is on "
+            "original passages.",
+            each(_transfer),
+            before="baselines",
+        ),
+    ),
     published=published_of,
     after_study=("retrieval", "transfer", "doses", "architecture"),
     after_report=("effectiveness", "transfer"),

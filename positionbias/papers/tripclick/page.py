@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from math import log10
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import decimal, percent
@@ -39,7 +38,7 @@ from positionbias.papers.tripclick import (
     system_label,
     tripclick_systems,
 )
-from positionbias.report.blocks import Block, Drawing, Sheet
+from positionbias.report.blocks import Block, FigureKind, block_of, figures_of
 from positionbias.report.captions import MOST_NAMED
 from positionbias.report.cells import (
     OVER_NOTE,
@@ -67,7 +66,7 @@ from positionbias.report.drawing import (
 )
 from positionbias.report.figure import WIDE, styled
 from positionbias.report.load import Study
-from positionbias.report.parts import Part
+from positionbias.report.parts import PageSection, Part, each
 from positionbias.report.published import Published
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.payloads import Comparison, TrainingCurve
@@ -569,64 +568,48 @@ def telemetry_caption(results: Sequence[Result]) -> str:
 # -- sections -----------------------------------------------------------------------------------------------------------------
 
 
-class _Figure(NamedTuple):
-    """One of the figures: when it exists, how it is drawn and captioned, which axes studies share."""
-
-    there: Callable[[Sequence[Result]], Sequence[Any]]
-    draw: Callable[[Sequence[Result], float], Figure]
-    caption: Callable[[Sequence[Result]], str]
-    same: str
-
-
 FIGURES = {
-    "depth": _Figure(curves_by_model, depth_figure, depth_caption, "y"),
-    "negatives": _Figure(compared_curves, negatives_figure, negatives_caption, "y"),
-    "telemetry": _Figure(logged, telemetry_figure, telemetry_caption, ""),
+    "depth": FigureKind(curves_by_model, depth_figure, depth_caption, "y"),
+    "negatives": FigureKind(compared_curves, negatives_figure, negatives_caption, "y"),
+    "telemetry": FigureKind(logged, telemetry_figure, telemetry_caption),
 }
 
 
 def tripclick_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str, Figure]:
     """Return the figures of a study that its results support, by name."""
-    return {name: of.draw(results, width) for name, of in FIGURES.items() if of.there(results)}
+    return figures_of(FIGURES, results, width=width)
 
 
-def _block(study: Study, figures: Sequence[str], shown: Sequence[Table], folded: Sequence[Table] = ()) -> Block:
-    drawn = {name: of for name in figures if (of := FIGURES[name]).there(study.results)}
-    drawings = [
-        Drawing(f"tripclick-{name}", partial(of.draw, study.results), of.caption(study.results), of.same)
-        for name, of in drawn.items()
-    ]
-    every = [*((table, False) for table in shown), *((table, True) for table in folded)]
-    sheets = [Sheet(f"table-{table.name}-{study.number}", table, folded=hidden) for table, hidden in every if table.rows]
-    return Block(study.title, drawings=drawings, sheets=sheets)
+def _figures(*names: str) -> dict[str, FigureKind]:
+    return {f"tripclick-{name}": FIGURES[name] for name in names}
 
 
-def _effectiveness(study: Study, published: Published | None) -> Block:
-    results = study.results
+def _effectiveness(study: Study) -> Block:
+    results, published = study.results, study.published
     shown = (reranking_table(results, published), retrieval_table(results, published))
-    return _block(study, ["depth"], shown, (first_stage_tests_table(results), depths_table(results)))
+    return block_of(study, _figures("depth"), shown, (first_stage_tests_table(results), depths_table(results)))
 
 
-def _negatives(study: Study, published: Published | None) -> Block:
+def _negatives(study: Study) -> Block:
     shown = [make(study.results) for make in (sets_table, telemetry_table, negatives_table)]
-    return _block(study, ["negatives", "telemetry"], shown)
+    return block_of(study, _figures("negatives", "telemetry"), shown)
 
 
 PART = Part(
     sections=(
-        (
+        PageSection(
             "tripclick",
             "Re-ranking and retrieval on clicks",
             "Every re-ranker reorders the same candidates of BM25; dense retrieval searches the whole collection, through an index that can miss passages "
             "where the table says so. Each test is judged by its own set of judgements.",
-            _effectiveness,
+            each(_effectiveness),
         ),
-        (
+        PageSection(
             "tripclick-negatives",
             "What models were trained on",
             "Results that nobody clicked may well be relevant. What speaks for such false negatives in a training set, by the paper: pairs are ordered rightly "
             "less often in training, by smaller margins, and a model ranks worse the more candidates it re-ranks.",
-            _negatives,
+            each(_negatives),
         ),
     ),
     measures=(SETS, TELEMETRY, CURVES),

@@ -8,7 +8,6 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.experiments.published import published_for
 from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.page import (
     contamination_figures,
@@ -46,7 +45,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
 def tables(results: list[Result], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
     place = tmp_path_factory.mktemp("saved") / "study"
     save_results(place, results, Manifest("results", "Contaminated", "study contamination"))
-    return report_tables(load_studies([place]), published_for)
+    return report_tables(load_studies([place]))
 
 
 def texts(table: Table) -> list[list[str]]:
@@ -134,7 +133,7 @@ def test_the_other_tables(tables: dict[str, Table]) -> None:
 def test_other_targets_have_no_published_figure(tmp_path: Path) -> None:
     study = contaminated_study(tmp_path / "study", rank, targets=("own", "other"), systems=SYSTEMS)
     save_results(tmp_path / "results", measure_contamination(study), Manifest("results", "Contaminated", "study contamination"))
-    found = report_tables(load_studies([tmp_path / "results"]), published_for)
+    found = report_tables(load_studies([tmp_path / "results"]))
     assert not any("published" in row for name in ("contamination", "contamination-sources") for row in texts(found[name]))
     assert texts(found["contamination"])[1][:5] == ["teacher", "BERT_CAT", "LCE", "no", "0.516"]
 
@@ -142,7 +141,7 @@ def test_other_targets_have_no_published_figure(tmp_path: Path) -> None:
 def test_two_trainings_have_both_values_and_no_interval(tmp_path: Path) -> None:
     study = contaminated_study(tmp_path / "study", rank, targets=("own", "other"), systems=SYSTEMS, seeds=(1, 2))
     save_results(tmp_path / "results", measure_contamination(study), Manifest("results", "Contaminated", "study contamination"))
-    found = report_tables(load_studies([tmp_path / "results"]), published_for)
+    found = report_tables(load_studies([tmp_path / "results"]))
     teacher = next(row for row in texts(found["contamination-sources"]) if row[3] == "own")
     assert teacher[3:] == ["own", "1.000", "0.516"]  # no mark either
     (inflation, *_) = texts(found["inflation"])
@@ -179,7 +178,7 @@ def test_the_dose_figure(results: list[Result]) -> None:
 
 def test_the_page(results: list[Result], tmp_path: Path) -> None:
     save_results(tmp_path / "study", results, Manifest("results", "Contaminated", "study contamination"))
-    page = write_report([tmp_path / "study"], tmp_path / "page.html", published_for=published_for).read_text(encoding="utf-8")
+    page = write_report([tmp_path / "study"], tmp_path / "page.html").read_text(encoding="utf-8")
     for anchor in (
         "contamination",
         "figure-inflation-1",

@@ -11,7 +11,6 @@ import pytest
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
-from positionbias.experiments.published import published_for
 from positionbias.papers.leakage import (
     BY_SIZE,
     LEAKAGE,
@@ -139,7 +138,7 @@ def test_whether_the_effect_shrinks(small: float, large: float, sure: bool, verd
 
 def tables(tmp_path: Path, results: list[Result]) -> dict[str, Table]:
     save_results(tmp_path / "study", results, Manifest("results", "Leaking", "study leakage"))
-    return report_tables(load_studies([tmp_path / "study"]), published_for)
+    return report_tables(load_studies([tmp_path / "study"]))
 
 
 def texts(table: Table) -> list[list[str]]:
@@ -209,7 +208,7 @@ def test_the_figure_and_its_caption() -> None:
 
 def test_the_page(tmp_path: Path) -> None:
     save_results(tmp_path / "study", [*study(), sizes("knrm")], Manifest("results", "Leaking", "study leakage"))
-    page = write_report([tmp_path / "study"], tmp_path / "page.html", published_for=published_for).read_text(encoding="utf-8")
+    page = write_report([tmp_path / "study"], tmp_path / "page.html").read_text(encoding="utf-8")
     for anchor in ("leakage", "memories", "figure-leakage-sizes-1", "table-leakage-1", "table-memory-offsets-1"):
         assert f'id="{anchor}"' in page
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.errors import InputError
-from positionbias.experiments.published import published_for
 from positionbias.papers.pooling.page import (
     bias_caption,
     bias_figure,
@@ -21,9 +20,9 @@ from positionbias.papers.pooling.page import (
     verdict_caption,
     verdict_figure,
 )  # fmt: skip
+from positionbias.pooling.tables import order_table
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
-from positionbias.report.pool_tables import order_table
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 
 from ...report import invented_pools
@@ -31,7 +30,7 @@ from ...report import invented_pools
 
 def tables(folder: Path, *tasks: str, **more: object) -> dict[str, Table]:
     study = invented_pools.study(*tasks, **more)  # type: ignore[arg-type]
-    return report_tables(load_studies([invented_pools.save_pools(folder / "pools", study)]), published_for)
+    return report_tables(load_studies([invented_pools.save_pools(folder / "pools", study)]))
 
 
 def shown(table: Table) -> list[list[str]]:

@@ -17,9 +17,9 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias import ARCHITECTURES, VARIANTS
+from positionbias.papers.position_bias.architecture import architecture_table
 from positionbias.papers.position_bias.settings import ArchitectureSettings
 from positionbias.papers.position_bias.variants import rotated_against_changed, run_architecture
-from positionbias.report.architecture import architecture_table
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.results.payloads import Comparison, Finding, PerQuery

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from positionbias.core.manifest import Manifest
-from positionbias.experiments.published import published_for
 from positionbias.papers.position_bias import PAPER
 from positionbias.papers.position_bias.page import CELLS
-from positionbias.report.load import Study
+from positionbias.report.parts import published_for
 from positionbias.report.published import Published
 from positionbias.results.collections import Origin, PassageFigures
 from positionbias.results.published import DELTA
@@ -102,11 +100,8 @@ def counted(name: str, command: str) -> Result:
 
 
 def test_collections_are_known_by_what_imported_them() -> None:
-    def study(*results: Result) -> Study:
-        return Study(1, "s", "s", list(results), Manifest("results", "s", "study"))
-
-    found = published_for(study(counted("a", "import msmarco"), counted("b", "import squad"), counted("c", "debias")))
+    found = published_for([counted("a", "import msmarco"), counted("b", "import squad"), counted("c", "debias")])
     assert found is not None
     assert found.names == {"a": "MS MARCO", "b": "SQuAD 2.0"}
-    assert published_for(study(counted("c", "debias"), counted("d", "import planted"))) is None
-    assert published_for(study()) is None
+    assert published_for([counted("c", "debias"), counted("d", "import planted")]) is None
+    assert published_for([]) is None

@@ -8,7 +8,6 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.experiments.published import published_for
 from positionbias.papers.tripclick import REGENERATED, RERANKER, TELEMETRY, DepthCurve, Telemetry, TrainingSet
 from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.papers.tripclick.page import (
@@ -71,7 +70,7 @@ def saved(results: list[Result], tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture(scope="module")
 def tables(saved: Path) -> dict[str, Table]:
-    return report_tables(load_studies([saved]), published_for)
+    return report_tables(load_studies([saved]))
 
 
 def texts(table: Table) -> list[list[str]]:
@@ -173,7 +172,7 @@ def test_every_figure_has_room(results: list[Result], width: float) -> None:
 
 
 def test_the_page_and_what_is_left_out(saved: Path, tmp_path: Path) -> None:
-    page = write_report([saved], tmp_path / "page.html", published_for=published_for).read_text()
+    page = write_report([saved], tmp_path / "page.html").read_text()
     assert "Re-ranking and retrieval on clicks" in page
     assert "What models were trained on" in page
     assert "table-systems" not in page  # every system stands in the study's own section

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from positionbias.core.formatting import MISSING, decimal, interval, slug
-from positionbias.core.interval import Interval
-from positionbias.report.audit_select import (
+from positionbias.audit.select import (
     SCALE_NAMES,
     Series,
     System,
@@ -19,6 +17,8 @@ from positionbias.report.audit_select import (
     series_of,
     system_of,
 )
+from positionbias.core.formatting import MISSING, decimal, interval, slug
+from positionbias.core.interval import Interval
 from positionbias.report.cells import (
     count_cell,
     decimal_cell,

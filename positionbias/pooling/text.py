@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from positionbias.core.formatting import count, decimal
-from positionbias.report.collection_text import aligned
-from positionbias.report.pool_tables import (
+from positionbias.pooling.tables import (
     bias_table,
     comparisons_table,
     coverage_data,
@@ -19,6 +18,7 @@ from positionbias.report.pool_tables import (
     task_table,
     verdict_table,
 )
+from positionbias.report.collection_text import aligned
 from positionbias.report.table import Table, as_text
 from positionbias.results.payloads import Finding
 from positionbias.results.pools import CoverageFigures, CurveFigures, by_task, task_of

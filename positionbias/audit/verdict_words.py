@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from positionbias.audit.select import System, of_audit, series_of, system_of
 from positionbias.core.formatting import count, decimal, interval, percent, with_interval
 from positionbias.core.interval import Interval
-from positionbias.report.audit_select import System, of_audit, series_of, system_of
 from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result

@@ -1,4 +1,4 @@
-"""Pairs of training and test queries as text: found, drawn, reviewed, calibrated, removed."""
+"""Pairs of training and test queries as text: found, drawn, reviewed, calibrated, removed; training sets with leaked queries."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from positionbias.core.interval import Interval
 from positionbias.report.collection_text import aligned
 from positionbias.report.table import Cell, Column, Table, as_text
 from positionbias.results.figures import Figures
+from positionbias.results.leakage import DrawnSet
 from positionbias.results.leakage_pairs import (
     CANDIDATES,
     LIKE_FOR_LIKE,
@@ -31,7 +32,7 @@ from positionbias.results.leakage_pairs import (
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 
-__all__ = ["calibration_text", "candidates_text", "removed_text", "review_text", "sample_text"]
+__all__ = ["calibration_text", "candidates_text", "leaked_text", "removed_text", "review_text", "sample_text"]
 
 
 def candidates_text(results: Sequence[Result]) -> str:
@@ -187,3 +188,24 @@ def removed_text(results: Sequence[Result]) -> str:
             f"{left:,} pairs found by words alone stay: their precision is unknown; label them (posbias leakage review), or add --lexical"
         )
     return "\n".join(lines)
+
+
+def leaked_text(results: Sequence[Result]) -> str:
+    """Return a line per set, and the source of all draws."""
+    found = of_type(results, DrawnSet)
+    lines = [("set", "instances", "leaked", "share", "queries that fill up")]
+    lines += [
+        (result.system, f"{of.instances:,}", f"{of.leaked:,}", f"{of.leaked_share:.1%}", _by_split(of.filled_from))
+        for result, of in found
+    ]
+    told = [aligned(lines, left=1), ""]
+    first = found[0][1]
+    for split, counts in first.sources.items():
+        told.append(f"{split}: " + ", ".join(f"{count:,} {name}" for name, count in counts.items()))
+    told.append("pairs: " + ", ".join(f"{count:,} {name}" for name, count in first.of_pairs.items()))
+    told += [f"missing from the corpus: {count:,} {name}" for name, count in first.missing.items() if count]
+    return "\n".join(told)
+
+
+def _by_split(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} of {split}" for split, count in counts.items())

@@ -1,46 +1,36 @@
-"""Drawn training sets as text."""
+"""Contaminated training sets, and suspicions, as text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from positionbias.report.clicks_tables import click_tables
+from positionbias.core.formatting import decimal
 from positionbias.report.collection_text import aligned
-from positionbias.report.table import as_text
-from positionbias.results.contamination import ContaminatedSet
-from positionbias.results.leakage import DrawnSet
+from positionbias.results.contamination import ContaminatedSet, QuerySetMeans
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
+from positionbias.results.suspicion import LIMITS, Suspicion
 
-__all__ = ["clicks_text", "contaminated_text", "leaked_text"]
+__all__ = ["contaminated_text", "suspicion_text"]
 
 _SHOWN = 10  # missing passages shown; the manifest has all
 
 
-def clicks_text(results: Sequence[Result]) -> str:
-    """Return the tables of a set of training triples."""
-    return "\n\n".join(map(as_text, click_tables(results)))
-
-
-def leaked_text(results: Sequence[Result]) -> str:
-    """Return a line per set, and the source of all draws."""
-    found = of_type(results, DrawnSet)
-    lines = [("set", "instances", "leaked", "share", "queries that fill up")]
-    lines += [
-        (result.system, f"{of.instances:,}", f"{of.leaked:,}", f"{of.leaked_share:.1%}", _by_split(of.filled_from))
-        for result, of in found
-    ]
-    told = [aligned(lines, left=1), ""]
-    first = found[0][1]
-    for split, counts in first.sources.items():
-        told.append(f"{split}: " + ", ".join(f"{count:,} {name}" for name, count in counts.items()))
-    told.append("pairs: " + ", ".join(f"{count:,} {name}" for name, count in first.of_pairs.items()))
-    told += [f"missing from the corpus: {count:,} {name}" for name, count in first.missing.items() if count]
-    return "\n".join(told)
-
-
-def _by_split(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} of {split}" for split, count in counts.items())
+def suspicion_text(results: Sequence[Result]) -> str:
+    """Return a paragraph per suspicion, a table for each pair of query sets, and the limits of all."""
+    found = [suspicion for _, suspicion in of_type(results, Suspicion)]
+    lines = [line for one in found for line in (*one.sentences, "")]
+    pairs = {f"{one.seen} − {one.other}": one for one in found}
+    for pair, one in pairs.items():
+        others = one.other if one.paired else f"{one.other} ({one.queries_other:,})"
+        rows = [("system", "", f"{one.seen} ({one.queries_seen:,})", others, "difference")]
+        for result, means in of_type(results, QuerySetMeans):
+            if result.measure.endswith(f", {pair}"):
+                values = (decimal(means.seen, 4), decimal(means.other, 4), decimal(result.value, 4, sign=True))
+                rows.append((result.system, means.role, *values))
+        lines += [aligned(rows, left=2), ""]
+        lines += [f"{what}: {count:,}" for what, count in one.left_out.items() if count]
+    return "\n".join([*lines, *LIMITS])
 
 
 def contaminated_text(results: Sequence[Result]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from positionbias.report.audit_plots import BESIDE, line_with_band, series_legend
-from positionbias.report.audit_select import of_audit, series_of, system_of
+from positionbias.audit.plots import BESIDE, line_with_band, series_legend
+from positionbias.audit.select import of_audit, series_of, system_of
 from positionbias.report.drawing import characters, new_figure, required, wrap
 from positionbias.report.figure import INK, WIDE, styled
 from positionbias.results.buckets import RESPONSE, ResponseCurve

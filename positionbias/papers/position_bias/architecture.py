@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from positionbias.evaluation.trainings import figures_over
+from positionbias.papers.position_bias.doses import doses_of, similarity_of
+from positionbias.papers.position_bias.trainings import row_notes, training_rows
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
-from positionbias.report.doses import doses_of, similarity_of
 from positionbias.report.table import Column, Table
-from positionbias.report.trainings import row_notes, training_rows
 from positionbias.results.result import Result
 from positionbias.results.select import comparisons, distinct, model_name
 
@@ -18,7 +18,7 @@ __all__ = ["architecture_table"]
 def architecture_table(results: Sequence[Result]) -> Table:
     """Return a row for each variant and training: effectiveness on both test sets by measure, the change in the first, MATS.
 
-    Covers trainings with a ``facts.variant`` that is no level (``report.doses``); no rows for fewer than two variants.
+    Covers trainings with a ``facts.variant`` that is no level (``doses``); no rows for fewer than two variants.
     """
     doses = {dose.variant for dose in doses_of(results)}
     rows = training_rows(results, lambda row: bool(row.facts.variant) and row.facts.variant not in doses and bool(row.changes))

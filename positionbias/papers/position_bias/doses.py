@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from positionbias.core.formatting import decimal, percent
 from positionbias.core.interval import Interval
 from positionbias.evaluation.trainings import figures_over
+from positionbias.papers.position_bias.trainings import TrainingRow, row_notes, training_rows
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.drawing import (
     DASHES,
@@ -28,10 +29,9 @@ from positionbias.report.drawing import (
 )
 from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
 from positionbias.report.table import Column, Table
-from positionbias.report.trainings import TrainingRow, row_notes, training_rows
 from positionbias.results.payloads import PositionHistogram
 from positionbias.results.result import Result
-from positionbias.results.select import model_name, of_kind, repeat_of
+from positionbias.results.select import comparisons, model_name, of_kind, repeat_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,6 +84,11 @@ def doses_of(results: Sequence[Result]) -> list[Dose]:
             values = [of.value for of in (figures.first_fifth, figures.mean) if of is not None and of.value is not None]
             found.append(Dose(result.facts.variant, result.count, *values))
     return sorted(found, key=lambda dose: (dose.first_fifth, -dose.mean)) if len(found) > 1 else []
+
+
+def _measure(results: Sequence[Result]) -> str:
+    """Return the first measure of the levels; "" without a comparison of test sets."""
+    return next((result.measure for result, _ in comparisons(results, "test sets") if result.facts.variant), "")
 
 
 class _Axis(NamedTuple):
@@ -151,11 +156,11 @@ def change_lines(axes: Axes, lines: Lines, gap: float, names: Sequence[str]) -> 
                 axes.plot([x], [value], color=colour, marker=marker, markersize=5, linestyle="none")
 
 
-def no_change(axes: Axes, limit: float) -> None:
+def no_change(axes: Axes) -> None:
     """Draw the line at no change, and the band around it that counts as none."""
-    axes.axhspan(-limit, limit, color=BAND.light, alpha=0.45, linewidth=0, zorder=0)
+    axes.axhspan(-LIMIT, LIMIT, color=BAND.light, alpha=0.45, linewidth=0, zorder=0)
     axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
-    for edge in (-limit, limit):
+    for edge in (-LIMIT, LIMIT):
         axes.axhline(edge, color=MUTED.light, linewidth=0.8, linestyle=DASHES[2], zorder=1)
 
 
@@ -164,18 +169,18 @@ def line_handles(names: Sequence[str]) -> list:
     return [line_handle(colour_of(i), DASHES[i % len(DASHES)], marker=MARKERS[i % len(MARKERS)]) for i in range(len(names))]
 
 
-def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: float = WIDE, limit: float = LIMIT) -> Figure:
+def dose_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     """Draw plain relative change from original to rotated test passages by level, and beside it MATS; a line per training.
 
     The level is the share of training answers in the first fifth or, where that does not distinguish the levels, mean position.
 
     Raises:
-        InputError: fewer than two levels, or none of them with a comparison of test sets in this measure.
+        InputError: fewer than two levels, or none of them with a comparison of test sets.
     """
-    doses = required(doses_of(results), "histograms of two levels")
+    doses, measure = required(doses_of(results), "histograms of two levels"), _measure(results)
     label, places, show = _axis(doses)
     names, changes, similarity = _dose_lines(results, doses, places, measure)
-    required(names, f"a comparison of test sets in {measure}")
+    required(names, "a comparison of test sets")
     panels = [lines for lines in (changes, similarity) if lines]
     across = len(panels) if width > BESIDE else 1
     at = sorted(places.values())
@@ -185,7 +190,7 @@ def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: f
         column = figure.subplots(len(panels) // across, across, squeeze=False).flat
         for axes, lines in zip(column, panels, strict=False):
             if lines is changes:
-                no_change(axes, limit)
+                no_change(axes)
             change_lines(axes, {name: dict(sorted(lines[name].items())) for name in names if name in lines}, gap, names)
             axes.set_xticks(at, [show(place) for place in at])
             axes.set_xlim(at[0] - 0.15 * gap, at[-1] + 0.15 * gap)
@@ -195,15 +200,15 @@ def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: f
             else:
                 axes.set_ylim(0, None)
         under_all(figure, label, width)
-        band = ([band_handle()], [f"within ±{percent(limit, 0)}"]) if changes else ([], [])
+        band = ([band_handle()], [f"within ±{percent(LIMIT, 0)}"]) if changes else ([], [])
         legend_above(figure, [*line_handles(names), *band[0]], [*names, *band[1]], width)
     return figure
 
 
-def shows_doses(results: Sequence[Result], measure: str) -> bool:
+def shows_doses(results: Sequence[Result]) -> bool:
     """Return whether ``dose_figure`` has a line to draw."""
     doses = doses_of(results)
-    return bool(doses) and bool(_dose_lines(results, doses, _axis(doses)[1], measure)[0])
+    return bool(doses) and bool(_dose_lines(results, doses, _axis(doses)[1], _measure(results))[0])
 
 
 def _dose_lines(
@@ -225,9 +230,9 @@ def _dose_lines(
     return list(changes or (similarity if compared else {})), changes, similarity
 
 
-def dose_caption(results: Sequence[Result], measure: str = "nDCG@10") -> str:
+def dose_caption(results: Sequence[Result]) -> str:
     """Describe the figure in numbers, level by level."""
-    doses = doses_of(results)
+    doses, measure = doses_of(results), _measure(results)
     changes = []
     for row in _rows(results, doses):
         value, _ = row.change(measure, "relative")
@@ -240,9 +245,9 @@ def dose_caption(results: Sequence[Result], measure: str = "nDCG@10") -> str:
     )
 
 
-def dose_table(results: Sequence[Result], measure: str = "nDCG@10") -> Table:
+def dose_table(results: Sequence[Result]) -> Table:
     """Return a row per level and training: its training answers, effectiveness on both test sets, the change, MATS."""
-    doses = {dose.variant: dose for dose in doses_of(results)}
+    doses, measure = {dose.variant: dose for dose in doses_of(results)}, _measure(results)
     rows = []
     for row in _rows(results, list(doses.values())):
         dose, similarity = doses[row.facts.variant], similarity_of(results, row)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from positionbias.core.formatting import decimal, interval, p_value, percent, with_interval
-from positionbias.core.interval import Interval
-from positionbias.report.audit_select import (
+from positionbias.audit.select import (
     SCALE_NAMES,
     blind_slopes,
     described_group,
@@ -17,7 +15,9 @@ from positionbias.report.audit_select import (
     series_of,
     system_of,
 )
-from positionbias.report.audit_verdicts import compared_effects, margins, verdicts_of
+from positionbias.audit.verdict_words import compared_effects, margins, verdicts_of
+from positionbias.core.formatting import decimal, interval, p_value, percent, with_interval
+from positionbias.core.interval import Interval
 from positionbias.report.captions import MOST_NAMED
 from positionbias.results.audit import GapFigures
 from positionbias.results.buckets import GAIN, MOVEMENT, PSI, ResponseCurve, SegmentBuckets, bounds_of

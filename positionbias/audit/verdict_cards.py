@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.report.audit_forest import CARD, effects_figure
-from positionbias.report.audit_select import System, series_of, system_of
-from positionbias.report.audit_verdicts import (
+from positionbias.audit.forest import CARD, effects_figure
+from positionbias.audit.select import System, series_of, system_of
+from positionbias.audit.verdict_words import (
     CONTRASTS,
     SUBSET_NAMES,
     deciding_subset,

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from positionbias.core.formatting import MINUS, NBSP
-from positionbias.report.audit_plots import BESIDE
-from positionbias.report.audit_select import Series, System, series_of, system_of
-from positionbias.report.audit_verdicts import (
+from positionbias.audit.plots import BESIDE
+from positionbias.audit.select import Series, System, series_of, system_of
+from positionbias.audit.verdict_words import (
     CONTRASTS,
     SUBSET_NAMES,
     bounds_of_effect,
@@ -20,6 +19,7 @@ from positionbias.report.audit_verdicts import (
     shown_effects,
     verdicts_of,
 )
+from positionbias.core.formatting import MINUS, NBSP
 from positionbias.report.drawing import (
     band_handle,
     characters,

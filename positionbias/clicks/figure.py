@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from positionbias.clicks.ranks import Place, log_sentence, shown_ranks
 from positionbias.core.formatting import count, decimal, percent
-from positionbias.report.clicks_ranks import Place, log_sentence, shown_ranks
 from positionbias.report.drawing import colour_of, new_figure, percent_marks, required
 from positionbias.report.figure import WIDE, styled
 from positionbias.results.clicks import ClickedRanks

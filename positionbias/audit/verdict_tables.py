@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from positionbias.report.audit_select import series_of, system_of
-from positionbias.report.audit_verdicts import (
+from positionbias.audit.select import series_of, system_of
+from positionbias.audit.verdict_words import (
     CONTRASTS,
     PREFERS,
     SUBSET_NAMES,

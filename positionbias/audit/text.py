@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from positionbias.report.audit_page import description_tables
-from positionbias.report.audit_verdict_tables import verdict_tables
-from positionbias.report.audit_verdicts import verdict_lines
+from positionbias.audit.page import description_tables
+from positionbias.audit.verdict_tables import verdict_tables
+from positionbias.audit.verdict_words import verdict_lines
 from positionbias.report.table import Table, as_text, text_width
 from positionbias.results.result import Result
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.audit.select import SCALE_NAMES, bucket_labels, of_audit, query_buckets, series_of, system_of
 from positionbias.core.formatting import slug
 from positionbias.core.interval import Interval
-from positionbias.report.audit_select import SCALE_NAMES, bucket_labels, of_audit, query_buckets, series_of, system_of
 from positionbias.report.cells import count_cell, decimal_cell, drop_constant, drop_empty, level_heading, text_cell
 from positionbias.report.table import Column, Table
 from positionbias.results.buckets import GAIN, MOVEMENT, PSI, PositionBuckets, ResponseCurve, SegmentBuckets

@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from positionbias.core.formatting import slug
-from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
-from positionbias.report.effectiveness import BOLD_NOTE, PRINTED_NOTE
-from positionbias.report.published import Published, differences
-from positionbias.report.table import Cell, Column, Table
-from positionbias.report.trainings import (
+from positionbias.papers.position_bias.effectiveness import BOLD_NOTE, PRINTED_NOTE
+from positionbias.papers.position_bias.trainings import (
     TrainingRow,
     blocks,
     letters_of,
@@ -20,6 +17,9 @@ from positionbias.report.trainings import (
     stub_cells,
     training_rows,
 )
+from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
+from positionbias.report.published import Published, differences
+from positionbias.report.table import Cell, Column, Table
 from positionbias.results.published import DELTA, PublishedCell
 from positionbias.results.result import Result
 from positionbias.results.select import BASELINES, MODELS, comparisons, distinct, model_name, of_kind

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from positionbias.core.formatting import count
-from positionbias.report.audit_select import (
+from positionbias.audit.select import (
     SCALE_NAMES,
     Series,
     bucket_labels,
@@ -19,6 +18,7 @@ from positionbias.report.audit_select import (
     series_of,
     system_of,
 )
+from positionbias.core.formatting import count
 from positionbias.report.drawing import characters, legend_above, line_handle, new_figure, required, under_all, wrap
 from positionbias.report.figure import INK, MUTED, WIDE, styled
 from positionbias.results.buckets import GAIN, MOVEMENT, PSI, SEGMENTS, PositionBuckets, SegmentBuckets

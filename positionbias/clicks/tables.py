@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.clicks.ranks import log_sentence, shown_ranks
 from positionbias.core.formatting import count
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
-from positionbias.report.clicks_ranks import log_sentence, shown_ranks
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.clicks import ClickedRanks, SampledTriples, TripleFigures
 from positionbias.results.result import Result
