@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -130,6 +132,42 @@ def test_torch_is_imported_only_where_the_table_says(part: str) -> None:
             if item.target.partition(".")[0] in TORCH and not (item.lazy and torch == name.rpartition(".")[2]):
                 wrong.append(f"{MODULES[name].relative_to(PACKAGE)}:{item.line} imports {item.target}")
     assert wrong == []
+
+
+@cache
+def targets() -> dict[str, set[str]]:
+    return {name: {item.target for item in imports_of(name)} for name in INSIDE}
+
+
+@cache
+def users_of(module: str) -> set[str]:
+    """The parts, papers one by one, that use a module of ``report``, themselves or through others of its modules."""
+    texts = import_module("positionbias.report.text").TEXTS
+    users = {"the page or the terminal"} if module == "positionbias.report.page" else set()
+    users |= {"the page or the terminal" for name, _ in texts.values() if module == f"positionbias.{name}"}
+    for name in INSIDE:
+        if module in targets()[name]:
+            of_paper = part_of(name) == "papers"
+            users |= users_of(name) if part_of(name) == "report" else {name.split(".")[2] if of_paper else part_of(name)}
+    return users
+
+
+@pytest.mark.parametrize("module", [name for name in INSIDE if name.startswith("positionbias.report.")])
+def test_no_module_of_the_report_is_one_subjects_own(module: str) -> None:
+    own = {*{part_of(name) for name in INSIDE} - {"cli", "ops"}, *(name.split(".")[2] for name in INSIDE if ".papers." in name)}
+    users = users_of(module)
+    assert len(users) > 1 or not users <= own, f"{module} is used by {', '.join(users) or 'nobody'} alone"
+
+
+def test_the_report_names_no_measure_of_a_paper() -> None:
+    papers = import_module("positionbias.papers").modules("page")
+    measures = {measure for module in papers for measure in module.PART.measures}
+    assert measures
+    for name in INSIDE:
+        if part_of(name) == "report":
+            tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+            found = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+            assert not found & measures, name
 
 
 def test_there_are_no_cycles() -> None:

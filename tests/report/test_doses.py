@@ -85,8 +85,8 @@ def test_doses_without_a_change_to_show_have_a_table_and_no_figure(tmp_path: Pat
         for result in RESULTS
         if not isinstance(result.payload, AtsCurve)
     ]
-    assert doses.shows_doses(RESULTS, "nDCG@10")
-    assert not doses.shows_doses(found, "nDCG@10")
+    assert doses.shows_doses(RESULTS)
+    assert not doses.shows_doses(found)
     save_results(tmp_path / "study", found, Manifest(kind="results", name="doses", command="study dose"))
     page = write_report([tmp_path / "study"], tmp_path / "page.html").read_text("utf-8")
     assert "answers in 0:0.2" in page
@@ -175,5 +175,5 @@ def test_the_page_has_a_section_for_doses(tmp_path: Path) -> None:
 def test_no_doses_are_one_clear_line() -> None:
     with pytest.raises(InputError, match="wanted histograms of two levels among the results; found none"):
         doses.dose_figure(RESULTS[:1])
-    with pytest.raises(InputError, match="wanted a comparison of test sets in RR@20"):
-        doses.dose_figure(RESULTS, measure="RR@20")
+    with pytest.raises(InputError, match="wanted a comparison of test sets among"):
+        doses.dose_figure([result for result in RESULTS if result.kind != "comparison"])

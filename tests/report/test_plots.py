@@ -173,7 +173,7 @@ def test_figures_side_by_side_get_one_scale() -> None:
     same_scale(figures, "y")
     for left, right in zip(*(figure.axes for figure in figures), strict=True):
         assert left.get_ylim() == right.get_ylim()
-    assert curves[0].axes[0].get_ylim() != curves[0].axes[2].get_ylim()  # loss and MATS keep a scale of their own
+    assert figures[0].axes[0].get_ylim() != figures[0].axes[2].get_ylim()  # loss and MATS keep a scale of their own
 
 
 @every_figure
