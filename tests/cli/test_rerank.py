@@ -89,7 +89,7 @@ def test_as_json(rerank, run_path, tmp_path):
         (("--split", "dev"), "wanted split 'dev'"),
         (("--depth", 0), "--depth: wanted at least 1; found 0; raise it"),
         (("--batch-tokens", -1), "--batch-tokens: wanted at least 0; found -1; 0 leaves it to the device"),
-        (("--precision", "int8"), "'--precision'"),
+        (("--precision", "int8"), "--precision: wanted one of"),
         (("--model", "nothing-here"), "nothing-here: wanted a folder"),
         (("--candidates", "none.run"), "none.run: wanted a readable file"),
     ],
