@@ -6,14 +6,13 @@ import sys
 
 import click
 
-from positionbias.cli.common import Decorator
 from positionbias.core.duration import duration_in_words
 from positionbias.core.progress import say
 
 __all__ = ["LONG", "say_before", "yes_option"]
 
 LONG = 30 * 60  # seconds
-yes_option: Decorator = click.option(
+yes_option = click.option(
     "--yes", is_flag=True, help=f"Begin without asking; a terminal is asked where it may take over {LONG // 60} minutes."
 )
 

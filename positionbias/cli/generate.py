@@ -1,54 +1,78 @@
-"""A command made of an operation: its options from the operation's parameters, its help from the docstring, its output from what comes back."""
+"""A command made of an operation: its options from the parameters, its help from the docstring, its output from what comes back."""
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from positionbias.cli.common import all_of, emit, json_option, stated
+from positionbias.cli.before import say_before, yes_option
 from positionbias.cli.settings_options import option_of
-from positionbias.core.operation import Parameter, gathered, parameters_of
+from positionbias.core.operation import Command, Given, Parameter
 from positionbias.core.progress import say
-from positionbias.core.settings import given_by_hand
+from positionbias.core.terminal import json_line, to_person
 
-__all__ = ["command_of", "help_text", "print_outcome"]
+__all__ = ["command_of", "print_outcome"]
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
 
 
-def command_of(name: str, operation: Callable[..., Any]) -> click.Command:
-    """Return the command ``name``, which calls the operation and prints the results of what it returns, if anything."""
-
-    parameters = parameters_of(operation)
+def command_of(name: str, made: Command) -> click.Command:
+    """Return the command ``name``, which prints what comes back, if anything."""
 
     def run(as_json: bool, **given: Any) -> None:
-        with given_by_hand(one.flag for one in parameters if stated(one.name)):
-            outcome = operation(**gathered(operation, given))
-        print_outcome(outcome, as_json=as_json)
+        if made.shorter:
+            given["before"] = partial(say_before, yes=given.pop("yes"), shorter=made.shorter)
+        print_outcome(made.call(Given(given, filter(_stated, given))), as_json=as_json)
 
-    options = all_of(*map(option_of, parameters), json_option)
-    return click.command(name, help=help_of(operation))(options(run))
+    asking = [yes_option] if made.shorter else []
+    for option in reversed([*map(option_of, made.parameters), *asking, _json_option]):
+        run = option(run)
+    return click.command(name, help=_help_text(made.help, made.parameters))(run)
+
+
+def _stated(name: str) -> bool:
+    """Return True if the running command was given this option, not a default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
 def print_outcome(outcome: Any, *, as_json: bool) -> None:
-    """Print the results of what an operation gave back, if anything."""
-    from positionbias.ops.outcome import results_of, text_of
+    """Print the results of what an operation gave back, if anything, and complain or exit as it says.
 
-    if outcome is not None:
-        piped = getattr(outcome, "piped", False)  # the data takes standard output
-        emit(results_of(outcome), as_json=as_json, table=lambda: text_of(outcome), aside=piped)
-        if afterwards := getattr(outcome, "afterwards", ""):
-            say(afterwards)
+    It may have ``piped``, where the data takes standard output, and ``afterwards``, a remark below the results.
+
+    Raises:
+        Exit: it has an exit code.
+        PositionBiasError: it refuses what it found.
+    """
+    from positionbias.ops.outcome import Judgement, json_of, text_of
+
+    if outcome is None:
+        return
+    piped = getattr(outcome, "piped", False)
+    if as_json:
+        (sys.stderr if piped else sys.stdout).write(json_line(json_of(outcome)))
+    elif piped:
+        say(text_of(outcome))
+    else:
+        sys.stdout.write(f"{text_of(outcome)}\n")
+    if afterwards := getattr(outcome, "afterwards", ""):
+        say(afterwards)
+    if isinstance(outcome, Judgement):
+        for line in outcome.complaints:
+            to_person(line)
+        outcome.check()
+        if outcome.exit_code:
+            raise click.exceptions.Exit(outcome.exit_code)
 
 
-def help_of(operation: Callable[..., Any]) -> str:
-    """Return the docstring for readers of the command's help."""
-    return help_text(inspect.getdoc(inspect.unwrap(operation)) or "", parameters_of(operation))
-
-
-def help_text(text: str, parameters: Iterable[Parameter]) -> str:
+def _help_text(text: str, parameters: Iterable[Parameter]) -> str:
     """Return a docstring without its sections and Python examples, parameters under their flags."""
     text = re.split(r"\n\n(?:Args|Returns|Raises|Source):", text)[0]
     flags = {one.name: one.flag for one in parameters}

@@ -1,4 +1,4 @@
-"""Groups of commands whose members are all operations, as ``ops`` registers them."""
+"""Groups of commands whose members are all made of operations, as ``ops``, the kinds of models and the papers register them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,25 @@ import click
 
 from positionbias import ops
 from positionbias.cli.lazy import Commands, LazyGroup
+from positionbias.models.shapes import KINDS
+from positionbias.papers import PAPERS
 
-__all__ = ["GROUPS", "contamination", "import_", "leakage", "operations", "pool", "sources", "trainset", "vectors"]
+__all__ = [
+    "FAMILIES",
+    "GROUPS",
+    "contamination",
+    "import_",
+    "leakage",
+    "operations",
+    "pool",
+    "sources",
+    "studies",
+    "study",
+    "train",
+    "trainings",
+    "trainset",
+    "vectors",
+]
 
 # name -> one line of help in the list of commands
 GROUPS = {
@@ -22,6 +39,7 @@ GROUPS = {
     "pool": "Can a test collection judge systems that did not help to make it?",
     "contamination": "Has a model seen the test set?",
 }
+FAMILIES = frozenset({"study", "train"})  # operations with a command for each study, or each kind of model
 
 
 def operations(group: str) -> Commands:
@@ -36,6 +54,17 @@ def sources() -> Commands:
 
     names = {function.removeprefix("import_").replace("_", "-"): function for function in imports.__all__}
     return {name: (imports.__name__, function, summary(getattr(imports, function))) for name, function in names.items()}
+
+
+def studies() -> Commands:
+    """Return a command for each study of a paper."""
+    return {name: ("positionbias.ops.study_command", "study_command", text) for name, text in PAPERS.items()}
+
+
+def trainings() -> Commands:
+    """Return a command for each kind of model, with the first paragraph of what it says about itself."""
+    kinds = {name: kind.about.partition("\n\n")[0] for name, kind in KINDS.items()}
+    return {name: ("positionbias.ops.train_command", "train_command", text) for name, text in kinds.items()}
 
 
 def summary(function: Callable[..., Any]) -> str:
@@ -61,6 +90,22 @@ def leakage() -> None:
 @click.group(cls=LazyGroup, commands_at=partial(operations, "pool"))
 def pool() -> None:
     """Can a test collection judge a system that did not help to make it: what pools hold, and what they do to scores."""
+
+
+@click.group(cls=LazyGroup, commands_at=studies, family=True)
+def study() -> None:
+    """A paper's study, end to end, on your collection.
+
+    Finished steps are skipped; an interrupted study goes on where it was. --dry-run shows the steps and their time.
+    """
+
+
+@click.group(cls=LazyGroup, commands_at=trainings, family=True)
+def train() -> None:
+    """Train a re-ranker.
+
+    Several GPUs, or machines that share a file system: accelerate launch --no_python posbias train …
+    """
 
 
 @click.group(cls=LazyGroup, commands_at=partial(operations, "trainset"))

@@ -34,11 +34,14 @@ def _whole(context: click.Context, param: click.Parameter, given: Any) -> Any:
 
 
 class LazyGroup(click.Group):
-    """A group whose ``commands_at`` is asked for its commands once they are needed."""
+    """A group whose ``commands_at`` is asked for its commands once they are needed.
 
-    def __init__(self, *args: Any, commands_at: Callable[[], Commands], **more: Any) -> None:
+    Of a ``family``, the function that stands there returns the member of a name: what its command is made of.
+    """
+
+    def __init__(self, *args: Any, commands_at: Callable[[], Commands], family: bool = False, **more: Any) -> None:
         super().__init__(*args, **more)
-        self._find = commands_at
+        self._find, self.family = commands_at, family
 
     @cached_property
     def commands_at(self) -> Commands:
@@ -55,8 +58,9 @@ class LazyGroup(click.Group):
         found = getattr(importlib.import_module(module), attribute)
         if not isinstance(found, click.Command):
             from positionbias.cli.generate import command_of
+            from positionbias.core.operation import command_for
 
-            found = command_of(cmd_name, found)
+            found = command_of(cmd_name, found(cmd_name) if self.family else command_for(found))
         _check_whole_numbers(found)
         return found
 

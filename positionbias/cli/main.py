@@ -15,7 +15,8 @@ from typing import Any
 import click
 
 from positionbias import __version__, ops
-from positionbias.cli.groups import GROUPS
+from positionbias.cli import groups
+from positionbias.cli.groups import FAMILIES, GROUPS
 from positionbias.cli.lazy import Commands, LazyGroup
 from positionbias.core import stopping
 from positionbias.core.errors import PositionBiasError
@@ -25,14 +26,6 @@ __all__ = ["COMMANDS", "main", "posbias"]
 
 INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 
-# the commands that are not made of their operations; the module of each
-BY_HAND = {
-    "train": "positionbias.cli.train",
-    "check": "positionbias.cli.check",
-    "study": "positionbias.cli.studies",
-    "verify": "positionbias.cli.verify",
-}
-
 
 def _commands() -> Iterator[tuple[str, tuple[str, str, str]]]:
     """Yield where each command is, and its line of help.
@@ -41,10 +34,8 @@ def _commands() -> Iterator[tuple[str, tuple[str, str, str]]]:
     """
     for words, (module, function, text) in ops.COMMANDS.items():
         name = words.split()[0]
-        if name in GROUPS:
-            yield name, ("positionbias.cli.groups", f"{name}_" if iskeyword(name) else name, GROUPS[name])
-        elif name in BY_HAND:
-            yield name, (BY_HAND[name], name, text)
+        if name in GROUPS or name in FAMILIES:
+            yield name, (groups.__name__, f"{name}_" if iskeyword(name) else name, GROUPS.get(name, text))
         else:
             yield name, (f"{ops.__name__}.{module}", function, text)
     yield "completion", ("positionbias.cli.completion", "completion", "Shell completion for bash, zsh or fish.")

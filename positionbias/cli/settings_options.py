@@ -1,30 +1,20 @@
-"""Command-line options made of what settings and the parameters of operations say of themselves."""
+"""Command-line options made of the parameters of operations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from positionbias.core.operation import REQUIRED, Parameter, settings_parameters
+from positionbias.core.operation import REQUIRED, Parameter
 from positionbias.core.settings import Setting, flag_of
 
-__all__ = ["Decorator", "OneOf", "all_of", "option_of", "settings_options"]
+__all__ = ["Decorator", "OneOf", "option_of"]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-def all_of(*options: Decorator) -> Decorator:
-    """Return several options as one, in this order in the help."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 class _Ranged(click.IntRange):
@@ -55,16 +45,6 @@ def _name_of(param: click.Parameter | None) -> str:
     return param.opts[0] if isinstance(param, click.Option) else param.human_readable_name.strip("[]….")
 
 
-def settings_options(kind: type, *names: str, **defaults: Any) -> Decorator:
-    """Return options for the named fields (all that declare a setting where none is named), in this order in the help.
-
-    ``defaults`` are this command's own, where they differ from the field's.
-    """
-    declared = {one.name: one for one in settings_parameters(kind, "")}
-    own = {name: replace(declared[name], default=value) for name, value in defaults.items()}
-    return all_of(*(option_of(own.get(name, declared[name])) for name in names or declared))
-
-
 def option_of(parameter: Parameter) -> Decorator:
     """Return the click option or argument of a parameter."""
     of, default, kind = parameter.of, parameter.default, parameter.type
@@ -81,7 +61,8 @@ def option_of(parameter: Parameter) -> Decorator:
     if kind is bool and default is True and of.flags:
         return click.option(*flags, is_flag=True, flag_value=False, default=True, help=told)
     if kind is bool and not default and not of.off:
-        return click.option(*flags, is_flag=True, help=told)
+        implying: dict[str, Any] = {"is_eager": True, "callback": partial(_imply, of.implies)} if of.implies else {}
+        return click.option(*flags, is_flag=True, help=told, **implying)
     shown: dict[str, Any] = {} if default is None or required else {"default": default, "show_default": default not in ((), "")}
     if kind is bool:
         return click.option(f"{flags[0]}/--{of.off or flag_of(f'no_{parameter.name}')[2:]}", **shown, help=told)
@@ -96,6 +77,13 @@ def option_of(parameter: Parameter) -> Decorator:
         **shown,
         help=told,
     )
+
+
+def _imply(values: Mapping[str, object], context: click.Context, _: click.Parameter, on: bool) -> bool:
+    """Let a switch that is on give the options that are not given their values."""
+    if on:
+        context.default_map = {**(context.default_map or {}), **values}
+    return on
 
 
 def _click_type(kind: Any, of: Any) -> Any:

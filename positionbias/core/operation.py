@@ -1,14 +1,14 @@
 """Public operations: one function each, called from Python directly and from the command line through options made of its parameters.
 
 A parameter is declared like a field of settings, ``Annotated[int, Setting(…)]``, or is a settings dataclass, whose fields become
-options. Parameters before the ``*`` are the command's arguments. ``operation`` checks all values, from Python and the command line alike.
+options. Parameters before the ``*`` are the command's arguments; a ``Mapping`` of paths is an option KEY=PATH. ``operation`` checks all values, from Python and the command line alike.
 """
 
 from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, wraps
 from numbers import Integral, Real
@@ -17,10 +17,14 @@ from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from positionbias.core.errors import SettingError
-from positionbias.core.places import CollectionLike, Place, refuse_inputs
-from positionbias.core.settings import SEED_HELP, Setting, flag_of, settings_of
+from positionbias.core.places import CollectionLike, Place, input_place, refuse_inputs
+from positionbias.core.settings import SEED_HELP, Setting, given_by_hand, settings_of
 
 __all__ = [
+    "Before",
+    "Command",
+    "Given",
+    "LeftOut",
     "Out",
     "Overwrite",
     "Parameter",
@@ -28,6 +32,7 @@ __all__ = [
     "Seed",
     "Source",
     "Sources",
+    "command_for",
     "gathered",
     "made_of",
     "operation",
@@ -59,6 +64,10 @@ SavedTo = Annotated[
         place="written",
     ),
 ]
+Before = Annotated[
+    Callable[[str, float | None], None] | None,
+    Setting("Called before the first step with what begins, and the seconds that it takes at most, where known.", hidden=True),
+]
 Overwrite = Annotated[bool, Setting("Replace what stands at --out.")]
 
 
@@ -84,7 +93,7 @@ class Parameter:
         """Its name in errors: its last flag, or for an argument its metavar."""
         if self.argument:
             return self.of.metavar.strip("[]….") or self.name.upper()
-        return self.of.flags[-1] if self.of.flags else flag_of(self.name)
+        return self.of.flag(self.name)
 
     def check(self, value: Any) -> None:
         """Refuse a value of another type or outside its range; None is in every range.
@@ -107,6 +116,43 @@ class Parameter:
         return isinstance(item, kind) and (self.type is bool or not isinstance(item, bool) or kind is object)
 
 
+class LeftOut(tuple[str, ...]):
+    """The fields of a settings dataclass, in whose annotation it stands, that an operation leaves at their defaults."""
+
+
+class Given(dict[str, Any]):
+    """Single values by their parameters' names; those ``stated`` were given by somebody and are no defaults."""
+
+    def __init__(self, values: Mapping[str, Any], stated: Iterable[str] = ()) -> None:
+        super().__init__(values)
+        self.stated = frozenset(stated)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a command is made of: its help, its parameters in their order, and what it does with their values.
+
+    Where there is a ``shorter``, what takes less time in words, the values hold ``before``: it is called before a long work begins with what
+    that is, and the seconds that it takes at most, where known.
+    """
+
+    help: str
+    parameters: Sequence[Parameter]
+    call: Callable[[Given], Any]
+    shorter: str = ""
+
+
+def command_for(operation: Callable[..., Any]) -> Command:
+    """Return the command that calls an operation."""
+    parameters = parameters_of(operation)
+
+    def call(given: Given) -> Any:
+        with given_by_hand(one.flag for one in parameters if one.name in given.stated):
+            return operation(**gathered(operation, given))
+
+    return Command(inspect.getdoc(inspect.unwrap(operation)) or "", parameters, call)
+
+
 @cache
 def parameters_of(function: Callable[..., Any]) -> Sequence[Parameter]:
     """Return the arguments and options of an operation, in the order of its signature.
@@ -121,11 +167,12 @@ def _parameters(function: Any) -> Iterator[Parameter]:
     hints = _hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         hint, default = hints[name], parameter.default
-        if get_origin(hint) is Annotated and isinstance(setting := get_args(hint)[1], Setting):
+        kind, of = get_args(hint)[:2] if get_origin(hint) is Annotated else (_plain(hint), LeftOut())
+        if isinstance(of, Setting):
             argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-            yield Parameter(name, "", *_single(get_args(hint)[0]), default, setting, argument)
-        elif _holds_settings(kind := _plain(hint)):
-            yield from settings_parameters(kind, name)
+            yield Parameter(name, "", *_single(kind), default, of, argument)
+        elif _holds_settings(kind):
+            yield from (one for one in settings_parameters(kind, name) if one.name not in of)
         else:
             raise TypeError(f"{function.__name__}: parameter {name} has no Setting and is no settings dataclass")
 
@@ -157,7 +204,7 @@ def _holds_settings(kind: Any) -> bool:
 
 def _default(field: Field[Any]) -> Any:
     if field.default_factory is not MISSING:
-        return field.default_factory()
+        return field.default_factory() or ()  # of a mapping: no KEY=PATH
     return REQUIRED if field.default is MISSING else field.default
 
 
@@ -170,8 +217,10 @@ def _plain(hint: Any) -> Any:
 
 
 def _single(hint: Any) -> tuple[Any, bool]:
-    """Return the type of one value, and whether several may be given."""
+    """Return the type of one value, and whether several may be given; a mapping's values are given as KEY=PATH."""
     plain = _plain(hint)
+    if get_origin(plain) is Mapping:
+        return str, True
     if get_origin(plain) is Sequence or (get_origin(plain) is tuple and get_args(plain)[-1] is ...):
         return _plain(get_args(plain)[0]), True
     return plain, False
@@ -189,15 +238,37 @@ def made_of(kind: Any, given: Mapping[str, object], /, **fields: Any) -> Any:
 
 
 def _value(name: str, kind: Any, given: Mapping[str, object], fields: Mapping[str, object] = MappingProxyType({})) -> Any:
-    if _holds_settings(kind):
-        hints, held = get_type_hints(kind), {one.name for one in settings_parameters(kind, name)}
-        hidden = {field for field, of in settings_of(kind).items() if of.hidden}
-        own = {field for field, hint in hints.items() if field in held or _holds_settings(hint)} - hidden
-        inner = {field: _plain(hints[field]) for field in hints if field in own}
-        return kind(**{field: _value(field, hint, given) for field, hint in inner.items()}, **fields)
-    single, many = _single(kind)
-    value: Any = given[name]
-    return tuple(_read(single, item) for item in value) if many and value is not None else _read(single, value)
+    if not _holds_settings(kind):
+        single, many = _single(kind)
+        value: Any = given[name]
+        return tuple(_read(single, item) for item in value) if many and value is not None else _read(single, value)
+    made: dict[str, Any] = {}
+    declared = settings_of(kind)
+    for field, hint in get_type_hints(kind).items():
+        of = declared.get(field)
+        if of is not None and of.hidden:
+            continue
+        if _holds_settings(hint):
+            made[field] = _value(field, hint, given)
+        elif of is not None and field in given:
+            of_paths = get_origin(_plain(hint)) is Mapping
+            made[field] = _paths(of, field, given) if of_paths else _value(field, _plain(hint), given)
+    return kind(**made, **fields)
+
+
+def _paths(of: Setting, name: str, given: Mapping[str, Any]) -> dict[str, Path]:
+    """Return the paths by their keys, given as KEY=PATH.
+
+    Raises:
+        SettingError: another form.
+    """
+    found = {}
+    for text in given[name]:
+        key, _, place = text.partition("=")
+        if not key or not place:
+            raise SettingError(f"{of.flag(name)}: wanted {of.metavar}; found {text!r}; write it so")
+        found[key] = input_place(place)
+    return found
 
 
 def _read(kind: Any, value: Any) -> Any:

@@ -46,8 +46,8 @@ class Setting:
     ``least`` and ``most`` belong to the range, ``above`` and ``below`` do not. ``wanted`` describes the range in other words, and ``do`` the remedy for a
     value outside it. ``absent`` tells the help what None means. ``flags`` replace the flag made from its name; ``metavar`` is the placeholder for a
     value in the help. ``off`` is the flag that turns a switch off, without dashes; ``switch`` has two of the choices, each with a flag of its
-    own instead of a value; a ``hidden`` field has no option. ``place`` marks the value as a path or name that is read or written; an
-    output is never an input, nor inside one.
+    own instead of a value; a ``hidden`` field has no option. ``implies`` are values of other options that are not given, where this switch
+    is on. ``place`` marks the value as a path or name that is read or written; an output is never an input, nor inside one.
     """
 
     help: str
@@ -64,7 +64,12 @@ class Setting:
     off: str = ""
     switch: Sequence[str] = ()
     hidden: bool = False
+    implies: Mapping[str, object] = field(default_factory=dict, hash=False)
     place: Literal["", "read", "written"] = ""
+
+    def flag(self, name: str) -> str:
+        """Return the flag that errors name, where it belongs to a field called ``name``."""
+        return self.flags[-1] if self.flags else flag_of(name)
 
     def check(self, flag: str, value: Any) -> None:
         """Refuse a value outside the range; None is in every range.
@@ -117,11 +122,13 @@ def check_whole(flag: str, value: int) -> None:
 
 def setting(default: Any, help: str, **of_it: Any) -> Any:
     """Return a dataclass field with a default, a help text, and the limits of ``Setting``."""
-    return field(default=default, metadata={_KEY: Setting(help, **of_it)})
+    return declared_setting(default, Setting(help, **of_it))
 
 
 def declared_setting(default: Any, of: Setting) -> Any:
     """Return a dataclass field with a default and a declaration shared with another field."""
+    if isinstance(default, dict):
+        return field(default_factory=default.copy, metadata={_KEY: of})
     return field(default=default, metadata={_KEY: of})
 
 
@@ -147,7 +154,9 @@ def check_settings(settings: Any) -> None:
         SettingError: a field is outside its range; the message names the flag of the first.
     """
     for name, declared in settings_of(type(settings)).items():
-        declared.check(declared.flags[-1] if declared.flags else flag_of(name), getattr(settings, name))
+        value = getattr(settings, name)
+        for one in value if isinstance(value, tuple) else (value,):
+            declared.check(declared.flag(name), one)
 
 
 def check_once(listed: Mapping[str, Sequence[Any]]) -> None:
@@ -180,7 +189,7 @@ def given_flags(settings: Any) -> Iterator[str]:
         if is_dataclass(value):
             yield from given_flags(value)
         elif one.name in declared:
-            flag = declared[one.name].flags[-1] if declared[one.name].flags else flag_of(one.name)
+            flag = declared[one.name].flag(one.name)
             by_hand = flag in _BY_HAND.get() and not declared[one.name].hidden
             if by_hand or value != one.default:
                 yield flag

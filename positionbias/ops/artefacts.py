@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, output_place
 from positionbias.core.progress import say, track
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.ops.outcome import Written
+from positionbias.ops.outcome import Judgement, Written
 
 if TYPE_CHECKING:
     from positionbias.core.verify import Verified
@@ -172,7 +173,7 @@ def _results_place(folder: Place) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Judgement):
     """The findings on each artefact."""
 
     artefacts: Sequence[Verified]
@@ -181,6 +182,10 @@ class Verification:
         from positionbias.report.artefact_text import verification_text
 
         return verification_text(self.artefacts)
+
+    def to_json(self) -> JsonObject:
+        """Return what was found of each artefact."""
+        return {"artefacts": [{**asdict(one), "path": str(one.path)} for one in self.artefacts]}
 
     def check(self) -> None:
         """Refuse artefacts that are damaged.

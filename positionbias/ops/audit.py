@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from positionbias.audit.settings import MEMORY, Audited, AuditSettings, CheckFiles, Limits, ModelLike, VectorsLike
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.operation import Overwrite, SavedTo, operation
+from positionbias.core.operation import LeftOut, Overwrite, SavedTo, operation
 from positionbias.core.places import CollectionLike, Place, input_place, model_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Workers
-from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
+from positionbias.ops.outcome import Judgement, Measurements, Read, refuse_outputs, save_if_asked
 from positionbias.ranking.config import Computing
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Audit(Measurements):
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Judgement):
     """The checks of all systems, and the audit that they rest on."""
 
     checks: Sequence[Check]
@@ -118,6 +118,25 @@ class Checked:
         from positionbias.report.table import as_text
 
         return as_text(check_table(self.checks))
+
+    def to_json(self) -> JsonObject:
+        """Return the outcome, the checks and the audit's results."""
+        checks = [asdict(one) for one in self.checks]
+        return {"outcome": self.outcome, "checks": checks, "results": [result.to_json() for result in self.audit.results]}
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of ``posbias check``."""
+        from positionbias.audit.limits import exit_code
+
+        return exit_code(self.checks)
+
+    @property
+    def complaints(self) -> Sequence[str]:
+        """Lines on the systems where not all checks pass."""
+        from positionbias.report.check_files import system_lines
+
+        return [f"posbias check: {line}" for line in system_lines(self.checks)] if self.exit_code else []
 
 
 @operation
@@ -248,7 +267,9 @@ def check(
     *,
     limits: Limits,
     audited: Audited = Audited(),
-    settings: AuditSettings = AuditSettings(),
+    settings: Annotated[
+        AuditSettings, LeftOut(("length_groups", "segments", "layers", "probe", "examples"))  # no limit rests on these
+    ] = AuditSettings(),
     computing: Computing = Computing(),
     workers: Workers = 1,
     files: CheckFiles = CheckFiles(),

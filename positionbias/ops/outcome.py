@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from positionbias.core.manifest import Manifest
     from positionbias.results.result import Result
 
-__all__ = ["Measurements", "Printed", "Read", "Written", "refuse_outputs", "results_of", "save_if_asked", "text_of"]
+__all__ = [
+    "Judgement",
+    "Measurements",
+    "Printed",
+    "Read",
+    "Written",
+    "json_of",
+    "refuse_outputs",
+    "results_of",
+    "save_if_asked",
+    "text_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +122,33 @@ class Written(Printed):
     results: Sequence[Result]
 
 
+class Judgement:
+    """An answer that decides how its command ends, once its text or its own JSON is printed."""
+
+    __slots__ = ()
+
+    def to_json(self) -> JsonObject:
+        """Return it as one JSON object."""
+        raise NotImplementedError
+
+    @property
+    def complaints(self) -> Sequence[str]:
+        """Return lines for standard error, which --quiet keeps."""
+        return ()
+
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code of the command."""
+        return 0
+
+    def check(self) -> None:
+        """Refuse what is no more than bad input.
+
+        Raises:
+            PositionBiasError: it is that.
+        """
+
+
 def refuse_outputs(*outputs: Place | None, overwrite: bool) -> None:
     """Refuse outputs that are there, before the work begins.
 
@@ -153,6 +191,13 @@ def results_of(outcome: Any) -> Sequence[Result]:
     from positionbias.text.statistics import collection_counts
 
     return collection_counts(outcome)
+
+
+def json_of(outcome: Any) -> JsonObject:
+    """Return what an operation gave back as one JSON object: a judgement's own, else its results."""
+    if isinstance(outcome, Judgement):
+        return outcome.to_json()
+    return {"results": [result.to_json() for result in results_of(outcome)]}
 
 
 def text_of(outcome: Any) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Out, Seed, operation
+from positionbias.core.operation import Before, Seed, operation
 from positionbias.core.places import CollectionLike, Place, output_place, refuse_inputs
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, settings_of
@@ -76,11 +76,14 @@ def study(
     name: Annotated[str, Setting("The study, as posbias study names it.")],
     *collections: Annotated[CollectionLike, Setting("What it is made on, as many as its command has arguments.", place="read")],
     settings: Annotated[Any, Setting("Of the class that the paper's settings module has for this study.")],
-    out: Out,
+    out: Annotated[
+        Place, Setting("The study, a folder. A plain name lands under $POSBIAS_HOME.", metavar="PATH|NAME", place="written")
+    ],
     workers: Workers = 1,
     dry_run: Annotated[
-        bool, Setting("Look at the steps, which are done and about how long the others take; write nothing.")
+        bool, Setting("Show the steps, which are done and about how long the others take; write nothing.")
     ] = False,
+    before: Before = None,
 ) -> Studied | StudyPlan:
     """Run a paper's study in the folder ``out``, with its report and tables; finished steps are skipped.
 
@@ -117,6 +120,10 @@ def study(
         wanted = " and ".join(of.collections) or "no collection"
         raise SettingError(f"study {name}: wanted {wanted}; found {len(collections)} collections; give as many")
     refuse_inputs({"--out": out}, _places_in(settings))
+    if before is not None and not dry_run:
+        plan = study(name, *collections, settings=settings, out=out, workers=workers, dry_run=True)
+        assert isinstance(plan, StudyPlan)
+        _announce(before, plan.steps)
     found = [find_collection(one) for one in collections]
     place = output_place(out)
     if of.trains:
@@ -148,6 +155,16 @@ def _places_in(settings: Any) -> Iterator[Path | str]:
     elif isinstance(settings, Mapping | tuple | list):
         for item in settings.values() if isinstance(settings, Mapping) else settings:
             yield from _places_in(item)
+
+
+def _announce(before: Callable[[str, float | None], None], steps: Sequence[PlannedStep]) -> None:
+    """Call ``before`` with the steps that are not done, and how long those take whose time is known."""
+    left = [one for one in steps if not one.done]
+    if left:
+        known = [one.seconds for one in left if one.seconds is not None]
+        open_ = len(left) - len(known)
+        more = f" ({open_} of them not counted: nothing tells their time)" if open_ else ""
+        before(f"{len(left)} steps to be made{more}", sum(known) if known else None)
 
 
 @operation

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Out, Overwrite, Source, operation
+from positionbias.core.operation import Before, Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, model_place, output_place
 from positionbias.core.progress import say, set_quiet
 from positionbias.core.settings import Setting, check_settings, declared_setting, flag_of, setting
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from positionbias.results.result import Result
     from positionbias.training.record import Row
 
-__all__ = ["Before", "Taught", "Teacher", "Training", "teach", "train"]
+__all__ = ["Taught", "Teacher", "Training", "teach", "train"]
 
 S = TypeVar("S", TrainPlan, TaughtPassages)
-Before = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +86,7 @@ def train(
     *,
     tensorboard: Annotated[Place | None, Setting("Also log there, for TensorBoard.", metavar="DIR")] = None,
     resume: Annotated[bool, Setting("Continue an interrupted training with the same settings.")] = False,
-    before: Annotated[
-        Before | None,
-        Setting(
-            "Called before the first step with what begins, and the seconds that it takes at most, where known.", hidden=True
-        ),
-    ] = None,
+    before: Before = None,
     out: Out,
     overwrite: Overwrite = False,
 ) -> Training | None:
@@ -157,7 +151,7 @@ def _placed(settings: S, names: Iterable[str]) -> S:
     return replace(settings, **found)
 
 
-def _announce(before: Before | None, collection: Collection, plan: TrainPlan, place: Path) -> None:
+def _announce(before: Callable[[str, float | None], None] | None, collection: Collection, plan: TrainPlan, place: Path) -> None:
     """Call ``before``, where it was given and no other process trains too."""
     if before is None or os.environ.get("WORLD_SIZE", "1") != "1":
         return

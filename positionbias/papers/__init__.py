@@ -39,8 +39,8 @@ FOLDERS: Mapping[str, str] = dict.fromkeys(("position-bias", "dose", "architectu
 class StudyCommand:
     """Definition of ``posbias study NAME`` and ``positionbias.study``.
 
-    ``settings`` is a dataclass whose declared fields are options. Fields called ``models``, ``seeds``, ``draws``, ``candidates`` and
-    ``seed`` declare nothing: all studies have the same options for them. ``help`` is written as an operation's docstring.
+    ``settings`` is a dataclass whose declared fields are options; a field ``models`` declares nothing, and is made of the options of
+    ``experiments.model_options``. ``help`` is written as an operation's docstring.
     ``collections`` are the arguments. ``run`` is the module and the function there that takes the collections, the settings and
     a ``Workspace``, or ``Steps`` where no models are trained.
 

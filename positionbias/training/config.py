@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
+from positionbias.core.operation import Given
 from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.models.kinds import kind_named, learning_rates
 
-__all__ = ["LOSSES", "PRECISIONS", "SCHEDULES", "LossKind", "TrainConfig"]
+__all__ = ["LOSSES", "PRECISIONS", "SCHEDULES", "LossKind", "TrainConfig", "settle_warm_up"]
 
 PRECISIONS = ("float32", "bfloat16", "float16")
 
@@ -160,3 +161,9 @@ class TrainConfig:
     def means(self) -> JsonObject:
         """The other settings: provenance."""
         return {name: getattr(self, name) for name in _MEANS}
+
+
+def settle_warm_up(given: Given) -> None:
+    """Let steps of warm-up that somebody gave take the place of a share that nobody did."""
+    if given["warmup_steps"] and "warmup_share" not in given.stated:
+        given["warmup_share"] = 0.0

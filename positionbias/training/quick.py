@@ -6,7 +6,9 @@ from typing import Any
 
 from positionbias.models.kinds import begins_with
 
-__all__ = ["quick_shape", "quick_training"]
+__all__ = ["DEPTH", "quick_shape", "quick_training"]
+
+DEPTH = 10  # candidates of a query
 
 _ENCODER = {
     "batch_size": 16,

@@ -45,7 +45,7 @@ def raises(error: BaseException) -> Callable[[], Any]:
 
 def ends(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any], name: str = "show") -> int:
     """The exit code of a command that does ``run`` and nothing else."""
-    module = {"show": "positionbias.ops.collections.show", "check": "positionbias.cli.check.check"}[name]
+    module = {"show": "positionbias.ops.collections.show", "check": "positionbias.ops.audit.check"}[name]
     monkeypatch.setattr(module, click.Command(name, callback=run))
     with pytest.raises(SystemExit) as stop:
         main([name])
@@ -232,6 +232,7 @@ INJECTED = """
 import click, sys
 from positionbias.ops import collections
 from positionbias.cli.main import main
+from positionbias.ops import audit
 
 def fail():
     sys.stdout.write("half a result")
@@ -277,14 +278,14 @@ def test_a_bug_exits_with_70_where_standard_error_is_full() -> None:
 
 FAILED_CHECK = """
 import click, sys
-from positionbias.cli import check
 from positionbias.cli.main import main
+from positionbias.ops import audit
 
 def fail():
     sys.stdout.write("a result")
     raise click.exceptions.Exit(1)
 
-check.check = click.Command("check", callback=fail)
+audit.check = click.Command("check", callback=fail)
 main(["check"])
 """
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 import pytest
+from click.core import ParameterSource
 
-from positionbias.cli.studies import study
-from positionbias.cli.studies.paper import settings_of_command
-from positionbias.cli.train import train
+from positionbias.cli.groups import study, train
 from positionbias.core.manifest import read_manifest
+from positionbias.core.operation import Given
+from positionbias.ops.study_command import settings_of_command
 from positionbias.papers import PAPERS, command_of
 
 from ..tiny import candidates, planted
@@ -23,7 +24,9 @@ def settings_of(*arguments: str) -> Any:
     command = study.get_command(click.Context(study), "position-bias")
     assert command is not None
     with command.make_context("position-bias", ["squad", "--out", "x", *arguments]) as context:
-        return settings_of_command(command_of("position-bias"), dict(context.params))
+        sources = {name: context.get_parameter_source(name) for name in context.params}
+        stated = [name for name, source in sources.items() if source is ParameterSource.COMMANDLINE]
+        return settings_of_command(command_of("position-bias"), Given(context.params, stated))
 
 
 def test_a_quick_study_has_one_small_training() -> None:
@@ -101,7 +104,8 @@ def test_every_size_of_a_quick_study_is_an_option_of_it(name: str) -> None:
 
 @pytest.mark.parametrize("kind", ["tk", "knrm", "bert_cat"])
 def test_every_setting_of_a_quick_training_is_an_option_of_it(kind: str) -> None:
-    command = train.commands[kind]
+    command = train.get_command(click.Context(train), kind)
+    assert command is not None
     (flag,) = (one for one in command.params if one.name == "quick")
     context = click.Context(command)
     assert flag.callback is not None

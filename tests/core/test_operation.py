@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Out, operation
+from positionbias.core.operation import Given, LeftOut, Out, command_for, operation
 from positionbias.core.settings import Setting, setting
 
 
@@ -74,3 +74,15 @@ def test_values_in_settings_are_checked_however_deep_they_stand(tmp_path: Path) 
     same.touch()
     with pytest.raises(SettingError, match="--out: wanted a place apart from what is read; found .*same"):
         nested(outer=Outer(Inner(1, str(same))), out=str(same))
+
+
+@operation
+def narrow(*, outer: Annotated[Outer, LeftOut(("share",))] = Outer()) -> Outer:
+    """Return what was given, always with the same share."""
+    return outer
+
+
+def test_a_command_leaves_a_field_at_its_default() -> None:
+    command = command_for(narrow)
+    assert [one.name for one in command.parameters] == ["inner", "read"]
+    assert command.call(Given({"inner": 2, "read": None})) == Outer(Inner(2))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
-from positionbias.cli.settings_options import settings_options
+from positionbias.cli.generate import command_of
 from positionbias.core.errors import SettingError
+from positionbias.core.operation import Command, made_of, settings_parameters
 from positionbias.core.settings import check_settings, check_whole, setting
 
 
@@ -55,17 +59,21 @@ def test_the_most_that_a_whole_number_may_be(flag: str, most: int) -> None:
         check_whole(flag, most + 1)
 
 
-def test_an_option_says_what_its_field_says() -> None:
-    @click.command()
-    @settings_options(Lamp, oil=4)
-    def command(**given: object) -> dict[str, object]:
-        return given
+def given_to(settings: type, *arguments: str) -> tuple[str, Any]:
+    """The help of a command with the options of these settings, and the settings that it makes of the arguments."""
+    parameters = list(settings_parameters(settings, "settings"))
+    made = command_of("light", Command("Light it.", parameters, lambda given: found.append(made_of(settings, given))))
+    found: list[Any] = []
+    made.main(list(arguments), standalone_mode=False)
+    return made.get_help(click.Context(made, terminal_width=200)), found[0]
 
-    text = command.get_help(click.Context(command, terminal_width=200))
+
+def test_an_option_says_what_its_field_says() -> None:
+    text, made = given_to(Lamp, "--colour", "green", "--dark", "--hours", "3", "--lamp-wind", "5")
     shown = [line.split("  ", 2)[-1].strip() for line in text.splitlines() if "--" in line]
     assert "--lamp-wind M/S" in text
     assert shown[:7] == [
-        "Spoons of oil.  [default: 4; x>=1]",
+        "Spoons of oil.  [default: 3; x>=1]",
         "Of the wick.  [default: 0.5]",
         "Of the flame.  [default: 2.0]",
         "Of the glass.  [default: red]",
@@ -73,5 +81,36 @@ def test_an_option_says_what_its_field_says() -> None:
         "Whether it burns.  [default: lit]",
         "Outside.  [default: 0; x>=0]",
     ]
-    given = command.main(["--colour", "green", "--dark", "--hours", "3", "--lamp-wind", "5"], standalone_mode=False)
-    assert given == {"oil": 4, "share": 0.5, "width": 2.0, "colour": "green", "hours": 3, "lit": False, "wind": 5}
+    assert made == Lamp(colour="green", hours=3, lit=False, wind=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Lamps:
+    oil: int = setting(3, "Spoons of oil.")
+    hours: tuple[int, ...] = setting((1,), "Of each.", least=1)
+    shades: Mapping[str, Path] = setting({}, "By lamp.", metavar="LAMP=SHADE")
+    thrift: bool = setting(False, "Little oil, one hour.", implies={"oil": 1, "hours": (1,)})
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+def test_a_switch_gives_options_that_are_not_given_their_values() -> None:
+    assert given_to(Lamps, "--hours", "4")[1] == Lamps(hours=(4,))
+    assert given_to(Lamps, "--thrift", "--hours", "4")[1] == Lamps(oil=1, hours=(4,), thrift=True)
+    assert given_to(Lamps, "--hours", "4", "--thrift", "--oil", "3")[1] == Lamps(oil=3, hours=(4,), thrift=True)
+
+
+def test_a_mapping_is_an_option_of_keys_and_paths(tmp_path: Path) -> None:
+    text, made = given_to(Lamps, "--shades", f"desk={tmp_path}", "--shades", f"hall={tmp_path / 'a=b'}")
+    assert "--shades LAMP=SHADE" in text
+    assert made.shades["desk"] == tmp_path
+    assert made.shades["hall"].name == "a=b"
+    for wrong in ("desk", "=here", "desk="):
+        with pytest.raises(SettingError, match=f"--shades: wanted LAMP=SHADE; found '{wrong}'; write it so"):
+            given_to(Lamps, "--shades", wrong)
+
+
+def test_each_of_several_values_is_in_the_range() -> None:
+    with pytest.raises(SettingError, match="--hours: wanted at least 1; found 0; raise it"):
+        Lamps(hours=(2, 0))

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from positionbias.cli.studies import STUDIES, study
+from positionbias.cli.groups import studies, study
 from positionbias.papers import PAPERS, modules, runner_of
 from positionbias.report.load import Study
 from positionbias.report.parts import Part, parts, tables_after
@@ -22,7 +22,7 @@ from positionbias.results.result import Facts
 def test_every_paper_has_its_modules() -> None:
     for name in PAPERS:
         assert study.get_command(click.Context(study), name) is not None
-        assert STUDIES[name][2] == PAPERS[name]
+        assert studies()[name][2] == PAPERS[name]
         assert callable(runner_of(name))
     assert all(isinstance(module.PART, Part) for module in modules("page"))
     payloads = [kind for package in modules() for kind in vars(package).values() if isinstance(kind, type)]
@@ -61,7 +61,7 @@ def test_results_of_a_paper_are_read_by_whoever_has_imported_nothing_of_it() -> 
     assert ran.stdout.strip() == "TrainingSet"
 
 
-@pytest.mark.parametrize("module", [*(paper.__name__ for paper in modules()), "positionbias.cli.studies"])
+@pytest.mark.parametrize("module", [*(paper.__name__ for paper in modules()), "positionbias.cli.groups"])
 def test_the_list_of_studies_and_the_reading_of_results_import_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print([name for name in ('torch', 'pyarrow', 'matplotlib') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

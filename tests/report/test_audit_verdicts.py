@@ -15,8 +15,9 @@ from positionbias.audit.text import DESCRIPTION, WIDTH, audit_text
 from positionbias.audit.verdict_cards import verdict_cards
 from positionbias.audit.verdict_tables import compared_table, effects_table, verdict_tables
 from positionbias.audit.verdict_words import verdict_lines
-from positionbias.cli.common import emit
+from positionbias.cli.generate import print_outcome
 from positionbias.core.errors import InputError
+from positionbias.ops.outcome import Written
 from positionbias.report.figure import NARROW, WIDE, svg_text
 from positionbias.report.html import write_report
 from positionbias.report.table import Table, as_csv, text_width
@@ -242,7 +243,7 @@ def test_edges_of_answers_differ_by_more_than_their_words() -> None:
 
 
 def test_json_begins_with_the_verdicts_and_they_come_back(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    emit(FOUR, as_json=True, table=lambda: "")
+    print_outcome(Written(Path(), FOUR), as_json=True)
     records = json.loads(capsys.readouterr().out)["results"]
     kinds = [record["kind"] for record in records]
     assert kinds[:8] == ["verdict"] * 8

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import check_once, check_settings, required_setting, setting
+from positionbias.core.settings import check_once, check_settings, declared_setting, required_setting, seed_setting, setting
+from positionbias.experiments.model_options import CANDIDATES, SEEDS
 from positionbias.experiments.model_settings import ModelSettings, Taught
 from positionbias.firststage.settings import PRESETS, Bm25Settings
 from positionbias.models.kinds import KINDS, begins_with, scores_log_probabilities
@@ -120,7 +121,7 @@ class ContaminationSettings:
         "How students learn; with passages a group instead of --group-size, and the part of the steps; may be given again.",
         metavar=FORM,
     )
-    seeds: tuple[int, ...] = (1,)
+    seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     shares: tuple[float, ...] = setting(
         (0.25, 0.5), "Teachers contaminated with a share of one target's queries, for the curve; may be given again."
     )
@@ -157,12 +158,12 @@ class ContaminationSettings:
         100, "Candidates a training query: those that a teacher scores, and negatives are drawn from.", least=1
     )
     depth: int = setting(100, "Candidates a test query; all are re-ranked.", least=1)
-    candidates: Mapping[str, Path] = field(default_factory=dict)
+    candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     validation: str | None = setting(
         None, "Held-out training queries, to stop trainings early.", metavar="SPLIT", absent="none, all epochs"
     )
     bm25: Bm25Settings = PRESETS["robertson"]
-    seed: int = 1
+    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         if not self.doses:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import check_once, check_settings, required_setting, setting
+from positionbias.core.settings import check_once, check_settings, declared_setting, required_setting, seed_setting, setting
 from positionbias.evaluation.cross_validation import FOLDS
+from positionbias.experiments.model_options import CANDIDATES, SEEDS
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.leakage.settings import KINDS, SIZES, Kind, LeakedSettings, LeakingPairs
@@ -37,12 +38,12 @@ class LeakageSettings:
         "Training sets: without leakage, with leaking training queries, with the test queries themselves. Name no, and one of the others.",
     )
     sizes: tuple[int, ...] = setting(SIZES, "Training instances, two a query; may be given again.", metavar="N")
-    seeds: tuple[int, ...] = (1,)
+    seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
     depth: int = setting(100, "Candidates a test query.", least=1)
-    candidates: Mapping[str, Path] = field(default_factory=dict)
+    candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     folds: int = setting(FOLDS, "Of test queries, to choose a size on the others.", least=2)
-    seed: int = 1
+    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         listed = {"--models": [model.kind for model in self.models], "--kinds": self.kinds, "--sizes": self.sizes}

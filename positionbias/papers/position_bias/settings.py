@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.places import input_place
-from positionbias.core.settings import check_settings, declared_setting, required_setting, setting, settings_of
+from positionbias.core.settings import check_settings, declared_setting, required_setting, seed_setting, setting, settings_of
+from positionbias.experiments.model_options import CANDIDATES, DRAWS, SEEDS
 from positionbias.experiments.model_settings import ModelSettings, with_assignments
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.shapes import POSITIONS, Positions
@@ -27,7 +26,6 @@ __all__ = [
     "DoseSettings",
     "Level",
     "PositionBiasSettings",
-    "SourceRun",
     "TransferSettings",
 ]
 
@@ -44,25 +42,6 @@ class Level(AnswerRange):
         return super().parse(text, flag=flag)
 
 
-class SourceRun(NamedTuple):
-    """A run to take instead of BM25's, and its split."""
-
-    split: str
-    run: Path
-
-    @classmethod
-    def parse(cls, text: str) -> SourceRun:
-        """Read ``SPLIT=RUN``.
-
-        Raises:
-            SettingError: another form.
-        """
-        split, _, place = text.partition("=")
-        if not split or not place:
-            raise SettingError(f"--source-candidates: wanted SPLIT=RUN; found {text!r}; write it so")
-        return cls(split, input_place(place))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionBiasSettings:
     """Settings of the study.
@@ -73,13 +52,13 @@ class PositionBiasSettings:
     """
 
     models: tuple[ModelSettings, ...] = (ModelSettings(),)
-    seeds: tuple[int, ...] = (1,)
-    draws: tuple[int, ...] = (1,)
+    seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
+    draws: tuple[int, ...] = declared_setting((1,), DRAWS)
     words: WordMethod = declared_setting("blingfire", settings_of(Rotation)["words"])
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
     depth: int = setting(100, "Candidates a validation or test query.", least=1)
     train_depth: int = setting(100, "Candidates from which negatives are drawn.", least=1)
-    candidates: Mapping[str, Path] = field(default_factory=dict)
+    candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     validation: str = setting("validation", "Queries to validate and tune on.", flags=("--validation-split",))
     tests: tuple[str, ...] = setting(("test",), "A split to test on; several are one set of queries.", flags=("--test",))
     test_queries: int | None = setting(None, "Of each test split, drawn by --seed.", least=1, metavar="N", absent="all")
@@ -95,7 +74,7 @@ class PositionBiasSettings:
     trainings: tuple[str, ...] = setting(
         TEXTS, "Only this training: original or rotated.", flags=("--only",), metavar="TRAINING"
     )
-    seed: int = 1
+    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -231,8 +210,8 @@ class TransferSettings(PositionBiasSettings):
         flags=("--set-source",),
         metavar="[MODEL.]SETTING=VALUE",
     )
-    source_candidates: tuple[SourceRun, ...] = setting(
-        (), "A run over SOURCE to take instead of BM25's; may be given again.", metavar="SPLIT=RUN"
+    source_candidates: Mapping[str, Path] = setting(
+        {}, "A run over SOURCE to take instead of BM25's; may be given again.", metavar="SPLIT=RUN"
     )
     source_validation: str = setting("validation", "Queries of SOURCE to validate on.", flags=("--source-validation-split",))
 
@@ -246,7 +225,7 @@ class TransferSettings(PositionBiasSettings):
         shared = {one.name: getattr(self, one.name) for one in fields(PositionBiasSettings)}
         own = {
             "models": with_assignments(self.models, self.source_assignments, flag="--set-source"),
-            "candidates": dict(self.source_candidates),
+            "candidates": self.source_candidates,
             "validation": self.source_validation,
             "tests": (),
         }

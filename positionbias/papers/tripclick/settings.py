@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place
-from positionbias.core.settings import check_once, check_settings, required_setting, setting
+from positionbias.core.settings import check_once, check_settings, declared_setting, required_setting, seed_setting, setting
+from positionbias.experiments.model_options import CANDIDATES, SEEDS
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.papers import StudyCommand
@@ -159,10 +160,10 @@ class TripClickSettings:
     index: Literal["exact", "hnsw", "ivf"] = setting("exact", "How nearest passages are found in dense retrieval.")
     relevant_from: int = setting(1, "Grade from which a training passage is relevant.", least=1)
     test_relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1)
-    seeds: tuple[int, ...] = (1,)
-    candidates: Mapping[str, Path] = field(default_factory=dict)
+    seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
+    candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
-    seed: int = 1
+    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)

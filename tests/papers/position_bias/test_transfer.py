@@ -14,7 +14,7 @@ from positionbias.core.manifest import read_manifest
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.papers.position_bias.settings import SourceRun, TransferSettings
+from positionbias.papers.position_bias.settings import TransferSettings
 from positionbias.papers.position_bias.transfer import run_transfer
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.payloads import Comparison, Finding, PerQuery
@@ -148,7 +148,7 @@ def test_what_is_refused(places: Path, source: Collection, target: Collection) -
     with pytest.raises(SettingError, match="--set-source: wanted a setting of one of the models: .*; found 'layerz'"):
         replace(SETTINGS, source_assignments=("layerz=2",))
     with pytest.raises(SettingError, match="--candidates: wanted splits of the study .*; found 'dev'"):
-        replace(SETTINGS, source_candidates=(SourceRun("dev", Path("x")),))
+        replace(SETTINGS, source_candidates={"dev": Path("x")})
     with pytest.raises(InputError, match="wanted the splits train, dev; found no dev"):
         run_transfer(source, target, replace(SETTINGS, source_validation="dev"), workspace)
     assert not (places / "none").exists()
