@@ -133,6 +133,20 @@ def test_a_limit_that_says_nothing_is_bad_input(check: Command, arguments: tuple
     assert message in said
 
 
+@pytest.mark.parametrize("option", ["--length-groups", "--segments", "--layers", "--probe", "--examples"])
+def test_options_of_audit_that_no_limit_needs_are_refused(check: Command, option: str) -> None:
+    code, printed, said = check("--model", BLIND, "--max-response", 0.05, option, 1)
+    assert (code, printed) == (2, "")
+    assert f"No such option '{option}'" in said
+
+
+def test_a_check_that_does_not_pass_complains_of_each_system_last(check: Command) -> None:
+    code, printed, said = check("--model", FRONT, "--max-rotation-gap", 0.0001)
+    assert code in (1, 3)
+    assert printed.startswith("Limits on position bias")
+    assert said.splitlines()[-1].startswith("posbias check: ")
+
+
 def test_a_retriever_is_held_to_limits(check: Command, tmp_path: Path) -> None:
     saved_dot(tmp_path / "dot")
     code, printed, _ = check("--model", tmp_path / "dot", "--retrieve", "--queries", 20, "--draws", 1, "--max-rotation-gap", 1)
