@@ -16,7 +16,7 @@ from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.report.tables import systems_table
+from positionbias.report.effectiveness import systems_table
 from positionbias.results.result import load_results
 from tests.sealing import reseal
 
