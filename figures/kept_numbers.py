@@ -22,7 +22,7 @@ from typing import Any
 import benchmark_numbers
 from docs_tables import BENCHMARK_TABLES
 
-from positionbias.core.convergence import ended_name
+from positionbias.core.convergence import UNFINISHED, ended_name
 from positionbias.core.formatting import as_form, count, decimal, interval, percent, with_interval
 from positionbias.core.manifest import read_manifest
 from positionbias.papers.contamination import CONTAMINATION as PAIRED
@@ -211,13 +211,17 @@ def _placed(name: str) -> list[str]:
     arms = PLACED[name]
     tests = [f"nDCG@10, {arms[0]} test", *(f"{arm} test" for arm in arms[1:])]
     heads = ["model", "trained on", "above BM25 on validation", *tests, "front → rotated", "above BM25, uniform test"]
-    heads += ["audit: end − front, deviations by seed", "place in the passage"]
-    lines = [f"| {' | '.join(heads)} |", f"|---|---|---|{'---:|' * (len(arms) + 2)}---|---|"]
+    heads += [
+        "audit, within what it reads: end − front, deviations by seed",
+        "place in the passage",
+        "end − front, over all texts",
+    ]
+    lines = [f"| {' | '.join(heads)} |", f"|---|---|---|{'---:|' * (len(arms) + 2)}---|---|---|"]
     study = json.loads(PLACED_RESULTS.read_text("utf-8"))["studies"][name]
     for model in dict.fromkeys(row["model"] for row in study["table"]):
         for arm in arms:
-            means = {row["test"]: row["mean"] for row in study["table"] if (row["model"], row["training"]) == (model, arm)}
-            if not means:
+            tested = {row["test"]: row for row in study["table"] if (row["model"], row["training"]) == (model, arm)}
+            if not tested:
                 continue  # not trained yet: named in the results
             contrast = next(
                 one
@@ -231,7 +235,10 @@ def _placed(name: str) -> list[str]:
                 if (one["model"], one["arm"]) == (model, arm)
                 and one["verdict"]["payload"]["question"] == "position in the passage"
             ]
-            effects = [_effect(one, "end − front", "deviations", read=True).partition(" ")[0] for one in verdicts]
+            effects, over_all = (
+                ", ".join(_effect(one, "end − front", "deviations", read=read).partition(" ")[0] for one in verdicts)
+                for read in (True, False)
+            )
             answers = ", ".join(
                 f"{answer} ({number} of {len(verdicts)})"
                 for answer, number in Counter(one["preference"] for one in verdicts).items()
@@ -244,16 +251,24 @@ def _placed(name: str) -> list[str]:
             above = {**uniform["above first stage"], "notes": {"difference by seed": by_seed}}
             trainings = [one for one in study["trainings"] if (one["model"], one["arm"]) == (model, arm)]
             beats = [one["beats first stage"] for one in trainings]
-            trained = ended_name(arm, any(one["ending"]["finish"] == "not finished" for one in trainings))
-            cells = [f"{sum(beats)} of {len(beats)}", *(decimal(means[test], 3) for test in arms)]
-            if any(beats):
+            unfinished = [one["seed"] for one in trainings if one["ending"]["finish"] == UNFINISHED]
+            parted = 0 < len(unfinished) < len(trainings)  # no mean takes finished and unfinished ones together
+            trained = f"{arm}, seed {unfinished[0]} {UNFINISHED}" if parted else ended_name(arm, bool(unfinished))
+            values = [list(tested[test]["by seed"].values()) if parted else [tested[test]["mean"]] for test in arms]
+            cells = [f"{sum(beats)} of {len(beats)}", *(", ".join(decimal(one, 3) for one in own) for own in values)]
+            if any(beats) and parted:
+                cells += [
+                    ", ".join(as_form(one, form) for one in of["notes"][f"{figure} by seed"])
+                    for of, figure, form in ((contrast, "relative", "+.1%"), (above, "difference", "+.3f"))
+                ]
+            elif any(beats):
                 cells += [
                     _interval(contrast, "relative", "+.1%", len(beats)),
                     _interval(above, "difference", "+.3f", len(beats)),
                 ]
             else:
                 cells += ["BM25's order", "BM25's order"]
-            lines.append(f"| {MODELS[model]} | {trained} | {' | '.join(cells)} | {', '.join(effects)} | {answers} |")
+            lines.append(f"| {MODELS[model]} | {trained} | {' | '.join(cells)} | {effects} | {answers} | {over_all} |")
     return lines
 
 

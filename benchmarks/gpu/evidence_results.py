@@ -13,6 +13,7 @@ import torch
 from evidence_study import MODELS, ROTATED, SEED, Size, Study, Unit
 
 from positionbias.core.collection import Collection
+from positionbias.core.convergence import UNFINISHED
 from positionbias.core.manifest import package_versions
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
@@ -60,7 +61,7 @@ def _study(study: Study, done: Mapping[Unit, Line]) -> dict[str, Any]:
     first = _first_stage(study, collection, study.splits)
     validation = _first_stage(study, collection, ("validation",))
     cells = _cells(study, done, sorted(first))
-    return {
+    found = {
         "collections": {arm: Collection(path).checksum for arm, path in study.arms.items()},
         "queries": len(first),
         "first stage": {"test": _mean(first), "validation": _mean(validation)},
@@ -69,6 +70,25 @@ def _study(study: Study, done: Mapping[Unit, Line]) -> dict[str, Any]:
         "trainings": [_training(unit, line, _mean(validation)) for unit, line in done.items()],
         "verdicts": [{**asdict(unit), "verdict": found} for unit, line in done.items() for found in line["verdicts"]],
     }
+    _mark(found)
+    return found
+
+
+def _mark(study: dict[str, Any]) -> None:
+    """Name the trainings that are not finished in each row and contrast that has them."""
+    unfinished = [one for one in study["trainings"] if one["ending"]["finish"] == UNFINISHED]
+    for row in study["table"]:
+        row[UNFINISHED] = [one["seed"] for one in unfinished if (one["model"], one["arm"]) == (row["model"], row["training"])]
+    for contrast in study["contrasts"]:
+        contrast[UNFINISHED] = {
+            side: seeds
+            for side in ("baseline", "candidate")
+            if (
+                seeds := [
+                    one["seed"] for one in unfinished if contrast[side].startswith(f"{one['model']} trained on {one['arm']},")
+                ]
+            )
+        }
 
 
 def _first_stage(study: Study, collection: Collection, splits: Sequence[str]) -> dict[str, float]:
