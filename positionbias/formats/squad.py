@@ -68,7 +68,9 @@ class _Import:
     seen: dict[str, Path] = field(default_factory=dict)
     source: list[SquadFile] = field(default_factory=list)
     articles: dict[str, int] = field(default_factory=lambda: {"train": 0, "test": 0})
-    article_of: dict[str, str] = field(default_factory=dict)  # the number of each training question's article
+    places: list[tuple[str, str, str]] = field(
+        default_factory=list
+    )  # of each training question: its id, its article's title, its passage's text
 
     def file(self, role: str, path: Path) -> Iterator[Passage]:
         """Yield the passages of one file, and keep its questions."""
@@ -82,6 +84,8 @@ class _Import:
                     counts["questions"] += 1
                     counts["unanswerable"] += not question.spans
                     self.question(role, path, passage.passage_id, question)
+                    if role == "train" and question.spans:
+                        self.places.append((question.question_id, article.title, paragraph.text))
                 counts["paragraphs"] += 1
                 yield passage
             self.articles[role] += 1
@@ -101,8 +105,6 @@ class _Import:
         self.seen[query_id] = path
         if question.spans:
             self.queries[role].append(Query(query_id, question.text))
-            if role == "train":
-                self.article_of[query_id] = str(self.articles[role])
             self.qrels[role].append(Qrel(query_id, passage_id, 1))
             found = (
                 Answer(query_id, passage_id, span.text, span.start, span.start + len(span.text)) for span in question.spans
@@ -113,7 +115,9 @@ class _Import:
         """Move about ``count`` questions out of training, in whole articles or passages unless drawn by query."""
         groupings: dict[HoldOut, Mapping[str, str]] = {HoldOut.QUERY: {}}
         if by != HoldOut.QUERY:
-            groupings = {HoldOut.ARTICLE: self.article_of, HoldOut.PASSAGE: sharing_passages(self.qrels["train"])}
+            texts = [Qrel(query_id, f"text {text}", 1) for query_id, _, text in self.places]  # a text may stand in two places
+            titles = [Qrel(query_id, f"title {title}", 1) for query_id, title, _ in self.places]  # or an article in two files
+            groupings = {HoldOut.ARTICLE: sharing_passages([*titles, *texts]), HoldOut.PASSAGE: sharing_passages(texts)}
         options = {"purpose": "squad validation", "what": "answerable training questions"}
         drawn = draw_validation(self.queries["train"], count, seed, groupings=groupings, **options)
         self.queries["train"], self.queries["validation"] = part(self.queries["train"], drawn.query_ids)

@@ -200,7 +200,10 @@ def test_validation_is_drawn_from_training_and_taken_out_of_it(tmp_path: Path) -
 def test_validation_takes_whole_passages_and_whole_articles_where_they_come_near(tmp_path: Path) -> None:
     def article(number: int) -> dict[str, Any]:
         contexts = [
-            {"context": GATE, "qas": [question(f"q{number}-{place}-{n}", "?", ("Travellers", 0)) for n in range(4)]}
+            {
+                "context": f"{GATE} {number}-{place}",
+                "qas": [question(f"q{number}-{place}-{n}", "?", ("Travellers", 0)) for n in range(4)],
+            }
             for place in range(5)
         ]
         return {"title": f"{number}", "paragraphs": contexts}
@@ -214,6 +217,23 @@ def test_validation_takes_whole_passages_and_whole_articles_where_they_come_near
         articles = [{query.query_id[:2] for query in squad.queries(split)} for split in ("train", "validation")]
         assert by == "passage" or not articles[0] & articles[1]
         assert [len(squad.queries(split)) for split in ("train", "validation")] == [120 - found, found]
+
+
+def test_no_text_and_no_article_is_both_trained_and_validated_on(tmp_path: Path) -> None:
+    def paragraph(name: str, text: str) -> dict[str, Any]:
+        return {"context": f"{GATE} {text}", "qas": [question(f"{name}-{n}", "?", ("Travellers", 0)) for n in range(4)]}
+
+    data = [  # each text in two articles, of which one in two parts
+        {"title": f"{twin}{number // 2}", "paragraphs": [paragraph(f"{twin}{number}", f"{number}")]}
+        for twin in "ab"
+        for number in range(20)
+    ]
+    for asked in (16, 12):
+        squad = imported(tmp_path, {"version": "1.1", "data": data}, validation=asked, seed=1)
+        texts = [set(squad.texts([qrel.passage_id for qrel in squad.qrels(split)])) for split in ("train", "validation")]
+        assert not texts[0] & texts[1]
+        held_out = squad.manifest.content["validation"]
+        assert (held_out["by"], held_out["queries"]) == (("article", 16) if asked == 16 else ("passage", 8))
 
 
 @pytest.mark.parametrize("count", [-1, 3, 4])
