@@ -7,14 +7,16 @@ import re
 import shutil
 import stat
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection as Collection_
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -22,20 +24,23 @@ from positionbias.core.collection import ANSWERS, QRELS, QUERIES, Collection, Sp
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
 from positionbias.core.json_text import JsonObject
+from positionbias.core.key_map import KeyMap
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import NAME
 from positionbias.core.seal import CACHE, verified
+from positionbias.core.seeds import keys64
 from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
 from positionbias.core.shards import CHECKSUM_MODULUS, Shard, not_unicode, rows_checksum, write_shard
 
-__all__ = ["CollectionWriter", "create_collection", "split_checksum"]
+__all__ = ["CollectionWriter", "SplitWriter", "create_collection", "split_checksum"]
 
 Item = TypeVar("Item")
 Written = TypeVar("Written", bound=Shard)
 SHARD_PASSAGES = 65_536
 SHARD_CHARACTERS = 16 << 20
+SPLIT_ROWS = 65_536
 
 
 class CollectionWriter:
@@ -47,9 +52,7 @@ class CollectionWriter:
         self._passages = Shard(0, 0)  # of all shards together
         self._indexed = False
         self._map_shards: MapShards = map
-        self._splits: dict[str, SplitFacts] = {}
-        self._judged: dict[str, Counter[str]] = {}  # by split: judgements of each passage
-        self._answering: set[str] = set()
+        self._splits: dict[str, SplitWriter] = {}
         self._written: set[tuple[str, str]] = set()
         self._finished = False
         (folder / "passages").mkdir(exist_ok=True)  # exists when an interrupted run is resumed
@@ -108,29 +111,25 @@ class CollectionWriter:
         self._shards += 1
         self._passages = Shard(self._passages.count + shard.count, self._passages.checksum + shard.checksum)
 
+    def split(self, split: str) -> SplitWriter:
+        """Open a split, whose records may come in batches; ``finish`` closes it.
+
+        Raises:
+            InputError: an invalid file name, or a split that was opened before.
+        """
+        _check_name("split", split)
+        self._name("queries", split)
+        self._name("qrels", split)
+        self._splits[split] = SplitWriter(self.folder, split)
+        return self._splits[split]
+
     def add_split(self, split: str, queries: Sequence[Query], qrels: Sequence[Qrel], answers: Sequence[Answer] = ()) -> None:
         """Write one split. Query ids are unique; judgements and answers are of this split's queries.
 
         Raises:
-            InputError: an invalid file name, a repeated split or query id, or a judgement or answer of a query outside the split.
+            InputError: as ``split`` and ``SplitWriter.add``.
         """
-        _check_name("split", split)
-        known: set[str] = set()
-        for query in queries:
-            if query.query_id in known:
-                raise InputError(
-                    f"split {split!r}: wanted every query id once; found {query.query_id!r} twice; rename or drop one"
-                )
-            known.add(query.query_id)
-        _check_queries(split, [*qrels, *answers], known)
-        self._write("queries", split, QUERIES, _query_rows(queries))
-        self._write("qrels", split, QRELS, list(qrels))
-        if answers:
-            self._write("answers", split, ANSWERS, list(answers))
-        checksum = split_checksum(queries, qrels, answers)
-        self._splits[split] = SplitFacts(len(queries), len(qrels), len(answers), checksum)
-        self._judged[split] = Counter(qrel.passage_id for qrel in qrels)
-        self._answering.update(answer.passage_id for answer in answers)
+        self.split(split).add(queries, qrels, answers)
 
     def add_qrels(self, split: str, name: str, qrels: Sequence[Qrel]) -> None:
         """Write a further judgement set of an added split; its name counts in the split's checksum.
@@ -139,25 +138,13 @@ class CollectionWriter:
             InputError: an invalid file name, one that the split has already, or a judgement of a query outside the split.
         """
         _check_name("judgement set", name)
-        queries = pq.read_table(self.folder / "queries" / f"{split}.parquet", columns=["query_id"])
-        _check_queries(split, qrels, set(queries.column("query_id").to_pylist()))
-        self._write("qrels", f"{split}.{name}", QRELS, list(qrels))
-        facts = self._splits[split]
-        checksum = f"{(int(facts.checksum, 16) + _set_checksum(name, qrels)) % CHECKSUM_MODULUS:032x}"
-        self._splits[split] = replace(facts, checksum=checksum, qrels_sets={**facts.qrels_sets, name: len(qrels)})
-        self._judged[split].update(qrel.passage_id for qrel in qrels)
+        self._name("qrels", f"{split}.{name}")
+        self._splits[split].add_set(name, qrels)
 
-    def _write(self, kind: str, name: str, schema: pa.Schema, rows: list) -> None:
+    def _name(self, kind: str, name: str) -> None:
         if (kind, name) in self._written:  # also split "a" with set "b" beside a split "a.b", which would share a file
             raise InputError(f"split {name!r}: wanted the {kind} of a split once; found them twice; give each its own name")
         self._written.add((kind, name))
-        (self.folder / kind).mkdir(exist_ok=True)
-        columns = list(zip(*rows, strict=True)) if rows else [() for _ in schema]
-        try:
-            table = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
-        except UnicodeEncodeError as error:
-            raise not_unicode(f"split {name!r}", error) from None
-        pq.write_table(table, self.folder / kind / f"{name}.parquet")
 
     def finish(self, manifest: Manifest, *, allow_absent: bool = False) -> None:
         """Index the ids, check that every judged or answering passage exists, write the manifest.
@@ -169,19 +156,20 @@ class CollectionWriter:
         Raises:
             InputError: an id twice, an answer in a passage that is not there, or a judgement of one without ``allow_absent``.
         """
+        splits = {name: split.close() for name, split in self._splits.items()}
         count, checksum = self._passages.count, self._passages.checksum
         passages = f"{checksum % CHECKSUM_MODULUS:032x}"
         if not self._indexed:
             build_index([self.shard_path(i) for i in range(self._shards)], self.folder / INDEX, passages, self._map_shards)
         absent = self._absent(PassageIndex(self.folder / INDEX, count, passages, sealed=True), allow_absent)
         # the split's name counts: a query that moves from one split to another changes the collection
-        checksum += rows_checksum((name, split.checksum) for name, split in self._splits.items())
+        checksum += rows_checksum((name, split.checksum) for name, split in splits.items())
         content = {
             "checksum": f"{checksum % CHECKSUM_MODULUS:032x}",
             "passages_checksum": passages,
             "passages": count,
             "shards": self._shards,
-            "splits": {name: _recorded(split) for name, split in self._splits.items()},
+            "splits": {name: _recorded(split) for name, split in splits.items()},
             **({"absent": absent} if absent else {}),
             **manifest.content,
         }
@@ -192,27 +180,169 @@ class CollectionWriter:
 
     def _absent(self, index: PassageIndex, allow: bool) -> dict[str, dict[str, int]]:
         """Return, by split, the numbers of judgements of absent passages and of such passages."""
-        self._refuse(index.absent(sorted(self._answering)), "answering")
+        missing = {name: _absent_of(split.answers_path, index) for name, split in self._splits.items()}
+        self._refuse({item for of in missing.values() for item in of}, "answering")
         absent = {}
-        for split, judged in self._judged.items():
-            missing = index.absent(sorted(judged))
-            if missing and not allow:
-                self._refuse(missing, "judged")
-            if missing:
-                absent[split] = {"judgements": sum(judged[item] for item in missing), "passages": len(missing)}
+        for name, split in self._splits.items():
+            found = sum((_absent_of(path, index) for path in split.qrels_paths), Counter[str]())
+            if found and not allow:
+                self._refuse(found, "judged")
+            if found:
+                absent[name] = {"judgements": found.total(), "passages": len(found)}
         return absent
 
-    def _refuse(self, missing: Sequence[str], what: str) -> None:
+    def _refuse(self, missing: Collection_[str], what: str) -> None:
         if missing:
             raise InputError(
                 f"{self.final}: wanted every {what} passage in the collection; found {len(missing):,} that are not, "
-                f"the first {missing[0]!r}; check that the files belong together"
+                f"the first {min(missing)!r}; check that the files belong together"
             )
 
     @property
     def finished(self) -> bool:
         """True once ``finish`` has been called; otherwise the folder is discarded."""
         return self._finished
+
+
+class _Held(NamedTuple):
+    """Records that are not written yet."""
+
+    queries: list[Query]
+    qrels: list[Qrel]
+    answers: list[Answer]
+
+
+class SplitWriter:
+    """One split of an unfinished collection. Records may come in any batches, queries before what speaks of them.
+
+    Memory: the records of the last batches, and 8 bytes a query.
+    """
+
+    def __init__(self, folder: Path, split: str) -> None:
+        self._folder, self._split = folder, split
+        self._known = KeyMap(np.bool_)
+        self._queries = _RowFile(folder / "queries" / f"{split}.parquet", QUERIES)
+        self._qrels = _RowFile(folder / "qrels" / f"{split}.parquet", QRELS)
+        self._answers: _RowFile | None = None
+        self._sets: dict[str, _RowFile] = {}
+        self._held = _Held([], [], [])
+
+    def add(self, queries: Sequence[Query], qrels: Sequence[Qrel] = (), answers: Sequence[Answer] = ()) -> None:
+        """Take records. Query ids are unique; judgements and answers are of this split's queries.
+
+        Raises:
+            InputError: a repeated query id, or a judgement or answer of a query outside the split; it may concern an earlier batch.
+        """
+        held = self._held
+        held.queries.extend(queries)
+        held.qrels.extend(qrels)
+        held.answers.extend(answers)
+        if max(len(held.queries), len(held.qrels), len(held.answers)) >= SPLIT_ROWS:
+            self._write()
+
+    def _write(self) -> None:
+        queries, qrels, answers = self._held
+        with self._in_unicode():
+            new = self._known.add(_keys(query.query_id for query in queries)).new
+            if not new.all():
+                twice = queries[int(np.flatnonzero(~new)[0])].query_id
+                raise InputError(
+                    f"split {self._split!r}: wanted every query id once; found {twice!r} twice; rename or drop one"
+                )
+            self._check_queries([*qrels, *answers])
+            self._queries.write(_query_rows(queries))
+            self._qrels.write(qrels)
+            if answers:
+                self._answers = self._answers or _RowFile(self.answers_path, ANSWERS)
+                self._answers.write(answers)
+        self._held = _Held([], [], [])
+
+    def _check_queries(self, records: Sequence[Qrel | Answer]) -> None:
+        known = self._known.contains(_keys(record.query_id for record in records))
+        if not known.all():
+            record = records[int(np.flatnonzero(~known)[0])]
+            raise InputError(
+                f"split {self._split!r}: wanted {type(record).__name__.lower()}s of its own queries; found one of query "
+                f"{record.query_id!r}; check the files"
+            )
+
+    def add_set(self, name: str, qrels: Sequence[Qrel]) -> None:
+        """Write a further judgement set, whose name has been checked.
+
+        Raises:
+            InputError: a judgement of a query outside the split.
+        """
+        self._write()
+        self._sets[name] = _RowFile(self._folder / "qrels" / f"{self._split}.{name}.parquet", QRELS, first=(name,))
+        with self._in_unicode():
+            self._check_queries(qrels)
+            self._sets[name].write(qrels)
+
+    @contextmanager
+    def _in_unicode(self) -> Iterator[None]:
+        try:
+            yield
+        except UnicodeEncodeError as error:
+            raise not_unicode(f"split {self._split!r}", error) from None
+
+    @property
+    def answers_path(self) -> Path:
+        """The file of the answers, which is there if there are any."""
+        return self._folder / "answers" / f"{self._split}.parquet"
+
+    @property
+    def qrels_paths(self) -> list[Path]:
+        """The files of all judgement sets."""
+        return [self._qrels.path, *(file.path for file in self._sets.values())]
+
+    def close(self) -> SplitFacts:
+        """Write what is left and return the facts for the manifest."""
+        self._write()
+        files = [self._queries, self._qrels, *([self._answers] if self._answers else []), *self._sets.values()]
+        for file in files:
+            file.close()
+        checksum = f"{sum(file.checksum for file in files) % CHECKSUM_MODULUS:032x}"
+        answers = self._answers.count if self._answers else 0
+        return SplitFacts(
+            self._queries.count, self._qrels.count, answers, checksum, {name: file.count for name, file in self._sets.items()}
+        )
+
+
+class _RowFile:
+    """A Parquet file of records, written a batch at a time, with their number and checksum; ``first`` begins each row of the checksum."""
+
+    def __init__(self, path: Path, schema: pa.Schema, *, first: tuple[str, ...] = ()) -> None:
+        path.parent.mkdir(exist_ok=True)
+        self.path, self.count, self.checksum = path, 0, 0
+        self._schema, self._first = schema, first
+        self._writer = pq.ParquetWriter(path, schema)
+
+    def write(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Append rows."""
+        columns = list(zip(*rows, strict=True)) if rows else [() for _ in self._schema]
+        arrays = [pa.array(column, of.type) for column, of in zip(columns, self._schema, strict=True)]
+        self._writer.write_table(pa.table(arrays, schema=self._schema))
+        self.count += len(rows)
+        self.checksum += rows_checksum((*self._first, *row) for row in rows) if self._first else rows_checksum(rows)
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._writer.close()
+
+
+def _keys(ids: Iterable[str]) -> np.ndarray:
+    return keys64(0, "query id", [item.encode() for item in ids])
+
+
+def _absent_of(path: Path, index: PassageIndex) -> Counter[str]:
+    """Count the records of a file of judgements or answers whose passage is not there, by passage; an absent file has none."""
+    found: Counter[str] = Counter()
+    if path.exists():
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(columns=["passage_id"]):
+                counted = Counter(batch.column("passage_id").to_pylist())
+                found.update({item: counted[item] for item in index.absent(list(counted))})
+    return found
 
 
 def _recorded(split: SplitFacts) -> JsonObject:
@@ -256,15 +386,6 @@ def _check_name(what: str, name: str) -> None:
         raise InputError(
             f"{what} {name!r}: wanted a name of letters, digits, '_', '.', '+' and '-' that begins with a letter or digit; rename it"
         )
-
-
-def _check_queries(split: str, records: Iterable[Qrel | Answer], known: Container[str]) -> None:
-    for record in records:
-        if record.query_id not in known:
-            what = type(record).__name__.lower()
-            raise InputError(
-                f"split {split!r}: wanted {what}s of its own queries; found one of query {record.query_id!r}; check the files"
-            )
 
 
 def _one_shard(first: Passage, rest: Iterator[Passage]) -> Iterator[Passage]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import compress, islice
 
-import numpy as np
-
+from positionbias.core.key_map import KeyMap
 from positionbias.core.records import Passage
 from positionbias.core.seeds import keys64
 
@@ -31,21 +30,10 @@ def distinct(passages: Iterable[Passage]) -> Iterator[Passage]:
     Raises:
         ClashError: an id comes with another text than before.
     """
-    known, texts = np.empty(0, np.uint64), np.empty(0, np.uint64)
-    stream = iter(passages)
+    seen, stream = KeyMap(), iter(passages)
     while batch := list(islice(stream, _BATCH)):
         keys = keys64(0, "distinct id", [passage.passage_id.encode() for passage in batch])
-        values = keys64(0, "distinct text", [passage.text.encode() for passage in batch])
-        # earlier ones, then these: a stable sort puts the first occurrence of each id first
-        keys, values = np.concatenate([known, keys]), np.concatenate([texts, values])
-        order = np.argsort(keys, kind="stable")
-        keys, values = keys[order], values[order]
-        first = np.concatenate([[True], keys[1:] != keys[:-1]])
-        group = np.cumsum(first) - 1
-        clash = np.flatnonzero(values != values[first][group])
-        if len(clash):
-            raise ClashError(batch[int(order[clash].min()) - len(known)].passage_id)
-        places = order[first]
-        new = np.sort(places[places >= len(known)]) - len(known)
-        known, texts = keys[first], values[first]
-        yield from (batch[place] for place in new.tolist())
+        new, clash = seen.add(keys, keys64(0, "distinct text", [passage.text.encode() for passage in batch]))
+        if clash.any():
+            raise ClashError(batch[int(clash.argmax())].passage_id)
+        yield from compress(batch, new)

@@ -1,0 +1,31 @@
+"""Keys seen before: as a dictionary says, in any batches."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.core.key_map import KeyMap
+
+PAIRS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 2)), max_size=12)
+
+
+@given(st.lists(PAIRS, max_size=8))
+def test_it_answers_as_a_dictionary_does(batches: list[list[tuple[int, int]]]) -> None:
+    seen, first = KeyMap(), dict[int, int]()
+    for batch in batches:
+        keys, values = np.array(batch, np.uint64).reshape(-1, 2).T
+        new, clash = seen.add(keys, values)
+        for place, (key, value) in enumerate(batch):
+            assert new[place] == (key not in first)
+            assert clash[place] == (first.setdefault(key, value) != value)
+        assert seen.contains(np.arange(13, dtype=np.uint64)).tolist() == [key in first for key in range(13)]
+
+
+def test_a_million_keys_take_8_bytes_each_and_their_values() -> None:
+    seen = KeyMap(np.bool_)
+    for start in range(0, 1_000_000, 10_000):
+        assert seen.add(np.arange(start, start + 10_000, dtype=np.uint64) * np.uint64(2**40 + 1)).new.all()
+    assert sum(keys.nbytes + values.nbytes for keys, values in seen._runs) == 9_000_000
+    assert len(seen._runs) < 20
