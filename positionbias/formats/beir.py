@@ -1,5 +1,8 @@
 """BEIR (Thakur et al. 2021): ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv`` in, a Collection out, and back.
 
+MTEB's repositories have the same as JSON lines or Parquet: ``corpus/*.parquet``, ``queries/*.parquet``, and in ``qrels``, ``data`` or ``default`` a file a
+split or several, ``SPLIT-00000-of-00002.parquet`` and ``SPLIT.jsonl``.
+
 A passage is its title, if any, a space and its text; ``titles=False`` leaves titles out, as a title in front is a position
 bias of its own [decision]. Split dev is called validation here. A split has the queries that its qrels name, in the
 order of the queries' file; queries in no qrels are kept in a split "unjudged" [decision]. A query's ``metadata``
@@ -17,8 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from positionbias.core.blocks import Block, file_blocks
-from positionbias.core.collection import KIND, Collection
+from positionbias.core.blocks import file_blocks
+from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import bad_input
 from positionbias.core.input_state import content_digest, file_state, unchanged
@@ -28,7 +31,9 @@ from positionbias.core.progress import track
 from positionbias.core.records import HIGHEST_GRADE, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, write_shard
-from positionbias.formats.json_lines import FIX, Bad, json_lines, named, text_of
+from positionbias.core.split_tables import KIND
+from positionbias.formats.json_lines import FIX, Bad, named, text_of
+from positionbias.formats.row_blocks import LineRows, RowBlock, parquet_blocks
 
 __all__ = ["HEADER", "UNJUDGED", "BeirSource", "file_of_split", "import_beir"]
 
@@ -43,6 +48,9 @@ _FILE_OF_SPLIT = {split: stem for stem, split in _SPLIT_OF_FILE.items()}
 _FIRST = ("train", "validation", "test")
 _COMMAND = "import beir"
 _PACKED = ("", ".gz", ".zst")
+_QRELS = ("qrels", "data", "default")
+_QRELS_FILE = re.compile(r"(?P<stem>[^.]+?)(?P<part>-\d+-of-\d+)?\.(?P<form>tsv|jsonl|parquet)(\.gz|\.zst)?")
+_ROWS_FILE = re.compile(r"[^.].*\.(jsonl(\.gz|\.zst)?|parquet)")
 _NOTES = (
     "Split dev is called validation; queries that no file of qrels names are in split unjudged [decision].",
     "A query's metadata are its fields, as JSON where they are no texts; a passage's metadata are not kept.",
@@ -125,31 +133,40 @@ def import_beir(
 class _Release:
     """The files of a folder; ``qrels`` by split."""
 
-    corpus: Path
-    queries: Path | None
-    qrels: Mapping[str, Path]
+    corpus: Sequence[Path]
+    queries: Sequence[Path]
+    qrels: Mapping[str, Sequence[Path]]
 
     @property
     def inputs(self) -> dict[str, Path]:
-        found = {"corpus": self.corpus, **({"queries": self.queries} if self.queries else {})}
-        return found | {f"qrels {split}": path for split, path in self.qrels.items()}
+        files = {"corpus": self.corpus, "queries": self.queries, **{f"qrels {split}": own for split, own in self.qrels.items()}}
+        return {
+            role if len(paths) == 1 else f"{role} {number}": path
+            for role, paths in files.items()
+            for number, path in enumerate(paths, 1)
+        }
 
     @classmethod
     def find(cls, folder: Path) -> _Release:
-        corpus, queries = _packed(folder / "corpus.jsonl"), _packed(folder / "queries.jsonl")
-        if corpus is None:
+        corpus, queries = _files(folder, "corpus"), _files(folder, "queries")
+        if not corpus:
             found = "no such folder" if not folder.is_dir() else "a folder without it"
-            raise bad_input(folder, wanted="a BEIR folder with corpus.jsonl", found=found, do="check the path; unzip it first")
-        qrels: dict[str, Path] = {}
-        for path in sorted((folder / "qrels").glob("*.tsv*")):
-            stem, _, packed = path.name.partition(".tsv")
-            split = _SPLIT_OF_FILE.get(stem, stem)
-            if packed in _PACKED:
-                if split in qrels or split == UNJUDGED:
-                    wanted = f"one file of qrels for split {split}" if split in qrels else "another name"
-                    raise bad_input(path, wanted=wanted, found=f"this beside {qrels.get(split)}", do="move one away")
-                qrels[split] = path
-        if qrels and queries is None:
+            wanted = "a BEIR folder with corpus.jsonl, or MTEB's with corpus/*.parquet"
+            raise bad_input(folder, wanted=wanted, found=found, do="check the path; unzip it first")
+        qrels: dict[str, list[Path]] = {}
+        forms: dict[str, tuple[Path, str]] = {}  # of each split: all its files are of one
+        for place in _QRELS:
+            for path in sorted((folder / place).iterdir()) if (folder / place).is_dir() else ():
+                if named_so := _QRELS_FILE.fullmatch(path.name):
+                    split = _SPLIT_OF_FILE.get(named_so["stem"], named_so["stem"])
+                    form = (path.parent, named_so["form"]) if named_so["part"] else (path, "")
+                    if split == UNJUDGED or forms.setdefault(split, form) != form:
+                        wanted = "another name" if split == UNJUDGED else f"one file of qrels for split {split}"
+                        raise bad_input(
+                            path, wanted=wanted, found=f"this beside {qrels.get(split, [None])[0]}", do="move one away"
+                        )
+                    qrels.setdefault(split, []).append(path)
+        if qrels and not queries:
             raise bad_input(
                 folder, wanted="queries.jsonl beside the qrels", found="none", do="fetch it, or move the qrels away"
             )
@@ -157,10 +174,19 @@ class _Release:
         return cls(corpus, queries, {split: qrels[split] for split in order})
 
 
-def _packed(path: Path) -> Path | None:
-    """Return the file, plain or compressed, or None."""
-    found = (path.with_name(path.name + ending) for ending in _PACKED)
-    return next((path for path in found if path.is_file()), None)
+def _files(folder: Path, name: str) -> list[Path]:
+    """Return the file of this name, plain or compressed, or the files in the folder of this name; none where there is neither."""
+    single = [folder / f"{name}.jsonl{ending}" for ending in _PACKED] + [folder / f"{name}.parquet"]
+    if present := [path for path in single if path.is_file()]:
+        return present[:1]
+    return sorted(path for path in (folder / name).glob("*") if _ROWS_FILE.fullmatch(path.name))
+
+
+def _blocks(path: Path, columns: Sequence[str], required: Sequence[str]) -> Iterator[RowBlock]:
+    if path.suffix == ".parquet":
+        yield from parquet_blocks(path, columns, required)
+    else:
+        yield from map(LineRows, file_blocks(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,28 +196,29 @@ class _Shard(Shard):
     met: Mapping[str, int]
 
 
-def _add_corpus(writer: CollectionWriter, path: Path, titles: bool, map_shards: MapShards) -> Corpus:
+def _add_corpus(writer: CollectionWriter, paths: Sequence[Path], titles: bool, map_shards: MapShards) -> Corpus:
     counts = Counter({"titles": 0, "without_text": 0})
-    done = writer.add_shards(_Shard, partial(_write_passages, titles), file_blocks(path), map_shards)
+    blocks = (block for path in paths for block in _blocks(path, ("_id", "title", "text"), ("_id", "text")))
+    done = writer.add_shards(_Shard, partial(_write_passages, titles), blocks, map_shards)
     passages = 0
-    for facts in track(done, path.name, unit="blocks"):
+    for facts in track(done, paths[0].name, unit="blocks"):
         counts.update(facts.met)
         passages += facts.count
     if not passages:
-        raise bad_input(path, wanted="a corpus: one JSON object a line", found="an empty file", do="fetch it again")
+        raise bad_input(paths[0], wanted="a corpus: one JSON object a line", found="an empty file", do="fetch it again")
     return Corpus(**counts)
 
 
-def _write_passages(titles: bool, block: Block, target: Path) -> _Shard:
+def _write_passages(titles: bool, block: RowBlock, target: Path) -> _Shard:
     counts: Counter[str] = Counter()
     shard = write_shard(target, _passages(block, titles, counts))
     return _Shard(shard.count, shard.checksum, counts)
 
 
-def _passages(block: Block, titles: bool, counts: Counter[str]) -> Iterator[Passage]:
+def _passages(block: RowBlock, titles: bool, counts: Counter[str]) -> Iterator[Passage]:
     """Yield the passages of a block of the corpus, and count those with a title and those without text."""
-    for number, record in json_lines(block):
-        bad = partial(block.bad_line, number)
+    for number, record in block.rows():
+        bad = partial(block.bad_row, number)
         passage_id, text = _id_and_text(record, bad)
         title = "" if record.get("title") is None else text_of(record["title"], "title", bad)
         counts["titles"] += bool(title)
@@ -213,8 +240,8 @@ def _add_splits(writer: CollectionWriter, release: _Release) -> int:
     """Write each split with the queries in its qrels, then the unjudged ones; return the number of repeated judgements."""
     queries = _queries(release.queries) if release.queries else {}
     unjudged, repeated = dict.fromkeys(queries), 0
-    for split, path in release.qrels.items():
-        found = _Judgements(path, queries).read()
+    for split, paths in release.qrels.items():
+        found = _Judgements(paths, queries).read()
         repeated += found.repeated
         judged = {query_id for query_id, _ in found.grades}
         for query_id in judged:
@@ -226,11 +253,11 @@ def _add_splits(writer: CollectionWriter, release: _Release) -> int:
     return repeated
 
 
-def _queries(path: Path) -> dict[str, Query]:
+def _queries(paths: Sequence[Path]) -> dict[str, Query]:
     queries: dict[str, Query] = {}
-    for block in file_blocks(path):
-        for number, record in json_lines(block):
-            bad = partial(block.bad_line, number)
+    for block in (block for path in paths for block in _blocks(path, ("_id", "text", "metadata"), ("_id", "text"))):
+        for number, record in block.rows():
+            bad = partial(block.bad_row, number)
             query_id, text = _id_and_text(record, bad)
             if query_id in queries:
                 raise bad(wanted="every query id once", found=f"{query_id!r} again", do="rename or drop one")
@@ -248,21 +275,40 @@ def _fields(metadata: Any, bad: Bad) -> dict[str, str]:
 
 
 class _Judgements:
-    """Reads one file of qrels; ``grades`` by (query id, passage id)."""
+    """Reads the files of qrels of one split; ``grades`` by (query id, passage id)."""
 
-    def __init__(self, path: Path, queries: Mapping[str, Query]) -> None:
-        self.path, self.queries = path, queries
+    def __init__(self, paths: Sequence[Path], queries: Mapping[str, Query]) -> None:
+        self.paths, self.queries = paths, queries
         self.grades: dict[tuple[str, str], int] = {}
         self.lines = 0
 
     def read(self) -> _Judgements:
-        for block in file_blocks(self.path):
+        for path in self.paths:
+            if ".tsv" in path.suffixes:
+                self._lines(path)
+            else:
+                self._rows(path)
+        return self
+
+    def _lines(self, path: Path) -> None:
+        for block in file_blocks(path):
             for number, line in block.lines():
                 columns = line.removesuffix("\r").split("\t")
                 header = block.start == 0 and number == 0 and tuple(columns) == HEADER
                 if line.strip() and not header:
                     self.add(columns, partial(block.bad_line, number))
-        return self
+
+    def _rows(self, path: Path) -> None:
+        for block in _blocks(path, HEADER, HEADER):
+            for number, row in block.rows():
+                bad = partial(block.bad_row, number)
+                if not isinstance(row, dict):
+                    raise bad(wanted=f"an object with {', '.join(HEADER)}", found=named(row), do=FIX)
+                ids = [
+                    str(row.get(name)) if type(row.get(name)) is int else text_of(row.get(name), name, bad)
+                    for name in HEADER[:2]
+                ]
+                self.add([*ids, str(row.get("score"))], bad)
 
     def add(self, columns: Sequence[str], bad: Bad) -> None:
         if len(columns) != 3:

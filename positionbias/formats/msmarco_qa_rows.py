@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks
-from positionbias.core.budgets import check_ratio
+from positionbias.core.blocks import BLOCK_BYTES, file_blocks
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
-from positionbias.core.input_state import file_mark
 from positionbias.formats.json_columns import column_blocks, has_columns
-from positionbias.formats.json_lines import FIX, Bad, json_lines, named, text_of
+from positionbias.formats.json_lines import FIX, Bad, named, text_of
+from positionbias.formats.row_blocks import LineRows, RowBlock, parquet_blocks
 
 __all__ = ["COLUMNS", "UNKNOWN", "Candidate", "Row", "RowBlock", "checked_rows", "qa_blocks"]
 
@@ -52,62 +50,6 @@ class Row(NamedTuple):
     passages: list[Candidate]
 
 
-class RowBlock(Protocol):
-    """Some rows of one file, picklable and small enough for memory."""
-
-    def rows(self) -> Iterator[tuple[int, Any]]:
-        """Yield each row with its number for ``bad_row``."""
-
-    def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
-        """Return an error about one row, with its place in the file."""
-
-    def fingerprint(self) -> str:
-        """Return an identifier of the block across runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class LineRows:
-    """Rows as JSON lines."""
-
-    block: Block
-
-    def rows(self) -> Iterator[tuple[int, Any]]:
-        return json_lines(self.block)
-
-    def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
-        return self.block.bad_line(number, wanted=wanted, found=found, do=do)
-
-    def fingerprint(self) -> str:
-        return self.block.fingerprint()
-
-
-@dataclass(frozen=True, slots=True)
-class ParquetRows:
-    """The rows of the row groups ``[first, end)`` of a Parquet file."""
-
-    path: str
-    first: int
-    end: int
-
-    def rows(self) -> Iterator[tuple[int, Any]]:
-        import pyarrow.parquet as pq
-
-        number = 0
-        with _parquet_errors(self.path), pq.ParquetFile(self.path) as table:
-            names = [name for name in COLUMNS if name in table.schema_arrow.names]
-            for batch in table.iter_batches(512, row_groups=list(range(self.first, self.end)), columns=names):
-                for record in batch.to_pylist():
-                    yield number, record
-                    number += 1
-
-    def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
-        place = f"row {number} of row group {self.first} and those after it"
-        return bad_input(self.path, wanted=wanted, found=f"{found} ({place})", do=do)
-
-    def fingerprint(self) -> str:
-        return f"{sorted(file_mark(self.path).items())} {self.first}-{self.end}"
-
-
 def qa_blocks(path: Path | str, work: Path, size: int = BLOCK_BYTES) -> Iterable[RowBlock]:
     """Return a release file's rows in blocks of about ``size`` bytes; a compressed file may be unpacked in ``work``.
 
@@ -119,7 +61,7 @@ def qa_blocks(path: Path | str, work: Path, size: int = BLOCK_BYTES) -> Iterable
     with input_errors(path, wanted=_WHAT), open_bytes(path) as handle:
         head = handle.read(_HEAD)
     if head.startswith(b"PAR1"):
-        return _parquet_blocks(path, size)
+        return parquet_blocks(path, COLUMNS, _REQUIRED, size)
     if has_columns(head):
         return column_blocks(_plain(Path(path), work), COLUMNS, source=str(path), size=size)
     if not head.strip():
@@ -139,39 +81,6 @@ def _plain(path: Path, work: Path) -> Path:
             target.write(start)
             shutil.copyfileobj(handle, target, 1 << 20)
     return unpacked
-
-
-def _parquet_blocks(path: Path | str, size: int) -> list[RowBlock]:
-    import pyarrow.parquet as pq
-
-    with _parquet_errors(path), pq.ParquetFile(path) as table:
-        names, found = table.schema_arrow.names, table.metadata
-        sizes = [found.row_group(group).total_byte_size for group in range(found.num_row_groups)]
-    check_ratio(path, Path(path).stat().st_size, sum(sizes))
-    missing = [name for name in _REQUIRED if name not in names]
-    if missing:
-        raise bad_input(
-            path, wanted=f"the columns {', '.join(_REQUIRED)}", found=f"no {', '.join(missing)}", do="check the path"
-        )
-    blocks: list[RowBlock] = []
-    first, held = 0, 0
-    for group, group_size in enumerate(sizes):
-        held += group_size
-        if held >= size or group == len(sizes) - 1:
-            blocks.append(ParquetRows(str(path), first, group + 1))
-            first, held = group + 1, 0
-    return blocks
-
-
-@contextmanager
-def _parquet_errors(path: Path | str) -> Iterator[None]:
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        found = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise bad_input(path, wanted="a whole Parquet file", found=found, do="fetch the file again") from None
 
 
 def checked_rows(block: RowBlock) -> Iterator[tuple[int, Row]]:

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zstandard
 from hypothesis import given
@@ -102,6 +104,34 @@ def test_compressed_files_and_any_number_of_workers_give_the_same(tmp_path: Path
     test.unlink()
     again = import_beir(packed, tmp_path / "again", map_shards=partial(map_shards, workers=2))
     assert again.checksum == plain.checksum
+
+
+@pytest.mark.parametrize("place", ["qrels", "data", "default"])
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_mteb_s_layout_gives_the_same(tmp_path: Path, form: str, place: str) -> None:
+    def save(path: Path, rows: list[dict[str, Any]]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if form == "parquet":
+            pq.write_table(pa.Table.from_pylist(rows), path.with_suffix(".parquet"))
+        else:
+            path.with_suffix(".jsonl").write_bytes(lines(rows))
+
+    corpus = [{"_id": str(row["_id"]), "title": row.get("title"), "text": row["text"]} for row in CORPUS]
+    queries = [{"_id": str(row["_id"]), "text": row["text"]} for row in QUERIES]
+    folder = tmp_path / "mteb"
+    save(folder / "corpus" / "corpus-00000-of-00002", corpus[:2])
+    save(folder / "corpus" / "corpus-00001-of-00002", corpus[2:])
+    save(folder / "queries" / "queries-00000-of-00001", queries)
+    for split, rows in QRELS.items():
+        judged = [dict(zip(("query-id", "corpus-id", "score"), (*ids, float(score)), strict=True)) for *ids, score in rows]
+        save(folder / place / (f"{split}-00000-of-00002" if form == "parquet" else split), judged[:1])
+        if form == "parquet":
+            save(folder / place / f"{split}-00001-of-00002", judged[1:])
+        else:
+            save(folder / place / split, judged)
+    bare = beir_folder(tmp_path / "in", queries=lines([{**row, "metadata": {}} for row in QUERIES]))
+    beir = import_beir(bare, tmp_path / "out")
+    assert import_beir(folder, tmp_path / "again").checksum == beir.checksum
 
 
 def test_the_corpus_alone_comes_in(tmp_path: Path) -> None:
@@ -199,7 +229,7 @@ def test_what_beir_cannot_hold_is_one_line(tmp_path: Path, splits: dict[str, lis
 
 
 FAULTS: dict[str, tuple[dict[str, bytes | None], str]] = {
-    "no corpus": ({"corpus": None}, "in: wanted a BEIR folder with corpus.jsonl; found a folder without it"),
+    "no corpus": ({"corpus": None}, "in: wanted a BEIR folder with corpus.jsonl, or MTEB's with corpus/*.parquet; found a folder without it"),
     "no queries": ({"queries": None}, "in: wanted queries.jsonl beside the qrels; found none"),
     "an empty corpus": ({"corpus": b""}, "corpus.jsonl: wanted a corpus: one JSON object a line; found an empty file"),
     "corpus cut short": ({"corpus": lines(CORPUS)[:-5]}, "corpus.jsonl:5: wanted one JSON object a line; found Unterminated"),

@@ -1,0 +1,131 @@
+"""Rows of files as blocks that workers read: JSON lines and Parquet of others, with faults in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from positionbias.core.blocks import BLOCK_BYTES, Block
+from positionbias.core.budgets import check_ratio
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.input_state import file_mark
+from positionbias.formats.json_lines import json_lines
+
+__all__ = ["LineRows", "ParquetRows", "RowBlock", "parquet_blocks", "parquet_columns"]
+
+_BATCH = 512
+
+
+class RowBlock(Protocol):
+    """Some rows of one file, picklable and small enough for memory."""
+
+    def rows(self) -> Iterator[tuple[int, Any]]:
+        """Yield each row with its number for ``bad_row``."""
+
+    def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
+        """Return an error about one row, with its place in the file."""
+
+    def fingerprint(self) -> str:
+        """Return an identifier of the block across runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineRows:
+    """Rows as JSON lines."""
+
+    block: Block
+
+    def rows(self) -> Iterator[tuple[int, Any]]:
+        return json_lines(self.block)
+
+    def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
+        return self.block.bad_line(number, wanted=wanted, found=found, do=do)
+
+    def fingerprint(self) -> str:
+        return self.block.fingerprint()
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetRows:
+    """The rows of the row groups ``[first, end)`` of a Parquet file."""
+
+    path: str
+    first: int
+    end: int
+    columns: Sequence[str]
+
+    def rows(self) -> Iterator[tuple[int, Any]]:
+        import pyarrow.parquet as pq
+
+        number = 0
+        with parquet_errors(self.path), pq.ParquetFile(self.path) as table:
+            names = [name for name in self.columns if name in table.schema_arrow.names]
+            for batch in table.iter_batches(_BATCH, row_groups=list(range(self.first, self.end)), columns=names):
+                for record in batch.to_pylist():
+                    yield number, record
+                    number += 1
+
+    def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
+        place = f"row {number} of row group {self.first} and those after it"
+        return bad_input(self.path, wanted=wanted, found=f"{found} ({place})", do=do)
+
+    def fingerprint(self) -> str:
+        return f"{sorted(file_mark(self.path).items())} {self.first}-{self.end}"
+
+
+@contextmanager
+def parquet_errors(path: Path | str) -> Iterator[None]:
+    """Turn what Arrow says of a damaged file into one clear line."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        found = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise bad_input(path, wanted="a whole Parquet file", found=found, do="fetch the file again") from None
+
+
+def parquet_columns(path: Path | str) -> list[str]:
+    """Return the names of a Parquet file's columns.
+
+    Raises:
+        InputError: a damaged file, or one that unpacks to far too much.
+    """
+    return _look(path)[0]
+
+
+def _look(path: Path | str) -> tuple[list[str], list[int]]:
+    """Return the names of the columns, and the unpacked bytes of each row group."""
+    import pyarrow.parquet as pq
+
+    with parquet_errors(path), pq.ParquetFile(path) as table:
+        names, found = list(table.schema_arrow.names), table.metadata
+        sizes = [found.row_group(group).total_byte_size for group in range(found.num_row_groups)]
+    check_ratio(path, Path(path).stat().st_size, sum(sizes))
+    return names, sizes
+
+
+def parquet_blocks(
+    path: Path | str, columns: Sequence[str], required: Sequence[str] = (), size: int = BLOCK_BYTES
+) -> list[RowBlock]:
+    """Return a Parquet file's rows in blocks of whole row groups, of ``size`` bytes or more, with these columns where they are there.
+
+    Raises:
+        InputError: a damaged file, one that unpacks to far too much, or one without a ``required`` column.
+    """
+    names, sizes = _look(path)
+    if missing := [name for name in required if name not in names]:
+        raise bad_input(
+            path, wanted=f"the columns {', '.join(required)}", found=f"no {', '.join(missing)}", do="check the path"
+        )
+    blocks: list[RowBlock] = []
+    first, held = 0, 0
+    for group, group_size in enumerate(sizes):
+        held += group_size
+        if held >= size or group == len(sizes) - 1:
+            blocks.append(ParquetRows(str(path), first, group + 1, tuple(columns)))
+            first, held = group + 1, 0
+    return blocks
