@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from positionbias.core.collection import KIND, Collection
+from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.input_state import content_digest, unchanged
@@ -26,8 +26,9 @@ from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, atomic_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
+from positionbias.core.split_tables import KIND
+from positionbias.core.validation_draw import HeldOut, HoldOut, check_validation, draw_validation, part, sharing_passages
 from positionbias.formats.exported import write_export_manifest
-from positionbias.formats.splits import HeldOut, HoldOut, check_validation, draw_validation, part, sharing_passages
 from positionbias.formats.squad_json import VERSIONS, Article, Paragraph, Question, Span, line_of, read_squad, write_articles
 
 __all__ = ["SquadSource", "Written", "import_squad", "read_squad", "write_squad", "write_squad_release"]
@@ -48,6 +49,7 @@ class SquadFile:
     unanswerable: int
     repeated_spans: int
     articles: Sequence[tuple[str, int]]
+    moved: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class _Import:
                 yield passage
             self.articles[role] += 1
         articles = [(article.title, len(article.paragraphs)) for article in squad.articles]
-        self.source.append(SquadFile(role, squad.version, **counts, articles=articles))
+        self.source.append(SquadFile(role, squad.version, **counts, articles=articles, moved=squad.moved))
 
     def question(self, role: str, path: Path, passage_id: str, question: Question) -> None:
         query_id = question.question_id
@@ -107,7 +109,8 @@ class _Import:
             self.queries[role].append(Query(query_id, question.text))
             self.qrels[role].append(Qrel(query_id, passage_id, 1))
             found = (
-                Answer(query_id, passage_id, span.text, span.start, span.start + len(span.text)) for span in question.spans
+                Answer(query_id, passage_id, span.text, span.start, None if span.start is None else span.start + len(span.text))
+                for span in question.spans
             )
             self.answers[role].extend(found)
 
@@ -128,7 +131,7 @@ class _Import:
 
 def import_squad(
     train: Sequence[Path | str],
-    test: Path | str,
+    test: Path | str | None,
     out: Path | str,
     *,
     validation: int = 0,
@@ -143,16 +146,21 @@ def import_squad(
 
     Raises:
         InputError: as ``read_squad``; also a question id in two files.
-        SettingError: ``validation`` is negative, or leaves no training question.
+        SettingError: no file; ``validation`` is negative, without training files, or leaves no training question.
     """
     check_validation(validation)
-    files = [*(("train", Path(path)) for path in train), ("test", Path(test))]
+    files = [*(("train", Path(path)) for path in train), *([("test", Path(test))] if test is not None else [])]
+    if not files:
+        raise SettingError("--train, --test: wanted a file; found none; give one of the two, or both")
+    if validation and not train:
+        raise SettingError(f"--validation: wanted --train, of which it is drawn; found {validation} alone; leave it out")
     out, gathered = Path(out), _Import()
     with create_collection(out, overwrite=overwrite) as writer, unchanged(path for _, path in files):
         writer.add_passages(p for role, path in files for p in track(gathered.file(role, path), path.name, unit="passages"))
         held_out = gathered.draw_validation(validation, seed, validation_by) if validation else None
+        roles = {role for role, _ in files}
         for split in ("train", "validation", "test"):
-            if split in gathered.queries:
+            if split in gathered.queries and ROLE_OF_SPLIT[split] in roles:
                 writer.add_split(split, gathered.queries[split], gathered.qrels[split], gathered.answers[split])
         writer.finish(
             Manifest(

@@ -1,6 +1,7 @@
-"""Read and write the JSON of SQuAD v1.1 and v2.0, checking every key, type, id and offset.
+"""Read the JSON of SQuAD v1.1 and v2.0, and of others in its form, checking every key, type, id and offset; and write it.
 
-Tabs and line breaks become spaces, one for one, so that offsets stay valid.
+Tabs and line breaks become spaces, one for one, so that offsets stay valid. Data sets of others say other versions, or none, leave out titles and
+``is_impossible``, number their questions, and have answers that do not stand at their start: all this is read, and what differs is counted.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ _JSON_NAMES = {dict: "an object", list: "a list", str: "text", int: "a whole num
 
 
 class Span(NamedTuple):
-    """An answer: its text, and its characters ``[start, start + len(text))`` in the paragraph."""
+    """An answer: its text, and its characters ``[start, start + len(text))`` in the paragraph, where they are known."""
 
     text: str
-    start: int
+    start: int | None
 
 
 class Question(NamedTuple):
@@ -54,18 +55,20 @@ class Article(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SquadFile:
-    """One file, read and checked. ``repeated_spans`` counts repeated annotators' spans."""
+    """One file, read and checked. ``version`` is what it says. ``repeated_spans`` counts repeated annotators' spans, ``moved`` answers that do not stand
+    at their start: they are kept where their text stands once in the paragraph, else without a start."""
 
     version: str
     articles: tuple[Article, ...]
     repeated_spans: int
+    moved: int
 
 
 def read_squad(path: Path | str) -> SquadFile:
     """Read one file whole (the largest published one is 42 MB) and check every key, type, id and offset.
 
     Raises:
-        InputError: not SQuAD v1.1 or v2.0, cut short, a repeated question id, an answer that is not at its offset.
+        InputError: not in SQuAD's form, cut short, a repeated question id, or most answers do not stand at their start.
     """
     return _Reader(Path(path)).read()
 
@@ -77,21 +80,21 @@ class _Reader:
         self.path = path
         self.place = ""
         self.question_ids: set[str] = set()
-        self.repeated_spans = 0
+        self.spans = self.repeated_spans = self.moved = 0
 
     def read(self) -> SquadFile:
         self.place = "the file"
-        document = read_json(self.path, what="SQuAD JSON, v1.1 or v2.0")
-        given = self.get(document, "version", str)
-        if given not in VERSIONS:
-            raise bad_input(
-                self.path, wanted="SQuAD version 1.1 or v2.0", found=f"version {given!r}", do="fetch one of these releases"
-            )
-        version = VERSIONS[given]
-        articles = tuple(self.article(item, number, version) for number, item in enumerate(self.get(document, "data", list)))
+        document = read_json(self.path, what="JSON in SQuAD's form")
+        articles = tuple(self.article(item, number) for number, item in enumerate(self.get(document, "data", list)))
+        version = document.get("version")
+        version = version if isinstance(version, str) and _encodable(version) else "" if version is None else str(version)
         if not any(article.paragraphs for article in articles):
             raise bad_input(self.path, wanted="articles with paragraphs", found="none", do="check that the file is complete")
-        return SquadFile(version, articles, self.repeated_spans)
+        if 2 * self.moved > self.spans:
+            self.place = "the file"
+            found = f"{self.moved:,} of {self.spans:,} that do not"
+            raise self.error("answers that stand at their start, in characters from 0", found)
+        return SquadFile(VERSIONS.get(version, version), articles, self.repeated_spans, self.moved)
 
     def get(self, record: Any, key: str, type_: type) -> Any:
         """Return ``record[key]``, which must exist and be of this type; text must be valid Unicode."""
@@ -111,26 +114,27 @@ class _Reader:
         where = "" if self.place == "the file" else f" ({self.place})"
         return bad_input(self.path, line=line, wanted=wanted, found=f"{found}{where}", do="fix the file or fetch it again")
 
-    def article(self, record: Any, number: int, version: str) -> Article:
+    def article(self, record: Any, number: int) -> Article:
         self.place = f"article {number + 1}"
-        title = self.get(record, "title", str)
+        title = self.get(record, "title", str) if isinstance(record, dict) and "title" in record else ""
         paragraphs = []
         for index, item in enumerate(self.get(record, "paragraphs", list)):
             self.place = f"article {number + 1} {title!r}, paragraph {index + 1}"
-            paragraphs.append(self.paragraph(item, version))
+            paragraphs.append(self.paragraph(item))
         return Article(title, tuple(paragraphs))
 
-    def paragraph(self, record: Any, version: str) -> Paragraph:
+    def paragraph(self, record: Any) -> Paragraph:
         context = self.get(record, "context", str)
         around = self.place
         questions = []
         for item in self.get(record, "qas", list):
-            questions.append(self.question(item, context, version))
+            questions.append(self.question(item, context))
             self.place = around
         return Paragraph(context.translate(_SPACES), tuple(questions))
 
-    def question(self, record: Any, context: str, version: str) -> Question:
-        question_id = self.get(record, "id", str)
+    def question(self, record: Any, context: str) -> Question:
+        numbered = isinstance(record, dict) and type(record.get("id")) is int
+        question_id = str(record["id"]) if numbered else self.get(record, "id", str)
         self.place = f"question {question_id!r}"
         if not question_id or question_id.split() != [question_id]:
             raise self.error("a question id without spaces", repr(question_id))
@@ -138,32 +142,24 @@ class _Reader:
             raise self.error("every question id once", f"{question_id!r} twice", question_id=question_id, last=True)
         self.question_ids.add(question_id)
         text = self.get(record, "question", str).translate(_SPACES)
-        spans = [self.span(item, context, question_id) for item in self.get(record, "answers", list)]
-        # v1.1 has no unanswerable questions; v2.0 must mark each question
-        unanswerable = (version == "2.0" or "is_impossible" in record) and self.get(record, "is_impossible", bool)
-        if unanswerable:
+        if "is_impossible" in record and self.get(record, "is_impossible", bool):
             return Question(question_id, text, ())
-        if not spans:
-            raise self.error("at least one answer to an answerable question", "none", question_id=question_id)
+        given = self.get(record, "answers", list) if "answers" in record else ()
+        spans = [span for item in given if (span := self.span(item, context, question_id))]
         distinct = tuple(dict.fromkeys(spans))
         self.repeated_spans += len(spans) - len(distinct)
         return Question(question_id, text, distinct)
 
-    def span(self, record: Any, context: str, question_id: str) -> Span:
+    def span(self, record: Any, context: str, question_id: str) -> Span | None:
+        """Return an answer; None for an empty one, by which some say that there is none."""
         text, start = self.get(record, "text", str), self.get(record, "answer_start", int)
-        end = start + len(text)
         if not text:
-            raise self.error("an answer of at least one character", "an empty one", question_id=question_id)
-        if start < 0 or end > len(context):
-            raise self.error(
-                f"an answer within its paragraph of {len(context):,} characters",
-                f"one at characters {start:,} to {end:,}",
-                question_id=question_id,
-            )
-        if context[start:end] != text:
-            wanted = f"the answer {_short(text)} at character {start:,}"
-            raise self.error(wanted, _short(context[start:end]), question_id=question_id)
-        return Span(text.translate(_SPACES), start)
+            return None
+        self.spans += 1
+        if start >= 0 and context[start : start + len(text)] == text:
+            return Span(text.translate(_SPACES), start)
+        self.moved += 1
+        return Span(text.translate(_SPACES), context.find(text) if context.count(text) == 1 else None)
 
 
 def _named(type_: type) -> str:
