@@ -107,6 +107,8 @@ def _pools() -> None:
 
 def _releases() -> None:
     """Write small files of published formats."""
+    from datasets import Dataset
+
     import positionbias as pb
     from tests.formats import tripclick_files
 
@@ -119,6 +121,13 @@ def _releases() -> None:
     for name, text in tripclick_files.files().items():
         Path("tripclick", name).parent.mkdir(parents=True, exist_ok=True)
         Path("tripclick", name).write_text(text)
+    golden = {
+        "chunk": "The lamp of Orvell burns green oil.",
+        "question": "What does the lamp of Orvell burn?",
+        "answer": "green oil",
+    }
+    Path("golden.jsonl").write_text(json.dumps(golden) + "\n")
+    Dataset.from_list([golden]).save_to_disk("saved")
     Path("orcas.tsv").write_text("1\tlamp of orvell\tD1\thttp://a.example\n2\tiron gate\tD2\thttp://b.example\n")
 
 

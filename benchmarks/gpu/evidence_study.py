@@ -18,6 +18,7 @@ import torch
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.files import sha256_file
+from positionbias.core.validation_draw import ValidationDraw
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.step import Steps
 from positionbias.experiments.workspace import Workspace
@@ -25,7 +26,6 @@ from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
 from positionbias.formats.release_settings import MsmarcoSettings
-from positionbias.formats.splits import ValidationDraw
 from positionbias.formats.squad import import_squad
 from positionbias.models.distil import distil
 from positionbias.models.settings import DistilSettings

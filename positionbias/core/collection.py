@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -34,34 +36,17 @@ from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import Count, Name, read_as
 from positionbias.core.seal import CACHE, verified
 from positionbias.core.shards import Strings, open_shard, read_shard
+from positionbias.core.split_tables import ANSWERS, KIND, QRELS, QUERIES, SplitFacts
 
-__all__ = ["Collection", "SplitFacts", "find_collection"]
+if TYPE_CHECKING:
+    import pandas
 
-KIND = "collection"
-QUERIES = pa.schema([("query_id", pa.string()), ("text", pa.string()), ("fields", pa.map_(pa.string(), pa.string()))])
-QRELS = pa.schema([("query_id", pa.string()), ("passage_id", pa.string()), ("grade", pa.int32())])
-ANSWERS = pa.schema(
-    [
-        ("query_id", pa.string()),
-        ("passage_id", pa.string()),
-        ("text", pa.string()),
-        ("start", pa.int64()),
-        ("end", pa.int64()),
-    ]
-)
+    from positionbias.core.tables import Table
+
+__all__ = ["Collection", "find_collection"]
+
 _OPTIONAL = frozenset({"fields", "start", "end"})
 _AGAIN = "restore it from a copy, or make the collection again"
-
-
-@dataclass(frozen=True, slots=True)
-class SplitFacts:
-    """The manifest's facts about a split."""
-
-    queries: Count
-    qrels: Count
-    answers: Count
-    checksum: str
-    qrels_sets: Mapping[Name, Count] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +85,144 @@ class Collection:
 
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r}, {len(self):,} passages, splits {', '.join(self.splits) or 'none'})"
+
+    # -- from and to other forms -----------------------------------------------------------------------
+
+    @classmethod
+    def from_records(
+        cls,
+        records: Iterable[Mapping[str, Any]],
+        out: Path | str,
+        *,
+        columns: Mapping[str, str] = MappingProxyType({}),
+        split: str = "test",
+        overwrite: bool = False,
+    ) -> Collection:
+        """Make a collection of objects, each a passage with a query that it answers, or a passage alone.
+
+        Args:
+            records: They are read once, and not held.
+            out: Its folder.
+            columns: Names of keys by what they are: passage, query, answer, answer_start, passage_id, query_id, label, split. Those not given are guessed.
+            split: That of records which name none.
+            overwrite: Replace a collection that stands at ``out``.
+
+        Raises:
+            InputError: a key that is not there, an id with two texts, no record that fits.
+            OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+        Example:
+            >>> import positionbias as pb
+            >>> rows = [{"chunk": "The lamp burns green oil.", "question": "What burns?", "answer": "green oil"}]
+            >>> pb.Collection.from_records(rows, "mine").answers("test")[0].text
+            'green oil'
+        """
+        from positionbias.core.tables import table_of
+
+        return cls._from_tables([(split, table_of(enumerate(records, 1), "records", "number"))], out, columns, overwrite)
+
+    @classmethod
+    def from_pandas(
+        cls,
+        frame: pandas.DataFrame,
+        out: Path | str,
+        *,
+        columns: Mapping[str, str] = MappingProxyType({}),
+        split: str = "test",
+        overwrite: bool = False,
+    ) -> Collection:
+        """Make a collection of a data frame's rows, as ``from_records`` does.
+
+        Raises:
+            InputError: as ``from_records``.
+            OutputExistsError: as ``from_records``.
+
+        Example:
+            >>> import pandas, positionbias as pb
+            >>> frame = pandas.DataFrame({"passage": ["The lamp burns oil."], "query": ["What burns?"]})
+            >>> pb.Collection.from_pandas(frame, "framed")
+            Collection('framed', 1 passages, splits test)
+        """
+        from positionbias.core.tables import Table
+
+        names = [str(name) for name in frame.columns]
+        rows = (dict(zip(names, row, strict=True)) for row in frame.itertuples(index=False, name=None))
+        table = Table("frame", "row", names, lambda columns: enumerate(rows, 1))
+        return cls._from_tables([(split, table)], out, columns, overwrite)
+
+    @classmethod
+    def from_dataset(
+        cls, data: Any, out: Path | str, *, columns: Mapping[str, str] = MappingProxyType({}), overwrite: bool = False
+    ) -> Collection:
+        """Make a collection of a ``datasets.Dataset`` (split test) or ``DatasetDict``, as ``from_records`` does.
+
+        Raises:
+            InputError: as ``from_records``.
+            OutputExistsError: as ``from_records``.
+
+        Example:
+            >>> import datasets, positionbias as pb
+            >>> data = datasets.DatasetDict({"train": datasets.Dataset.from_dict({"context": ["Oil burns."], "question": ["What?"]})})
+            >>> pb.Collection.from_dataset(data, "hub")
+            Collection('hub', 1 passages, splits train)
+        """
+        from positionbias.core.tables import dataset_tables
+
+        return cls._from_tables(dataset_tables(data, "data set"), out, columns, overwrite)
+
+    @classmethod
+    def _from_tables(
+        cls, tables: Iterable[tuple[str, Table]], out: Path | str, columns: Mapping[str, str], overwrite: bool
+    ) -> Collection:
+        from positionbias.core.columns import columns_of
+        from positionbias.core.tables import write_tables
+        from positionbias.core.validation_draw import ValidationDraw
+
+        write_tables(
+            tables,
+            Path(out),
+            columns=columns_of(columns),
+            validation=ValidationDraw(),
+            command="Collection.from_records",
+            inputs=(),
+            overwrite=overwrite,
+        )
+        return cls(out)
+
+    def to_pandas(self, split: str) -> pandas.DataFrame:
+        """Return a data frame of a split: a row for each judgement and answer, as ``from_pandas`` reads it.
+
+        Returns:
+            Columns query_id, query, passage_id, passage, label, answer (None where there is none) and answer_start. Judgements of passages that
+            the collection has not are left out.
+
+        Raises:
+            InputError: no such split.
+
+        Example:
+            >>> import positionbias as pb
+            >>> pb.Collection("planted").to_pandas("test")[["label", "answer_start"]].head(2)
+               label  answer_start
+            0      1            30
+            1      1             0
+        """
+        import pandas
+
+        texts, answers = dict(self.query_texts(split)), dict[tuple[str, str], list[Answer | None]]()
+        for answer in self.answers(split):
+            answers.setdefault((answer.query_id, answer.passage_id), []).append(answer)
+        qrels = self.qrels(split)
+        absent = set(self.absent([qrel.passage_id for qrel in qrels]))
+        judged = [qrel for qrel in qrels if qrel.passage_id not in absent]
+        passages = self.texts([qrel.passage_id for qrel in judged])
+        rows = [
+            (qrel.query_id, texts[qrel.query_id], qrel.passage_id, passage, qrel.grade, own and own.text, own and own.start)
+            for qrel, passage in zip(judged, passages, strict=True)
+            for own in answers.get((qrel.query_id, qrel.passage_id), [None])
+        ]
+        names = ["query_id", "query", "passage_id", "passage", "label", "answer", "answer_start"]
+        frame = pandas.DataFrame(rows, columns=names)
+        return frame.astype({"answer_start": "Int64"})
 
     # -- passages ------------------------------------------------------------------------------------
 

@@ -7,20 +7,18 @@ import re
 import shutil
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Collection as Collection_
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from positionbias.core.collection import ANSWERS, QRELS, QUERIES, Collection, SplitFacts
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
 from positionbias.core.json_text import JsonObject
@@ -33,6 +31,7 @@ from positionbias.core.seal import CACHE, verified
 from positionbias.core.seeds import keys64
 from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
 from positionbias.core.shards import CHECKSUM_MODULUS, Shard, not_unicode, rows_checksum, write_shard
+from positionbias.core.split_tables import ANSWERS, QRELS, QUERIES, SplitFacts
 
 __all__ = ["CollectionWriter", "SplitWriter", "create_collection", "split_checksum"]
 
@@ -41,6 +40,24 @@ Written = TypeVar("Written", bound=Shard)
 SHARD_PASSAGES = 65_536
 SHARD_CHARACTERS = 16 << 20
 SPLIT_ROWS = 65_536
+
+
+class StoredPassages(Protocol):
+    """Passages that were written before, as a ``Collection`` has them."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def shard_paths(self) -> list[Path]:
+        """The shards, in order."""
+
+    @property
+    def passages_checksum(self) -> str:
+        """The checksum of all passages."""
+
+    @property
+    def cache(self) -> Path:
+        """The folder of their indexes."""
 
 
 class CollectionWriter:
@@ -88,7 +105,7 @@ class CollectionWriter:
         for _ in self.add_shards(Shard, partial(_make_shard, passages_of), blocks, map_shards):
             pass
 
-    def share_passages(self, collection: Collection) -> None:
+    def share_passages(self, collection: StoredPassages) -> None:
         """Copy all passages of another collection and nothing else: its verified shards, and their index from its cache.
 
         They are copies, not links: damage to one file must not damage two collections.
@@ -191,12 +208,17 @@ class CollectionWriter:
                 absent[name] = {"judgements": found.total(), "passages": len(found)}
         return absent
 
-    def _refuse(self, missing: Collection_[str], what: str) -> None:
+    def _refuse(self, missing: Collection[str], what: str) -> None:
         if missing:
             raise InputError(
                 f"{self.final}: wanted every {what} passage in the collection; found {len(missing):,} that are not, "
                 f"the first {min(missing)!r}; check that the files belong together"
             )
+
+    @property
+    def passages(self) -> int:
+        """The number of passages written so far."""
+        return self._passages.count
 
     @property
     def finished(self) -> bool:
@@ -286,6 +308,11 @@ class SplitWriter:
             raise not_unicode(f"split {self._split!r}", error) from None
 
     @property
+    def queries_path(self) -> Path:
+        """The file of the queries."""
+        return self._queries.path
+
+    @property
     def answers_path(self) -> Path:
         """The file of the answers, which is there if there are any."""
         return self._folder / "answers" / f"{self._split}.parquet"
@@ -312,7 +339,7 @@ class _RowFile:
     """A Parquet file of records, written a batch at a time, with their number and checksum; ``first`` begins each row of the checksum."""
 
     def __init__(self, path: Path, schema: pa.Schema, *, first: tuple[str, ...] = ()) -> None:
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         self.path, self.count, self.checksum = path, 0, 0
         self._schema, self._first = schema, first
         self._writer = pq.ParquetWriter(path, schema)

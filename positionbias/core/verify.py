@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from positionbias.core.collection import KIND, Collection
+from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import split_checksum
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.manifest import check_sizes, manifest_path, read_manifest_file, write_manifest
 from positionbias.core.seal import CACHE, MANIFEST, unnamed_files, verified
 from positionbias.core.shards import CHECKSUM_MODULUS, pairs_checksum, read_shard
+from positionbias.core.split_tables import KIND
 
 __all__ = ["Verified", "manifests_in", "seal", "verify"]
 

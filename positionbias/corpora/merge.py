@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from positionbias.core.collection import KIND, Collection
+from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.input_state import file_mark
@@ -22,6 +22,7 @@ from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, read_shard, write_shard
+from positionbias.core.split_tables import KIND
 
 __all__ = ["SEPARATOR", "merge"]
 

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from positionbias.core.collection import KIND, Collection
+from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import SHARD_PASSAGES, create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.input_state import file_mark
@@ -29,6 +29,7 @@ from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64, keys64
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, read_shard, write_shard
+from positionbias.core.split_tables import KIND
 
 __all__ = ["SampleSettings", "sample"]
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from positionbias.core.carry_split import carry_split
-from positionbias.core.collection import KIND, Collection
+from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.publish import refuse_existing
+from positionbias.core.split_tables import KIND
 
 __all__ = ["LEFT_OUT", "LeftOut", "without"]
 

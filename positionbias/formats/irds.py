@@ -18,28 +18,21 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from positionbias.core.collection import KIND, Collection
+from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.columns import SPLIT_WORDS
 from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, package_versions
 from positionbias.core.progress import track
 from positionbias.core.records import HIGHEST_GRADE, Answer, Passage, Qrel, Query
+from positionbias.core.split_tables import KIND
 from positionbias.formats.markup import plain_text
 
 __all__ = ["IrdsSource", "import_irds", "split_of"]
 
 Item = TypeVar("Item")
 NO_ANSWER = "No Answer Present."
-_SPLITS = {
-    "train": "train",
-    "dev": "validation",
-    "val": "validation",
-    "valid": "validation",
-    "validation": "validation",
-    "test": "test",
-    "eval": "eval",
-}
 
 
 def split_of(name: str) -> str:
@@ -48,7 +41,7 @@ def split_of(name: str) -> str:
     >>> split_of("msmarco-passage/dev/small"), split_of("beir/scifact/train"), split_of("vaswani")
     ('validation', 'train', 'test')
     """
-    return next((_SPLITS[part] for part in reversed(name.split("/")) if part in _SPLITS), "test")
+    return next((SPLIT_WORDS[part] for part in reversed(name.split("/")) if part in SPLIT_WORDS), "test")
 
 
 @dataclass(slots=True)

@@ -28,12 +28,13 @@ from positionbias.core.manifest import Provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Passage
 from positionbias.core.shard_work import MapShards
+from positionbias.core.validation_draw import part
 from positionbias.formats.candidates import TOP1000_NOTE, split_top1000, top1000_rankings, write_candidates
 from positionbias.formats.distinct import ClashError, distinct
 from positionbias.formats.release_import import ReleaseImport
 from positionbias.formats.release_settings import MsmarcoSettings
 from positionbias.formats.sources import Source
-from positionbias.formats.splits import Split, part
+from positionbias.formats.splits import Split
 from positionbias.formats.triples import triple_passages, write_triples
 
 __all__ = ["FILE_OF_SPLIT", "LICENCE", "import_msmarco", "kind_of", "role_of", "tsv_passages"]

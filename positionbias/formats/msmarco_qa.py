@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from positionbias.core.collection import KIND, Collection
+from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import remove
@@ -35,6 +35,7 @@ from positionbias.core.records import Passage
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import Shard, write_shard
+from positionbias.core.split_tables import KIND
 from positionbias.formats.msmarco import LICENCE
 from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, split_records, write_rows
 from positionbias.formats.msmarco_qa_rows import RowBlock, checked_rows, qa_blocks

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from positionbias.core.blocks import Block, numbered_lines
 from positionbias.core.budgets import DOCUMENT
-from positionbias.core.collection import KIND, Collection
+from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.input_state import content_digest, file_state, unchanged
@@ -24,20 +24,13 @@ from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
+from positionbias.core.split_tables import KIND
+from positionbias.core.validation_draw import HeldOut, HoldOut, ValidationDraw, draw_validation, part, sharing_passages
 from positionbias.formats.attach import Attachment, attach, parse_queries
 from positionbias.formats.candidates import trec_rankings, write_candidates
 from positionbias.formats.release_settings import ReleaseSettings
 from positionbias.formats.sources import Release, Source
-from positionbias.formats.splits import (
-    HeldOut,
-    HoldOut,
-    Split,
-    ValidationDraw,
-    draw_validation,
-    judged_split,
-    part,
-    sharing_passages,
-)
+from positionbias.formats.splits import Split, judged_split
 from positionbias.formats.trec import parse_qrels
 
 __all__ = ["Held", "ReleaseImport", "ReleaseSource"]

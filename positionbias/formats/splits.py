@@ -1,35 +1,17 @@
-"""The splits of an unfinished collection: which queries to keep, and which to draw for validation."""
+"""The splits of an unfinished collection, and which queries to keep in them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING
 
-from positionbias.core.errors import SettingError
-from positionbias.core.records import Answer, Qrel, Query, relevant_passages
-from positionbias.core.seeds import key64
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.records import Answer, Qrel, Query
 
 if TYPE_CHECKING:
     from positionbias.core.collection_writer import CollectionWriter
 
-__all__ = [
-    "DrawnQueries",
-    "HeldOut",
-    "HoldOut",
-    "Split",
-    "ValidationDraw",
-    "check_validation",
-    "draw_validation",
-    "judged_split",
-    "part",
-    "sharing_passages",
-]
-
-Record = TypeVar("Record", Query, Qrel, Answer)
-_NEAR = 0.9  # the share of --validation that whole articles must reach
+__all__ = ["Split", "judged_split"]
 
 
 @dataclass(slots=True)
@@ -82,146 +64,3 @@ def judged_split(
     split.further = {name: [qrel for qrel in found if qrel.query_id in known] for name, found in (further or {}).items()}
     split.without_query = sum(map(len, sets)) - sum(map(len, (split.qrels, *split.further.values())))
     return split
-
-
-def check_validation(count: int) -> None:
-    """Refuse a negative ``--validation``.
-
-    Raises:
-        SettingError: it is negative.
-    """
-    if count < 0:
-        raise SettingError(f"--validation: wanted a number of questions from 0; found {count}; leave it out for none")
-
-
-class HoldOut(StrEnum):
-    """The unit of a validation draw: one query, queries that share relevant passages, or those of an article."""
-
-    QUERY = "query"
-    PASSAGE = "passage"
-    ARTICLE = "article"
-
-
-@dataclass(frozen=True, slots=True)
-class ValidationDraw:
-    """The number of queries to draw from training for validation, and the unit to draw; checked when made.
-
-    Raises:
-        SettingError: a setting outside its range.
-    """
-
-    validation: int = setting(
-        0, "Queries to move from training to validation, drawn at random.", least=0, do="leave it out for none"
-    )
-    validation_by: Literal["passage", "query"] = setting(
-        "passage",
-        "Draw queries that share a relevant passage together, so that no training query has it, or one by one.",
-        choices=("passage", "query"),
-    )
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    @property
-    def by(self) -> HoldOut:
-        """The unit of the draw."""
-        return HoldOut(self.validation_by)
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnQueries:
-    """Numbers of queries ``asked`` for validation and drawn, in so many ``units`` of a kind."""
-
-    by: HoldOut
-    asked: int
-    queries: int
-    units: int
-
-
-class HeldOut(NamedTuple):
-    """The training queries drawn for validation: ``units`` whole groups of them, at most the ``asked`` queries."""
-
-    by: HoldOut
-    asked: int
-    units: int
-    query_ids: frozenset[str]
-
-    def recorded(self) -> DrawnQueries:
-        """The manifest's facts about the draw."""
-        return DrawnQueries(self.by, self.asked, len(self.query_ids), self.units)
-
-
-def sharing_passages(qrels: Iterable[Qrel]) -> dict[str, str]:
-    """Return the group of each judged query: queries that share a relevant passage, directly or through others, are one group.
-
-    Groups are the connected components of queries and relevant passages; a group is named for one of its queries.
-    """
-    parent: dict[str, str] = {}
-
-    def root(query_id: str) -> str:
-        while parent.setdefault(query_id, query_id) != query_id:
-            parent[query_id] = query_id = parent[parent[query_id]]
-        return query_id
-
-    first_of: dict[str, str] = {}
-    for query_id, passages in relevant_passages(qrels).items():
-        for passage_id in passages:
-            parent[root(query_id)] = root(first_of.setdefault(passage_id, query_id))
-    return {query_id: root(query_id) for query_id in list(parent)}
-
-
-def draw_validation(
-    train: Sequence[Query],
-    count: int,
-    seed: int,
-    *,
-    purpose: str,
-    groupings: Mapping[HoldOut, Mapping[str, str]],
-    what: str = "training queries",
-) -> HeldOut:
-    """Draw ``count`` training queries in whole groups, in the order of keyed hashes; no query is dropped, the others stay in training.
-
-    A grouping has each query's group; a query not in it is its own. The first that comes within a tenth of ``count`` is used
-    [decision], else the last. A group's key is the smallest of its query ids. Groups that fit are taken and larger ones skipped, so
-    fewer than ``count`` are drawn if no group fits the rest.
-
-    Raises:
-        SettingError: no training query would be left, or no group is small enough.
-    """
-    if count >= len(train):
-        raise SettingError(f"--validation: wanted fewer than the {len(train):,} {what}; found {count:,}; lower it")
-    drawn = HeldOut(HoldOut.QUERY, count, 0, frozenset())
-    for by, group_of in groupings.items():
-        drawn = _whole_groups(train, count, by, group_of, lambda group: key64(seed, purpose, min(group)))
-        if len(drawn.query_ids) >= _NEAR * count:
-            break
-    if not drawn.query_ids:
-        raise SettingError(
-            f"--validation: wanted room for the {what} of one passage, and of those that share its queries; found {count:,}; raise it, or "
-            "give --validation-by query"
-        )
-    return drawn
-
-
-def _whole_groups(
-    train: Sequence[Query], count: int, by: HoldOut, group_of: Mapping[str, str], key: Callable[[list[str]], int]
-) -> HeldOut:
-    groups: dict[str, list[str]] = {}
-    for query in train:
-        groups.setdefault(group_of.get(query.query_id, query.query_id), []).append(query.query_id)
-    drawn: list[str] = []
-    units = 0
-    for group in sorted(groups.values(), key=key):
-        if len(group) <= count - len(drawn):
-            drawn += group
-            units += 1
-        if len(drawn) == count:
-            break
-    return HeldOut(by, count, units, frozenset(drawn))
-
-
-def part(records: Sequence[Record], drawn: frozenset[str]) -> tuple[list[Record], list[Record]]:
-    """Return the records of the other queries, and those of the drawn ones."""
-    rest = [record for record in records if record.query_id not in drawn]
-    return rest, [record for record in records if record.query_id in drawn]

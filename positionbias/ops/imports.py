@@ -6,20 +6,23 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from positionbias.core.columns import Columns
 from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import CollectionLike, Place, output_place
+from positionbias.core.places import CollectionLike, Place, input_place, output_place
 from positionbias.core.progress import is_quiet, say
 from positionbias.core.settings import Setting
+from positionbias.core.validation_draw import DrawnQueries, ValidationDraw
 from positionbias.engine.choose import Engine
 from positionbias.formats.release_settings import KEEP_UNJUDGED, SKIP, MsmarcoDocsSettings, MsmarcoSettings
-from positionbias.formats.splits import DrawnQueries, ValidationDraw
 from positionbias.formats.trec_docs import Reading
 from positionbias.planted.settings import PlantedSettings
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
+    from positionbias.core.tables import TableSource
 
 # in the order of posbias import --help; a new one needs no other line
 __all__ = [
@@ -32,6 +35,8 @@ __all__ = [
     "import_trec",
     "import_irds",
     "import_beir",
+    "import_table",
+    "import_hf",
     "import_planted",
 ]
 
@@ -52,23 +57,25 @@ _SHOWN = 10  # absent passages named on the screen; the file has all
 @operation
 def import_squad(
     *,
-    train: Annotated[Sequence[Place], Setting("A training file; may be given again.", metavar="FILE", place="read")],
-    test: Annotated[Place, Setting("The file to test on: SQuAD's development file.", metavar="FILE", place="read")],
+    train: Annotated[Sequence[Place], Setting("A training file; may be given again.", metavar="FILE", place="read")] = (),
+    test: Annotated[
+        Place | None, Setting("The file to test on: SQuAD's development file.", metavar="FILE", place="read")
+    ] = None,
     validation: ValidationDraw = ValidationDraw(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in SQuAD v1.1 or v2.0, from its JSON files (plain, .gz or .zst).
+    """Bring in SQuAD v1.1 or v2.0, or a data set in its form, from JSON files (plain, .gz or .zst).
 
-    Each paragraph is a passage. Unanswerable questions are dropped and counted. ``validation`` takes whole articles where these come
+    Each paragraph is a passage. Files of others may say any version. Unanswerable questions are dropped and counted. ``validation`` takes whole articles where these come
     within a tenth of N, else whole passages.
 
     Returns:
-        The collection, with splits train, test and, where asked for, validation.
+        The collection, with splits train and test, as files are given, and, where asked for, validation.
 
     Raises:
-        InputError: a file that is not SQuAD's, or a question id that stands in two files.
-        SettingError: ``validation`` leaves no training question.
+        InputError: a file that is not in SQuAD's form, or a question id that stands in two files.
+        SettingError: no file, or ``validation`` leaves no training question.
 
     Example:
         >>> import positionbias as pb
@@ -78,6 +85,7 @@ def import_squad(
     """
     from positionbias.formats.squad import SquadSource
     from positionbias.formats.squad import import_squad as read
+    from positionbias.formats.squad_json import VERSIONS
 
     collection = read(
         train,
@@ -89,8 +97,15 @@ def import_squad(
         overwrite=overwrite,
     )
     for item in collection.manifest.content_as(SquadSource, "source").files:
+        if item.version not in VERSIONS.values():
+            say(f"{item.role} file: its version is {item.version!r}, none of SQuAD's; read as in SQuAD's form")
+        if item.moved:
+            say(
+                f"{item.role} file: {item.moved:,} answers do not stand at their start: searched in the passage, else without a place"
+            )
+        version = f"SQuAD v{item.version}" if item.version in VERSIONS.values() else "in SQuAD's form"
         say(
-            f"{item.role} file, SQuAD v{item.version}: {item.questions:,} questions, "
+            f"{item.role} file, {version}: {item.questions:,} questions, "
             f"{item.unanswerable:,} unanswerable and dropped; {item.repeated_spans:,} repeated answer spans"
         )
     return _told(collection, out)
@@ -455,7 +470,8 @@ def import_beir(
 ) -> Collection:
     """Bring in a data set of BEIR, from its folder.
 
-    DIR holds corpus.jsonl, queries.jsonl and qrels/*.tsv, plain, .gz or .zst. dev.tsv becomes split validation. Queries that no file of qrels names are kept in a split "unjudged".
+    DIR holds corpus.jsonl, queries.jsonl and qrels/*.tsv, plain, .gz or .zst; or, as MTEB's repositories, the same as JSON lines or Parquet in folders
+    corpus, queries, and qrels or data. dev becomes split validation. Queries that no file of qrels names are kept in a split "unjudged".
 
     Returns:
         The collection.
@@ -480,6 +496,87 @@ def import_beir(
         say(f"{source.repeated_judgements:,} lines of qrels said again what an earlier one had said")
     if not collection.splits:
         say("no queries.jsonl and no qrels: the corpus alone came in")
+    return _told(collection, out)
+
+
+@operation
+def import_table(
+    files: Annotated[Sequence[str], Setting("Tables.", metavar="[SPLIT=]FILE...", place="read")],
+    *,
+    columns: Columns = Columns(),
+    validation: ValidationDraw = ValidationDraw(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Bring in tables of passages, queries and answers: JSON lines, a JSON list, CSV, TSV or Parquet, the text forms also as .gz or .zst.
+
+        posbias import table golden.jsonl --passage chunk --query question --answer quote --out golden
+        posbias import table train.parquet test=held-out.csv --answer answers.text.0 --out mine
+
+    A row is a passage with a query that it answers, or a passage alone. Columns that are not named are guessed by their names, and shown. SPLIT= is the split of a
+    file's rows; without one the file's name tells it, else it is test. Rows that do not fit are counted by cause.
+
+    Returns:
+        The collection.
+
+    Raises:
+        InputError: a file in none of the forms, a broken row (its line is named), a column that is not there, an id with two texts, no row that fits.
+        SettingError: ``validation`` leaves no training question.
+
+    Example:
+        >>> import positionbias as pb
+        >>> golden = pb.import_table(["golden.jsonl"], out="golden")
+        >>> golden.answers("test")[0]
+        Answer(query_id=..., passage_id=..., text='green oil', start=None, end=None)
+    """
+    from positionbias.core.tables import TableSource
+    from positionbias.formats.table import import_table as read
+    from positionbias.formats.table import split_of_file
+    from positionbias.formats.trec_import import split_and_name
+
+    named = [split_and_name(given, default="") for given in files]
+    pairs = [(split or split_of_file(Path(name).name), input_place(name)) for split, name in named]
+    collection = read(pairs, output_place(out), columns=columns, validation=validation, overwrite=overwrite)
+    _say_rows(collection.manifest.content_as(TableSource, "source"))
+    return _told(collection, out)
+
+
+@operation
+def import_hf(
+    name: Annotated[str, Setting("A data set's id on the Hub, or a folder of one.", metavar="NAME|DIR")],
+    *,
+    config: Annotated[str, Setting("Its configuration, where it has several.", metavar="NAME")] = "",
+    columns: Columns = Columns(),
+    validation: ValidationDraw = ValidationDraw(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Bring in a data set of the Hugging Face Hub, or one saved on disk, by the package datasets.
+
+        posbias import hf rajpurkar/squad --out squad
+        posbias import hf ./saved --passage context --out mine
+
+    Each of its splits becomes one. It is read from the cache where it is there. Columns are those of ``posbias import table``. Code of a data set is never run.
+
+    Returns:
+        The collection.
+
+    Raises:
+        InputError: no such data set or configuration, a column that is not there, an id with two texts, no row that fits.
+        SettingError: ``validation`` leaves no training question.
+        DependencyError: datasets is not installed.
+
+    Example:
+        >>> import positionbias as pb
+        >>> saved = pb.import_hf("saved", out="from-saved")
+        >>> saved.queries("test")[0].text
+        'What does the lamp of Orvell burn?'
+    """
+    from positionbias.core.tables import TableSource
+    from positionbias.formats.hub import import_hub as read
+
+    collection = read(name, output_place(out), config=config, columns=columns, validation=validation, overwrite=overwrite)
+    _say_rows(collection.manifest.content_as(TableSource, "source"))
     return _told(collection, out)
 
 
@@ -544,6 +641,21 @@ def _say_release(collection: Collection) -> None:
         groups = made.content_as(int, "groups")
         left_out = made.content_as(int, "lines") - groups
         say(f"training groups: {folder}, {groups:,}; {left_out:,} lines of other queries, passages or texts left out")
+
+
+def _say_rows(source: TableSource) -> None:
+    """Say what the columns of tables were taken for, and what became of their rows."""
+    for name, columns in source.columns.items():
+        say(f"{name}: {', '.join(f'{what} = {column}' for what, column in columns.items())}")
+    counts = source.counts
+    again = ", ".join(f"{number:,} {what}" for what, number in counts.again.items() if number)
+    say(f"{counts.rows:,} rows" + (f"; standing again: {again}" if again else ""))
+    for cause, number in counts.left_out.items():
+        say(f"{number:,} rows left out, {cause}; the first: {counts.first[cause]}")
+    if counts.unanswerable:
+        say(f"{counts.unanswerable:,} queries with an empty list of answers left out; their passages stay")
+    if counts.moved:
+        say(f"{counts.moved:,} answers do not stand at their start: searched in the passage, else without a place")
 
 
 def _counted(counts: Mapping[str, int]) -> str:

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from positionbias.core.collection import KIND, Collection
+from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
@@ -42,6 +42,7 @@ from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer, Passage
 from positionbias.core.seeds import key64
+from positionbias.core.split_tables import KIND
 from positionbias.planted.clicks import add_clicks
 from positionbias.planted.fresh import FRESH, PARAPHRASED, paraphrases, plan_fresh
 from positionbias.planted.grammar import (

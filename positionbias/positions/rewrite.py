@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from positionbias.core.carry_split import carry_split
-from positionbias.core.collection import KIND, Collection
+from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref
@@ -22,6 +22,7 @@ from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard
+from positionbias.core.split_tables import KIND
 from positionbias.positions.answers import answered_passages
 from positionbias.positions.locate import TokenisedPassage, known_span, locate
 from positionbias.positions.settings import Matching

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from positionbias.core.carry_split import carry_split
-from positionbias.core.collection import KIND, Collection
+from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.json_text import JsonObject
@@ -27,6 +27,7 @@ from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.seeds import drawn_order
 from positionbias.core.shard_work import MapShards
+from positionbias.core.split_tables import KIND
 from positionbias.positions.answers import (
     SHARD_PASSAGES,
     AnswerCounts,

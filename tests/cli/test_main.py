@@ -138,7 +138,11 @@ def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
         (["--loud"], "posbias: posbias: No such option '--loud'"),
         (["show"], "posbias: posbias show: Missing argument 'COLLECTION'. (see posbias show --help)"),
         (["show", "nowhere"], "posbias: nowhere: wanted a collection (a folder, or a name under "),
-        (["import", "squad", "--test", "x", "--out", "x"], "posbias: posbias import squad: Missing option '--train'."),
+        (["import", "squad", "--test", "x"], "posbias: posbias import squad: Missing option '--out'."),
+        (
+            ["import", "squad", "--out", "x"],
+            "posbias: --train, --test: wanted a file; found none; give one of the two, or both",
+        ),
         (
             ["import", "squad", "--train", "none.json", "--test", "x", "--out", "x"],
             "posbias: none.json: wanted a readable file; found ",

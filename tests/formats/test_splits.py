@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.errors import SettingError
 from positionbias.core.records import Qrel, Query
-from positionbias.formats.splits import DrawnQueries, HoldOut, draw_validation, part, sharing_passages
+from positionbias.core.validation_draw import DrawnQueries, HoldOut, draw_validation, part, sharing_passages
 
 JUDGEMENTS = st.lists(
     st.tuples(st.integers(0, 29), st.integers(0, 39), st.integers(0, 2)), min_size=1, max_size=60, unique_by=lambda row: row[:2]

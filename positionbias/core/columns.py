@@ -1,0 +1,104 @@
+"""The columns of a table of passages, queries and answers: those a user names, and the usual ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.settings import check_settings, setting
+
+__all__ = ["SPLIT_WORDS", "Columns", "columns_of"]
+
+_COLUMN = "COL"
+# the first name that a table has is taken, where the user names none
+_USUAL: Mapping[str, Sequence[str]] = {
+    "passage": ("passage", "context", "passage_text", "positive", "document", "text", "contents", "content", "chunk", "body"),
+    "query": ("query", "question", "anchor", "query_text"),
+    "answer": ("answer", "answers"),
+    "answer_start": ("answer_start", "answer_starts"),
+    "passage_id": ("passage_id", "passage-id", "pid", "doc_id", "docid", "document_id", "chunk_id", "corpus_id", "corpus-id"),
+    "query_id": ("query_id", "query-id", "qid", "question_id"),
+    "label": ("label", "relevance", "grade", "is_selected"),
+    "split": ("split",),
+}
+_ID = ("id", "_id")  # of the query where there are queries
+SPLIT_WORDS = {
+    "train": "train",
+    "dev": "validation",
+    "val": "validation",
+    "valid": "validation",
+    "validation": "validation",
+    "test": "test",
+    "eval": "eval",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a table by what they are; a dot leads into an object or list (``answers.text.0``). Those not named are guessed.
+
+    Raises:
+        SettingError: a setting outside its range.
+    """
+
+    passage: str = setting("", "The passage's text; a list has several passages.", metavar=_COLUMN)
+    query: str = setting("", "The query's text. A row without one is a passage alone.", metavar=_COLUMN)
+    answer: str = setting(
+        "",
+        "The answer: its text, a list of texts, SQuAD's object of text and answer_start, or offsets [start, end]. An empty list means that the "
+        "passage has no answer.",
+        metavar=_COLUMN,
+    )
+    answer_start: str = setting("", "The answer's first character in the passage, from 0.", metavar=_COLUMN)
+    passage_id: str = setting("", "The passage's id; without one, a hash of its text.", metavar=_COLUMN)
+    query_id: str = setting("", "The query's id; without one, a hash of its text.", metavar=_COLUMN)
+    label: str = setting("", "The grade of relevance, a whole number from 0; without one, 1.", metavar=_COLUMN)
+    split: str = setting("", "The row's split.", metavar=_COLUMN)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def of(self, names: Sequence[str], source: str) -> Columns:
+        """Return these columns for a table whose columns have ``names``, with the usual ones where none is given.
+
+        Raises:
+            InputError: a column that is not there, or none of passages.
+        """
+        given = {item.name: getattr(self, item.name) for item in fields(self)}
+        for what, column in given.items():
+            if column and column not in names and column.partition(".")[0] not in names:
+                flag = f"--{what.replace('_', '-')}"
+                raise bad_input(
+                    source, wanted=f"a column {column!r}", found=", ".join(names), do=f"give one of these to {flag}"
+                )
+        taken = set(given.values())
+        for what, usual in _USUAL.items():
+            given[what] = given[what] or next((name for name in usual if name in names and name not in taken), "")
+        what = "query_id" if given["query"] else "passage_id"
+        given[what] = given[what] or next((name for name in _ID if name in names and name not in taken), "")
+        if not given["passage"]:
+            found = ", ".join(names) or "no column"
+            raise bad_input(source, wanted="a column of passages", found=found, do="name it with --passage")
+        return replace(self, **given)
+
+    def read_from(self, names: Sequence[str]) -> list[str]:
+        """Return those of a table's ``names`` that these columns stand in."""
+        held = {column if column in names else column.partition(".")[0] for column in self.named().values()}
+        return [name for name in names if name in held]
+
+    def named(self) -> dict[str, str]:
+        """Return the columns that are read, by what they are."""
+        return {item.name: getattr(self, item.name) for item in fields(self) if getattr(self, item.name)}
+
+
+def columns_of(names: Mapping[str, str]) -> Columns:
+    """Return the columns of these names, by what they are.
+
+    Raises:
+        SettingError: something that no column is.
+    """
+    known = [item.name for item in fields(Columns)]
+    if unknown := [what for what in names if what not in known]:
+        raise SettingError(f"columns: wanted {', '.join(known)}; found {unknown[0]!r}; give one of these")
+    return Columns(**names)

@@ -1,0 +1,56 @@
+"""Data sets of the Hugging Face Hub, by the package datasets: from its cache, a folder on disk, or the network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.collection import Collection
+from positionbias.core.columns import Columns
+from positionbias.core.errors import DependencyError, bad_input
+from positionbias.core.manifest import InputRef
+from positionbias.core.tables import dataset_tables, write_tables
+from positionbias.core.validation_draw import ValidationDraw
+
+__all__ = ["import_hub"]
+
+_SAVED = ("dataset_dict.json", "state.json")  # what Dataset.save_to_disk leaves
+
+
+def import_hub(
+    name: str, out: Path | str, *, config: str, columns: Columns, validation: ValidationDraw, overwrite: bool = False
+) -> Collection:
+    """Make a collection of a data set, each of its splits one; an input's checksum is the data set's own fingerprint.
+
+    Raises:
+        InputError: no such data set or configuration; or as ``write_tables``.
+        SettingError: as ``write_tables``.
+        DependencyError: datasets is not installed.
+    """
+    found = _load(name, config)
+    splits = found if isinstance(found, Mapping) else {"test": found}
+    inputs = [InputRef(split, name, str(data._fingerprint)) for split, data in splits.items()]
+    tables = dataset_tables(found, name)
+    write_tables(
+        tables, Path(out), columns=columns, validation=validation, command="import hf", inputs=inputs, overwrite=overwrite
+    )
+    return Collection(out)
+
+
+def _load(name: str, config: str) -> Any:
+    try:
+        import datasets
+    except ImportError as error:
+        raise DependencyError(
+            'import hf needs the package datasets; install it with: pip install "positionbias[hf]"'
+        ) from error
+    try:
+        if any(Path(name, saved).is_file() for saved in _SAVED):
+            return datasets.load_from_disk(name)
+        return datasets.load_dataset(name, config or None)
+    except Exception as error:  # of many kinds: its own, the Hub's, fsspec's, Arrow's
+        said = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise bad_input(
+            name, wanted="a data set of the Hub, or a folder of one", found=said, do="check the name, or --config"
+        ) from error

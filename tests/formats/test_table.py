@@ -1,0 +1,280 @@
+"""Tables of other people's making: every form gives the same collection, and what does not fit is counted or named."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from positionbias.core.collection import Collection
+from positionbias.core.columns import Columns
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.tables import TableSource
+from positionbias.core.validation_draw import ValidationDraw
+from positionbias.formats.table import import_table
+
+LAMP = "The lamp of Orvell burns green oil."
+ROWS: list[dict[str, Any]] = [
+    {"pid": "p1", "context": LAMP, "qid": "q1", "question": "What does it burn?", "answer": "green oil", "answer_start": 25},
+    {
+        "pid": "p2",
+        "context": 'It hangs in the "north" hall, says Ö.',
+        "qid": "q1",
+        "question": "What does it burn?",
+        "label": 0,
+    },
+    {"pid": "p1", "context": LAMP, "qid": "q2", "question": "Whose lamp?", "answer": "Orvell"},
+    {"pid": "p3", "context": "Nobody asked for this one.", "qid": None, "question": None},
+]
+NAMES = ("pid", "context", "qid", "question", "answer", "answer_start", "label")
+
+
+def as_lines(place: Path, rows: list[dict[str, Any]]) -> Path:
+    path = place / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n\n" for row in rows))
+    return path
+
+
+def as_list(place: Path, rows: list[dict[str, Any]]) -> Path:
+    path = place / "rows.json"
+    path.write_text(json.dumps(rows, indent=1))
+    return path
+
+
+def as_csv(place: Path, rows: list[dict[str, Any]]) -> Path:
+    path = place / "rows.csv"
+    with open(path, "w", newline="", encoding="utf-8-sig") as handle:
+        writer = csv.DictWriter(handle, NAMES)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def as_tsv(place: Path, rows: list[dict[str, Any]]) -> Path:
+    path = place / "rows.tsv"
+    lines = [NAMES, *([str(row.get(name) or ("0" if row.get(name) == 0 else "")) for name in NAMES] for row in rows)]
+    path.write_text("".join("\t".join(line) + "\n" for line in lines))
+    return path
+
+
+def as_parquet(place: Path, rows: list[dict[str, Any]]) -> Path:
+    pq.write_table(pa.Table.from_pylist([{name: row.get(name) for name in NAMES} for row in rows]), place / "rows.parquet")
+    return place / "rows.parquet"
+
+
+def as_gz(place: Path, rows: list[dict[str, Any]]) -> Path:
+    path = place / "rows.csv.gz"
+    path.write_bytes(gzip.compress(as_csv(place, rows).read_bytes()))
+    return path
+
+
+def as_zst(place: Path, rows: list[dict[str, Any]]) -> Path:
+    path = place / "rows.jsonl.zst"
+    path.write_bytes(zstandard.compress(as_lines(place, rows).read_bytes()))
+    return path
+
+
+def made(path: Path, out: Path, *, validation: int = 0, **columns: str) -> Collection:
+    return import_table([("test", path)], out, columns=Columns(**columns), validation=ValidationDraw(validation))
+
+
+def counts(collection: Collection) -> Any:
+    return collection.manifest.content_as(TableSource, "source").counts
+
+
+@pytest.mark.parametrize("write", [as_lines, as_list, as_csv, as_tsv, as_parquet, as_gz, as_zst])
+def test_every_form_is_the_same_collection(tmp_path: Path, write: Callable[[Path, list[dict[str, Any]]], Path]) -> None:
+    collection = made(write(tmp_path, ROWS), tmp_path / "c")
+    assert list(collection.passages()) == [
+        Passage("p1", LAMP),
+        Passage("p2", 'It hangs in the "north" hall, says Ö.'),
+        Passage("p3", "Nobody asked for this one."),
+    ]
+    assert collection.queries("test") == [Query("q1", "What does it burn?"), Query("q2", "Whose lamp?")]
+    assert collection.qrels("test") == [Qrel("q1", "p1", 1), Qrel("q1", "p2", 0), Qrel("q2", "p1", 1)]
+    assert collection.answers("test") == [Answer("q1", "p1", "green oil", 25, 34), Answer("q2", "p1", "Orvell", None, None)]
+    assert counts(collection).left_out == {}
+
+
+def test_records_frames_and_data_sets_are_the_same_collection(tmp_path: Path) -> None:
+    import datasets
+
+    rows = [{name: row.get(name) for name in NAMES} for row in ROWS]
+    wanted = made(as_lines(tmp_path, ROWS), tmp_path / "c").checksum
+    assert Collection.from_records(iter(rows), tmp_path / "r").checksum == wanted
+    assert Collection.from_pandas(pd.DataFrame(rows), tmp_path / "f").checksum == wanted
+    assert Collection.from_dataset(datasets.Dataset.from_list(rows), tmp_path / "d").checksum == wanted
+
+
+def test_a_frame_goes_out_and_comes_back(tmp_path: Path) -> None:
+    collection = made(as_lines(tmp_path, ROWS), tmp_path / "c")
+    frame = collection.to_pandas("test")
+    assert frame.columns.tolist() == ["query_id", "query", "passage_id", "passage", "label", "answer", "answer_start"]
+    again = Collection.from_pandas(frame, tmp_path / "again")
+    for name in ("queries", "qrels", "answers"):
+        assert getattr(again, name)("test") == getattr(collection, name)("test")
+
+
+@pytest.mark.parametrize(
+    ("value", "start", "wanted"),
+    [
+        ("green oil", "25", [("green oil", 25)]),
+        ("green oil", 3, [("green oil", 25)]),  # it stands elsewhere, once
+        ("the", 0, [("the", None)]),  # not there as it is written
+        (["green oil", "oil"], [25, 31], [("green oil", 25), ("oil", 31)]),
+        ({"text": ["oil"], "answer_start": [31]}, None, [("oil", 31)]),
+        ([{"text": "oil", "answer_start": 31}], None, [("oil", 31)]),
+        ([25, 34], None, [("green oil", 25)]),
+        ({"start": 25, "end": 34}, None, [("green oil", 25)]),
+        ("oil", -1, [("oil", None)]),
+        ("", None, []),
+        (None, None, []),
+        (float("nan"), float("nan"), []),
+        (7, None, [("7", None)]),
+    ],
+)
+def test_answers_have_many_forms(tmp_path: Path, value: Any, start: Any, wanted: list[tuple[str, int | None]]) -> None:
+    row = {"passage": LAMP, "query": "What?", "answer": value, "answer_start": start}
+    found = Collection.from_records([row], tmp_path / "c").answers("test")
+    assert [(answer.text, answer.start) for answer in found] == wanted
+
+
+def test_columns_lead_into_objects_and_lists(tmp_path: Path) -> None:
+    row = {
+        "doc": {"body": "One. Two."},
+        "q": {"text": "Which?"},
+        "a": [{"text": "One"}, {"text": "Two"}],
+        "hits": {"passage_text": ["One.", "Two.", "Three."], "is_selected": [0, 1, 0]},
+    }
+    path = as_lines(tmp_path, [row])
+    found = made(path, tmp_path / "c", passage="doc.body", query="q.text", answer="a.1.text")
+    assert [answer.text for answer in found.answers("test")] == ["Two"]
+    found = made(path, tmp_path / "all", passage="doc.body", query="q.text", answer="a.text")
+    assert [answer.text for answer in found.answers("test")] == ["One", "Two"]
+    found = made(
+        path, tmp_path / "hits", passage="hits.passage_text", query="q.text", label="hits.is_selected", answer="a.1.text"
+    )
+    assert [qrel.grade for qrel in found.qrels("test")] == [0, 1, 0]
+    assert [found.texts([answer.passage_id]) for answer in found.answers("test")] == [["Two."]]
+
+
+def test_the_hub_s_squad_with_unanswerable_questions(tmp_path: Path) -> None:
+    answers = [{"text": ["oil"], "answer_start": [31]}, {"text": [], "answer_start": []}]
+    rows = [
+        {"id": f"q{n}", "title": "t", "context": LAMP, "question": f"What {n}?", "answers": own}
+        for n, own in enumerate(answers)
+    ]
+    collection = made(as_parquet_of(tmp_path, rows), tmp_path / "c")
+    assert [query.query_id for query in collection.queries("test")] == ["q0"]
+    assert counts(collection).unanswerable == 1
+
+
+def as_parquet_of(place: Path, rows: list[dict[str, Any]]) -> Path:
+    pq.write_table(pa.Table.from_pylist(rows), place / "hub.parquet")
+    return place / "hub.parquet"
+
+
+def test_rows_that_do_not_fit_are_counted_by_cause(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"passage": "  ", "query": "a"},
+        {"passage": 3, "query": "a"},
+        {"passage": "x", "query": ["a"]},
+        {"passage": "x", "query": "a", "label": "high"},
+        {"passage": "x", "query": "a", "label": -1},
+        {"passage": "x", "query": "a", "answer": [3, 9]},
+        {"passage": "x \ud800", "query": "a"},
+        {"passage": "fits", "query": "a", "label": "1.0"},
+        {"passage": "x", "query": "a", "label": 10**12},
+    ]
+    collection = Collection.from_records(rows, tmp_path / "c")
+    assert [passage.text for passage in collection.passages()] == ["fits"]
+    found = counts(collection)
+    assert found.rows == 9
+    assert found.left_out == {
+        "no passage": 1,
+        "passage: no text": 1,
+        "query: no text": 1,
+        "label: no whole number from 0 to 1,000,000": 3,
+        "answer: offsets outside of the passage": 1,
+        "passage: text that is not Unicode": 1,
+    }
+    assert found.first["label: no whole number from 0 to 1,000,000"] == "records, number 4"
+
+
+def test_what_stands_twice_is_one(tmp_path: Path) -> None:
+    row = {"passage": LAMP, "query": "What?", "answer": "oil"}
+    collection = Collection.from_records([row, row, {**row, "label": 2}, {**row, "split": "dev"}], tmp_path / "c")
+    assert len(collection) == 1
+    assert [(split, collection.count_queries(split)) for split in collection.splits] == [("test", 1), ("validation", 1)]
+    assert [qrel.grade for qrel in collection.qrels("test")] == [1]
+    assert counts(collection).again == {
+        "passages": 3,
+        "queries": 2,
+        "pairs": 2,
+        "pairs with another label, of which the first counts": 1,
+        "answers": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "wanted"),
+    [
+        ("", "a.csv", "wanted a table; found an empty file"),
+        ("passage,passage\nx,y\n", "a.csv", "a.csv:1: wanted a line of column names; found 'passage' twice"),
+        ("passage,query\nx,y,z\n", "a.csv", "a.csv:2: wanted 2 columns, as the first line has; found 3"),
+        ('passage,query\n"x,y\n', "a.csv", "a.csv:2: wanted CSV; found unexpected end of data"),
+        ("one,other\nx,y\n", "a.csv", "wanted a column of passages; found one, other; name it with --passage"),
+        ('{"passage": "x"}\n[1]\n', "a.jsonl", "a.jsonl:2: wanted one JSON object a line; found a list"),
+        ('[{"passage": "x"}, 3]', "a.json", "wanted a JSON list of objects; found 3 as item 2"),
+        ('{"passage": "x"\n', "a.jsonl", "a.jsonl:1: wanted one JSON object a line; found Expecting"),
+        ('{"passage": ""}\n', "a.jsonl", r"wanted rows with a passage; found none of 1 \(no passage: 1\); check the columns"),
+        (
+            '{"pid": "p", "passage": "x"}\n{"pid": "p", "passage": "y"}\n',
+            "a.jsonl",
+            "wanted one text a passage id; found passage 'p' with two texts; name another column with --passage-id",
+        ),
+        ("PAR1 and no more", "a.parquet", "wanted a whole Parquet file; found"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(tmp_path: Path, text: str, name: str, wanted: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError, match=wanted):
+        made(path, tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="wanted a column 'quote'; found pid, .*; give one of these to --answer"):
+        made(as_lines(tmp_path, ROWS), tmp_path / "c", answer="quote")
+
+
+def test_validation_is_drawn_by_passage(tmp_path: Path) -> None:
+    rows = [{"passage": f"Text {n // 2}.", "query": f"q {n}", "answer": "Text"} for n in range(40)]
+    path = as_lines(tmp_path, rows)
+    draw = ValidationDraw(10)
+    collection = import_table([("train", path)], tmp_path / "c", columns=Columns(), validation=draw)
+    assert [collection.count_queries(split) for split in ("train", "validation")] == [30, 10]
+    passages = [{qrel.passage_id for qrel in collection.qrels(split)} for split in ("train", "validation")]
+    assert not passages[0] & passages[1]
+    assert len(collection.answers("train")) == 30
+    assert sorted(path.name for path in (tmp_path / "c").iterdir()) == [
+        "answers",
+        "cache",
+        "manifest.json",
+        "passages",
+        "qrels",
+        "queries",
+    ]
+    with pytest.raises(SettingError, match="--validation: wanted fewer than the 40 training queries; found 40"):
+        import_table([("train", path)], tmp_path / "d", columns=Columns(), validation=ValidationDraw(40))
