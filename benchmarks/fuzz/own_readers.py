@@ -121,9 +121,9 @@ def _groups(place: Path, base: Path) -> Any:
 
 def _clicks(place: Path, base: Path) -> Any:
     from positionbias.clicks.trainset import QUALITY, TRIPLES
-    from positionbias.core.files import open_bytes
+    from positionbias.core.files import input_errors, open_bytes
 
-    with open_bytes(place / TRIPLES) as lines:
+    with input_errors(place / TRIPLES, wanted="triples"), open_bytes(place / TRIPLES) as lines:
         return [_groups(place, base), _results(place / QUALITY, base), lines.read()]
 
 
