@@ -103,6 +103,8 @@ class Parameter:
         """
         if self.many and isinstance(value, str | Path):
             raise SettingError(f"{self.flag}: wanted a list; found {value!r}; give [{value!r}]")
+        if self.many and self.default is REQUIRED and not value:
+            raise SettingError(f"{self.flag}: wanted one at least; found none; give it")
         for item in value if self.many and value is not None else (value,):
             if item is not None and not self._fits(item):
                 wanted = f"one of {', '.join(map(str, get_args(self.type)))}" if get_args(self.type) else _KINDS[self.type][1]
@@ -284,13 +286,17 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def checked(*given: P.args, **named: P.kwargs) -> R:
         bound = inspect.signature(function).bind(*given, **named)
+        for name, value in bound.arguments.items():
+            if isinstance(value, Iterator):  # which the checks would use up
+                bound.arguments[name] = tuple(value)
+        args, kwargs = bound.args, bound.kwargs
         bound.apply_defaults()
         values = [(one, _given(one, bound.arguments)) for one in parameters_of(function)]
         for one, value in values:
             one.check(value)
         written = {one.flag: value for one, value in values if one.of.place == "written"}
         refuse_inputs(written, (value for one, value in values if one.of.place == "read"))
-        return function(*given, **named)
+        return function(*args, **kwargs)
 
     checked.__doc__ = _described(function)
     return checked

@@ -86,3 +86,19 @@ def test_a_command_leaves_a_field_at_its_default() -> None:
     command = command_for(narrow)
     assert [one.name for one in command.parameters] == ["inner", "read"]
     assert command.call(Given({"inner": 2, "read": None})) == Outer(Inner(2))
+
+
+@operation
+def listed(runs: Annotated[Sequence[str], Setting("Runs.", metavar="RUN...")]) -> tuple[str, ...]:
+    """Return what was given."""
+    return tuple(runs)
+
+
+def test_what_can_be_read_once_is_checked_and_reaches_the_operation() -> None:
+    assert listed(name for name in ("a", "b")) == ("a", "b")
+
+
+@pytest.mark.parametrize("nothing", [[], (), iter(())])
+def test_none_of_what_is_required_is_one_line(nothing: Sequence[str]) -> None:
+    with pytest.raises(SettingError, match="RUN: wanted one at least; found none; give it"):
+        listed(nothing)

@@ -402,7 +402,10 @@ def trained_table(results: Sequence[Result]) -> Table:
             *_system(result.facts),
             text_cell(result.facts.source or "none"),
             decimal_cell(result.facts.share or 0.0, places=2),
-            *(any_cell(", ".join(map(str, distinct(converted(list[Any], values))))) for values in rows.values()),
+            *(
+                any_cell(", ".join("–" if one is None else str(one) for one in distinct(converted(list[Any], values))))
+                for values in rows.values()
+            ),
             decimal_cell(result.value),
         ]
         for result, rows in found

@@ -91,7 +91,12 @@ class PositionBiasSettings:
             raise SettingError(
                 f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found {unused[0]!r}; name one of these"
             )
-        if not self.measures:
+        if self.measures:
+            from positionbias.evaluation.measures import parse_measure  # which needs ir_measures
+
+            for name in self.measures:
+                parse_measure(name)
+        else:
             level = f"(rel={self.relevant_from})" if self.relevant_from > 1 else ""
             object.__setattr__(self, "measures", ("nDCG@10", f"RR{level}@10", f"R{level}@10"))
 

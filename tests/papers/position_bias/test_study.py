@@ -389,3 +389,8 @@ def test_measures_follow_the_grade() -> None:
     assert PositionBiasSettings().measures == ("nDCG@10", "RR@10", "R@10")
     assert PositionBiasSettings(relevant_from=2).measures == ("nDCG@10", "RR(rel=2)@10", "R(rel=2)@10")
     assert PositionBiasSettings(relevant_from=2, measures=("AP",)).measures == ("AP",)
+
+
+def test_a_measure_that_is_none_is_refused_before_anything_is_trained() -> None:
+    with pytest.raises(SettingError, match="-m: wanted a measure; found 'Bogus@3'; try one of"):
+        PositionBiasSettings(models=(ModelSettings("tk", TINY, TrainConfig()),), measures=("Bogus@3",))
