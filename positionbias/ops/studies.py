@@ -150,8 +150,13 @@ def _places_in(settings: Any) -> Iterator[Path | str]:
     elif is_dataclass(settings):
         if isinstance(settings, ModelSettings) and settings.encoder is not None:
             yield settings.encoder
+        read = [name for name, of in settings_of(type(settings)).items() if of.place == "read"]
         for one in fields(settings):
-            yield from _places_in(getattr(settings, one.name))
+            value = getattr(settings, one.name)
+            if one.name in read and value and not isinstance(value, Mapping):  # also as text
+                yield from [value] if isinstance(value, str | Path) else value
+            else:
+                yield from _places_in(value)
     elif isinstance(settings, Mapping | tuple | list):
         for item in settings.values() if isinstance(settings, Mapping) else settings:
             yield from _places_in(item)
