@@ -14,7 +14,7 @@ from positionbias.core.settings import Setting, declared_setting, setting, setti
 from positionbias.experiments.model_settings import ModelSettings, with_assignments
 from positionbias.models.kinds import KINDS, begins_with, config_class
 from positionbias.models.shapes import TKConfig
-from positionbias.training.config import TrainConfig, settle_warm_up
+from positionbias.training.config import TrainConfig, settle_steps
 from positionbias.training.quick import quick_shape, quick_training
 
 __all__ = ["CANDIDATES", "DRAWS", "SEEDS", "ModelOptions", "TeacherOptions", "model_parameters", "models_of", "teacher_of"]
@@ -121,7 +121,7 @@ def models_of(
     texts, encoder, vectors = given["models"], given["encoder"], given["word_vectors"]
     asked = [text.partition("=") if own_encoders else (text, "", "") for text in texts]
     kinds = [kind for kind, _, _ in asked]
-    settle_warm_up(given)
+    settle_steps(given)
     own = {name: value for name, value in given.items() if name not in _LEFT_OUT}
     training = replace(made_of(TrainConfig, own), most_depth=depth)
     if unknown := [kind for kind in kinds if kind not in KINDS]:

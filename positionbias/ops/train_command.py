@@ -12,7 +12,7 @@ from positionbias.core.settings import Setting, flag_of
 from positionbias.models.kinds import KINDS, Beginning, Kind
 from positionbias.ops.training import train
 from positionbias.positions.rotate import Rotation
-from positionbias.training.config import settle_warm_up
+from positionbias.training.config import settle_steps
 from positionbias.training.plan import TrainPlan
 from positionbias.training.quick import DEPTH, quick_shape, quick_training
 
@@ -60,10 +60,7 @@ def _plan(name: str, kind: Kind, given: Given) -> TrainPlan:
     Raises:
         SettingError: some do not go together.
     """
-    settle_warm_up(given)
-    if given["epochs"] is not None and "max_steps" in given.stated:
-        found = f"{given['epochs']} and {given['max_steps']}"
-        raise SettingError(f"--epochs, --max-steps: wanted one of the two; found {found}; give one")
+    settle_steps(given)
     if given["validation_candidates"] is None and "validation_queries" in given.stated:
         raise SettingError(
             f"--validation-queries: wanted --validation-candidates beside it; found {given['validation_queries']} alone; give both"

@@ -11,7 +11,7 @@ from positionbias.core.operation import Given
 from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.models.kinds import kind_named, learning_rates
 
-__all__ = ["LOSSES", "PRECISIONS", "SCHEDULES", "LossKind", "TrainConfig", "settle_warm_up"]
+__all__ = ["LOSSES", "PRECISIONS", "SCHEDULES", "LossKind", "TrainConfig", "settle_steps"]
 
 PRECISIONS = ("float32", "bfloat16", "float16")
 
@@ -163,7 +163,14 @@ class TrainConfig:
         return {name: getattr(self, name) for name in _MEANS}
 
 
-def settle_warm_up(given: Given) -> None:
-    """Let steps of warm-up that somebody gave take the place of a share that nobody did."""
+def settle_steps(given: Given) -> None:
+    """Let steps of warm-up that somebody gave take the place of a share that nobody did.
+
+    Raises:
+        SettingError: both a number of epochs and one of steps were given.
+    """
+    if given.get("epochs") is not None and {"epochs", "max_steps"} <= given.stated:
+        found = f"{given['epochs']} and {given['max_steps']}"
+        raise SettingError(f"--epochs, --max-steps: wanted one of the two; found {found}; give one")
     if given["warmup_steps"] and "warmup_share" not in given.stated:
         given["warmup_share"] = 0.0

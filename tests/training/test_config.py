@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.errors import SettingError
+from positionbias.core.operation import Given
 from positionbias.models.kinds import KINDS, begins_with
 from positionbias.models.shapes import BertCatConfig, TKConfig
-from positionbias.training.config import TrainConfig
+from positionbias.training.config import TrainConfig, settle_steps
 from positionbias.training.train import TrainPlan
 
 
@@ -136,3 +137,10 @@ def test_what_does_not_go_together(changes: dict, complaint: str) -> None:
     with pytest.raises(SettingError) as stop:
         plan(**changes)
     assert str(stop.value).startswith(complaint)
+
+
+def test_epochs_and_steps_are_not_both_given() -> None:
+    values = {"epochs": 1, "max_steps": 4, "warmup_steps": 0}
+    settle_steps(Given(values, {"epochs"}))
+    with pytest.raises(SettingError, match="--epochs, --max-steps: wanted one of the two; found 1 and 4; give one"):
+        settle_steps(Given(values, {"epochs", "max_steps"}))
