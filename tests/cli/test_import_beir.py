@@ -33,4 +33,4 @@ def test_what_was_met_is_said(run_posbias: RunPosbias, tmp_path: Path) -> None:
 def test_no_such_folder_is_one_line(run_posbias: RunPosbias) -> None:
     missing = run_posbias("import", "beir", "nowhere", "--out", "x")
     assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
-    assert missing.stderr.startswith("posbias: nowhere: wanted a BEIR folder with corpus.jsonl; found no such folder")
+    assert missing.stderr.startswith("posbias: nowhere: wanted a BEIR folder with corpus.jsonl, or MTEB's with corpus")
