@@ -43,7 +43,7 @@ def _load(name: str, config: str) -> Any:
         import datasets
     except ImportError as error:
         raise DependencyError(
-            'import hf needs the package datasets; install it with: pip install "positionbias[hf]"'
+            'import hf: wanted the package datasets; found it is not installed; run: pip install "positionbias[hf]"'
         ) from error
     try:
         if any(Path(name, saved).is_file() for saved in _SAVED):
