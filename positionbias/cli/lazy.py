@@ -45,7 +45,7 @@ class LazyGroup(click.Group):
 
     @cached_property
     def commands_at(self) -> Commands:
-        """Where each command is, and its help."""
+        """The place of each command, and its help."""
         return self._find()
 
     def list_commands(self, ctx: click.Context) -> list[str]:

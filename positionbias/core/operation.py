@@ -132,7 +132,7 @@ class Given(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a command is made of: its help, its parameters in their order, and what it does with their values.
+    """The parts of a command: its help, its parameters in their order, and what it does with their values.
 
     Where there is a ``shorter``, what takes less time in words, the values hold ``before``: it is called before a long work begins with what
     that is, and the seconds that it takes at most, where known.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["HIGHEST_GRADE", "Answer", "Passage", "Qrel", "Query", "relevant_passages"]
+__all__ = ["HIGHEST_GRADE", "Answer", "Passage", "Qrel", "Query", "relevant_passages", "start_in"]
 
 HIGHEST_GRADE = 1_000_000  # trec_eval allocates a table of all grades, and returns 0 if that fails
 
@@ -76,3 +76,14 @@ def relevant_passages(qrels: Iterable[Qrel], relevant_from: int = 1) -> dict[str
         if qrel.grade >= relevant_from:
             relevant.setdefault(qrel.query_id, {})[qrel.passage_id] = None
     return {query_id: tuple(passages) for query_id, passages in relevant.items()}
+
+
+def start_in(passage: str, text: str, start: int) -> int | None:
+    """Return ``start`` if an answer's text stands there, else the one place where it does; None where there is none, or several.
+
+    >>> start_in("oil, green oil", "oil", 11), start_in("green oil", "oil", 0), start_in("oil, green oil", "oil", 1)
+    (11, 6, None)
+    """
+    if start >= 0 and passage[start : start + len(text)] == text:
+        return start
+    return passage.find(text) if passage.count(text) == 1 else None

@@ -18,7 +18,7 @@ from positionbias.core.collection_writer import SplitWriter
 from positionbias.core.columns import SPLIT_WORDS, Columns
 from positionbias.core.errors import bad_input
 from positionbias.core.key_map import KeyMap
-from positionbias.core.records import HIGHEST_GRADE, Answer, Passage, Qrel, Query
+from positionbias.core.records import HIGHEST_GRADE, Answer, Passage, Qrel, Query, start_in
 from positionbias.core.seeds import keys128
 
 __all__ = ["Numbered", "RowCounts", "RowReader"]
@@ -50,7 +50,7 @@ class RowCounts:
 
 
 class _Pair(NamedTuple):
-    """What one row says of one passage; ids are empty where they are to be made, ``query`` where the passage stands alone."""
+    """A row's statement about one passage; ids are empty where they are to be made, ``query`` where the passage stands alone."""
 
     passage_id: str
     text: str
@@ -203,10 +203,9 @@ class _Reader:
     def _answers(self, value: Any, start: Any, passage: str) -> list[tuple[str, int | None]]:
         found = []
         for text, at in _spans(value, start, passage):
-            if at is not None and passage[at : at + len(text)] != text:
-                at = passage.find(text) if passage.count(text) == 1 else None
-                self._counts.moved += 1
-            found.append((text, at))
+            stands = None if at is None else start_in(passage, text, at)
+            self._counts.moved += stands != at
+            found.append((text, stands))
         return found
 
 

@@ -35,7 +35,7 @@ _LEFT_OUT = frozenset(("loss", "margin", "temperature", "most_depth", "probe_pas
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """Which models a study trains, what they start from, and how they are trained."""
+    """The models that a study trains, what they start from, and how they are trained."""
 
     models: tuple[str, ...] = setting(("tk",), f"Of {', '.join(KINDS)}; may be given again.")
     encoder: str | None = setting(
@@ -62,7 +62,7 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeacherOptions:
-    """Which model others learn from."""
+    """The model that others learn from."""
 
     teacher: str = setting("bert_cat", "The kind of the teachers. --models are the students.", choices=tuple(KINDS))
     teacher_encoder: str | None = setting(

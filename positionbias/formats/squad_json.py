@@ -15,6 +15,7 @@ from typing import IO, Any, NamedTuple
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_document, read_json
 from positionbias.core.json_text import JsonObject
+from positionbias.core.records import start_in
 
 __all__ = ["VERSIONS", "Article", "Paragraph", "Question", "Span", "SquadFile", "line_of", "read_squad", "write_articles"]
 
@@ -156,10 +157,9 @@ class _Reader:
         if not text:
             return None
         self.spans += 1
-        if start >= 0 and context[start : start + len(text)] == text:
-            return Span(text.translate(_SPACES), start)
-        self.moved += 1
-        return Span(text.translate(_SPACES), context.find(text) if context.count(text) == 1 else None)
+        stands = start_in(context, text, start)
+        self.moved += stands != start
+        return Span(text.translate(_SPACES), stands)
 
 
 def _named(type_: type) -> str:
