@@ -68,27 +68,24 @@ def pairs_checksum(first: Sequence[bytes], second: Sequence[bytes], *same: Any) 
 
     An import takes a third of its time here.
     """
-    fresh, rest = hashlib.blake2b(digest_size=16), _framed(same)
-
-    def digests() -> Iterator[bytes]:
-        for one, other in zip(first, second, strict=True):
-            digest = fresh.copy()
-            digest.update(b"%b%b%b%b%b" % (_LENGTH(len(one)), one, _LENGTH(len(other)), other, rest))
-            yield digest.digest()
-
-    return _sum_of_digests(digests())
+    return _sum_of_digests(_column_digests([first, second], _framed(same)))
 
 
 def _digests(rows: Sequence[Sequence[Any]]) -> Iterator[bytes]:
     """Yield the hash of each row; those of one length by columns, each encoded at once, which takes half the time."""
     if len(set(map(len, rows))) > 1:
-        yield from (hashlib.blake2b(_framed(row), digest_size=16).digest() for row in rows)
-        return
-    columns = [[_encoded(item) for item in column] for column in zip(*rows, strict=True)]
-    form = b"%b%b" * len(columns)
+        return (hashlib.blake2b(_framed(row), digest_size=16).digest() for row in rows)
+    return _column_digests([[_encoded(item) for item in column] for column in zip(*rows, strict=True)])
+
+
+def _column_digests(columns: Sequence[Sequence[bytes]], rest: bytes = b"") -> Iterator[bytes]:
+    """Yield the hash of each row of encoded columns, and then ``rest``."""
+    fresh, form = hashlib.blake2b(digest_size=16), b"%b%b" * len(columns) + rest.replace(b"%", b"%%")
     framed = [part for column in columns for part in (map(_LENGTH, map(len, column)), column)]
     for parts in zip(*framed, strict=True):
-        yield hashlib.blake2b(form % parts, digest_size=16).digest()
+        digest = fresh.copy()
+        digest.update(form % parts)
+        yield digest.digest()
 
 
 def _encoded(item: Any) -> bytes:
