@@ -291,7 +291,7 @@ def check(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.audit.settings import Audited, Limits
+        >>> from positionbias.settings import Audited, Limits
         >>> print(pb.check("planted", limits=Limits(max_response=0.05), audited=Audited(models=["tk.ckpt"])))
         Limits on position bias: pass (1 system)
         <BLANKLINE>

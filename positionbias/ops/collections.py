@@ -196,7 +196,7 @@ def select(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.positions.settings import AnswerRange, Selection
+        >>> from positionbias.settings import AnswerRange, Selection
         >>> front = pb.select("planted", selection=Selection(AnswerRange.parse("0:0.2")), out="front")
         >>> len(pb.Collection("planted").queries("train")), len(front.queries("train"))
         (50, 34)
@@ -238,8 +238,7 @@ def place(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.positions.density import Density
-        >>> from positionbias.positions.settings import Placing
+        >>> from positionbias.settings import Density, Placing
         >>> pb.place("planted", placing=Placing(Density.parse("front:0.8")), out="front")
         Collection('front', 240 passages, splits train, validation, test, fresh)
     """

@@ -62,7 +62,7 @@ def suspect_contamination(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.ops.contamination import QuerySets, Suspects
+        >>> from positionbias.settings import QuerySets, Suspects
         >>> suspects = Suspects(models=["tk.ckpt"], controls=["tk-2.ckpt", "tk-3.ckpt"])
         >>> queries = QuerySets("test.run", fresh="fresh", fresh_candidates="fresh.run")
         >>> print(pb.suspect_contamination("planted", suspects=suspects, queries=queries))

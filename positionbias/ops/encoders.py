@@ -50,7 +50,7 @@ def distil_vectors(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.models.settings import DistilSettings
+        >>> from positionbias.settings import DistilSettings
         >>> print(pb.distil_vectors(["planted"], encoder="small-bert", settings=DistilSettings(dimension=4), out="words"))
         446 words, 4 wide, ... of the variance kept; left out: 22 too rare, 0 that the encoder cannot read
     """
@@ -88,7 +88,7 @@ def make_encoder(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.models.settings import EncoderSettings
+        >>> from positionbias.settings import EncoderSettings
         >>> tiny = EncoderSettings(layers=1, width=8, heads=2, pieces=90)
         >>> print(pb.make_encoder(["planted"], settings=tiny, out="tiny-bert"))
         tiny-bert: 5,720 random weights; 90 pieces learned from 468 words

@@ -594,7 +594,7 @@ def import_planted(*, planted: PlantedSettings = PlantedSettings(), out: Out, ov
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.planted.settings import PlantedSettings
+        >>> from positionbias.settings import PlantedSettings
         >>> pb.import_planted(planted=PlantedSettings(queries=40, passages=80), out="small")
         Collection('small', 80 passages, splits train, validation, test)
     """

@@ -101,7 +101,7 @@ def find_leakage(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.leakage.settings import FindSettings
+        >>> from positionbias.settings import FindSettings
         >>> print(pb.find_leakage(["planted:train", "planted:test"], settings=FindSettings("lexical"), out="pairs"))
         10 of 18 test queries (55.6%) have candidates found by words alone: precision unknown; label them (posbias leakage review).
         ...
@@ -311,7 +311,7 @@ def clean_leakage(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.ops.leakage import CountedPairs
+        >>> from positionbias.settings import CountedPairs
         >>> print(pb.clean_leakage("planted", counted=CountedPairs(pairs="planted"), out="planted-clean"))
         planted-clean: removed 20 of 50 train queries (40.00%)
           kept: 30

@@ -73,7 +73,7 @@ def retrieve(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.core.retrieval import Retrieval
+        >>> from positionbias.settings import Retrieval
         >>> print(pb.retrieve("planted", wanted=Retrieval("test", depth=10), out="bm25.run"))
         180 candidates of 18 queries
     """

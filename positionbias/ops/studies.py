@@ -75,7 +75,7 @@ class StudyPlan(Printed):
 def study(
     name: Annotated[str, Setting("The study, as posbias study names it.")],
     *collections: Annotated[CollectionLike, Setting("What it is made on, as many as its command has arguments.", place="read")],
-    settings: Annotated[Any, Setting("Of the class that the paper's settings module has for this study.")],
+    settings: Annotated[Any, Setting("Of the class that positionbias.settings has for this study.")],
     out: Annotated[
         Place, Setting("The study, a folder. A plain name lands under $POSBIAS_HOME.", metavar="PATH|NAME", place="written")
     ],
@@ -87,8 +87,7 @@ def study(
 ) -> Studied | StudyPlan:
     """Run a paper's study in the folder ``out``, with its report and tables; finished steps are skipped.
 
-    ``settings`` are of the class that the paper's module ``settings`` has for the study, as ``DoseSettings`` in
-    ``positionbias.papers.position_bias.settings``. An interrupted study goes on where it was.
+    ``settings`` are of the class that ``positionbias.settings`` has for the study, such as ``DoseSettings``. An interrupted study goes on where it was.
 
         posbias study position-bias squad --quick --out squad-study
 
@@ -101,7 +100,7 @@ def study(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.papers.position_bias.settings import PositionBiasSettings
+        >>> from positionbias.settings import PositionBiasSettings
         >>> print(pb.study("position-bias", "planted", settings=PositionBiasSettings(), out="study", dry_run=True))
         The plan
         <BLANKLINE>

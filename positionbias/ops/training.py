@@ -105,8 +105,7 @@ def train(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.training.config import TrainConfig
-        >>> from positionbias.training.plan import TrainPlan
+        >>> from positionbias.settings import TrainConfig, TrainPlan
         >>> short = TrainConfig(max_steps=2, validate_every=1, batch_size=4)
         >>> plan = TrainPlan(kind="tk", candidates="train.run", validation_candidates="validation.run", training=short)
         >>> print(pb.train("planted", plan, out="new.ckpt"))
@@ -246,8 +245,7 @@ def teach(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.ops.training import Teacher
-        >>> from positionbias.ranking.config import TaughtPassages
+        >>> from positionbias.settings import TaughtPassages, Teacher
         >>> teacher, passages = Teacher(model="tk.ckpt"), TaughtPassages(candidates="train.run", depth=4)
         >>> print(pb.teach("planted", teacher=teacher, passages=passages, out="scores"))
         queries                                         50

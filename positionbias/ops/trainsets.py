@@ -81,7 +81,7 @@ def draw_leaked(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.leakage.settings import LeakedGrid, LeakingPairs
+        >>> from positionbias.settings import LeakedGrid, LeakingPairs
         >>> leaking, grid = LeakingPairs(pairs=["planted"], leaked_queries=5), LeakedGrid(sizes=[20], seeds=1)
         >>> print(pb.draw_leaked("planted", targets=["test"], candidates=["train.run"], leaking=leaking, grid=grid, out="sets"))
         set        instances  leaked  share  queries that fill up
@@ -164,7 +164,7 @@ def draw_contaminated(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.contamination.trainsets import ContaminatedSettings
+        >>> from positionbias.settings import ContaminatedSettings
         >>> half = ContaminatedSettings(targets=["test"], target_relevant_from=1, share=0.5)
         >>> print(pb.draw_contaminated("planted", candidates="train.run", settings=half, out="seen"))
         origin  queries  groups   share  negatives judged  negatives random
@@ -218,7 +218,7 @@ def draw_clicks(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.core.retrieval import Retrieval
+        >>> from positionbias.settings import Retrieval
         >>> run = pb.retrieve("clicked", wanted=Retrieval("train", depth=10), out="clicked.run")
         >>> print(pb.draw_clicks("clicked", candidates="clicked.run", out="triples"))
         What became of the queries

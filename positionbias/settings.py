@@ -1,0 +1,147 @@
+"""Settings of all public functions in one place, to import them from.
+
+>>> from positionbias.settings import AuditSettings, Limits, Rotation
+>>> Rotation(seed=2)
+Rotation(words='blingfire', mode='words', identity=True, seed=2)
+"""
+
+from positionbias.audit.settings import Audited, AuditSettings, CheckFiles, Limits
+from positionbias.clicks.settings import ClickSettings
+from positionbias.contamination.settings import ContaminatedSettings, QuerySets, Suspects, SuspectSettings
+from positionbias.core.columns import Columns
+from positionbias.core.retrieval import Retrieval
+from positionbias.core.validation_draw import ValidationDraw
+from positionbias.dense.settings import AnnSettings, DenseSearch
+from positionbias.engine.choose import Engine
+from positionbias.evaluation.buckets import Buckets
+from positionbias.evaluation.fusing import Fusing
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.firststage.settings import Bm25Search, Bm25Settings
+from positionbias.formats.release_settings import MsmarcoDocsSettings, MsmarcoSettings
+from positionbias.formats.trec_docs import Reading
+from positionbias.leakage.sample import SampleSettings
+from positionbias.leakage.settings import (
+    FindSettings,
+    LeakedGrid,
+    LeakingPairs,
+    LexicalSettings,
+    MaterialSettings,
+    NearestSettings,
+)
+from positionbias.models.settings import DistilSettings, EncoderSettings
+from positionbias.models.shapes import (
+    BertCatConfig,
+    BertDotConfig,
+    ColBERTConfig,
+    ConvKNRMConfig,
+    DuetConfig,
+    KNRMConfig,
+    MonoT5Config,
+    PACRRConfig,
+    TKConfig,
+)
+from positionbias.ops.evaluation import Measuring
+from positionbias.ops.leakage import CountedPairs, SearchedTexts
+from positionbias.ops.query_encoder import Encoder
+from positionbias.ops.retrieval import ByVectors
+from positionbias.ops.training import Teacher
+from positionbias.papers.contamination.settings import ContaminationSettings, Distillation
+from positionbias.papers.leakage.settings import LeakageSettings
+from positionbias.papers.pooling.settings import PoolingSettings
+from positionbias.papers.position_bias.settings import (
+    ArchitectureSettings,
+    DoseSettings,
+    Level,
+    PositionBiasSettings,
+    TransferSettings,
+)
+from positionbias.papers.tripclick.settings import TripClickSettings
+from positionbias.planted.settings import PlantedSettings
+from positionbias.pooling.settings import CoverageSettings, PoolSettings, ReliabilitySettings, VerdictSettings
+from positionbias.positions.density import Density
+from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import AnswerRange, HistogramOptions, Matching, Placing, RawForm, Selection
+from positionbias.probe.settings import ProbeSettings
+from positionbias.ranking.config import Computing, RankingConfig, Reranking, TaughtPassages
+from positionbias.training.config import TrainConfig
+from positionbias.training.plan import TrainPlan
+
+__all__ = [
+    "AnnSettings",
+    "AnswerRange",
+    "ArchitectureSettings",
+    "AuditSettings",
+    "Audited",
+    "BertCatConfig",
+    "BertDotConfig",
+    "Bm25Search",
+    "Bm25Settings",
+    "Buckets",
+    "ByVectors",
+    "CheckFiles",
+    "ClickSettings",
+    "ColBERTConfig",
+    "Columns",
+    "Computing",
+    "ContaminatedSettings",
+    "ContaminationSettings",
+    "ConvKNRMConfig",
+    "CountedPairs",
+    "CoverageSettings",
+    "DenseSearch",
+    "Density",
+    "DistilSettings",
+    "Distillation",
+    "DoseSettings",
+    "DuetConfig",
+    "Encoder",
+    "EncoderSettings",
+    "Engine",
+    "FindSettings",
+    "Fusing",
+    "HistogramOptions",
+    "KNRMConfig",
+    "LeakageSettings",
+    "LeakedGrid",
+    "LeakingPairs",
+    "Level",
+    "LexicalSettings",
+    "Limits",
+    "Matching",
+    "MaterialSettings",
+    "Measuring",
+    "ModelSettings",
+    "MonoT5Config",
+    "MsmarcoDocsSettings",
+    "MsmarcoSettings",
+    "NearestSettings",
+    "PACRRConfig",
+    "Placing",
+    "PlantedSettings",
+    "PoolSettings",
+    "PoolingSettings",
+    "PositionBiasSettings",
+    "ProbeSettings",
+    "QuerySets",
+    "RankingConfig",
+    "RawForm",
+    "Reading",
+    "ReliabilitySettings",
+    "Reranking",
+    "Retrieval",
+    "Rotation",
+    "SampleSettings",
+    "SearchedTexts",
+    "Selection",
+    "SuspectSettings",
+    "Suspects",
+    "TKConfig",
+    "TaughtPassages",
+    "Teacher",
+    "TrainConfig",
+    "TrainPlan",
+    "TransferSettings",
+    "TripClickSettings",
+    "ValidationDraw",
+    "VerdictSettings",
+]
