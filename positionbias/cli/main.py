@@ -102,9 +102,11 @@ def posbias(quiet: bool) -> None:
 
     Start with:  posbias demo
     """
-    from positionbias.core.progress import set_quiet
+    from positionbias.core.progress import give_hints, set_quiet
 
     set_quiet(quiet)
+    give_hints(True)
+    click.get_current_context().call_on_close(lambda: give_hints(False))
 
 
 def _show(text: str) -> None:

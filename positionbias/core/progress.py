@@ -14,12 +14,13 @@ from typing import Any, Protocol, TextIO, TypeVar
 from positionbias.core.duration import duration_in_words
 from positionbias.core.terminal import guarded_streams, neutral, to_person, unguarded
 
-__all__ = ["Progress", "in_worker", "is_quiet", "remark", "say", "set_quiet", "step", "track"]
+__all__ = ["Progress", "give_hints", "hint", "in_worker", "is_quiet", "remark", "say", "set_quiet", "step", "track"]
 
 T = TypeVar("T")
 _quiet = False
 _said: set[str] = set()
 _bars = True
+_hints = False
 _LINE_EVERY = 30.0  # seconds
 _LOOKS = 30  # between two lines
 _REMEMBERED = 10 * _LOOKS
@@ -147,6 +148,18 @@ def say(text: str = "") -> None:
     """Print a line on standard error; nothing when quiet or in a worker."""
     if not _quiet and _bars and sys.stderr is not None:
         to_person(text)
+
+
+def give_hints(wanted: bool) -> None:
+    """Let ``hint`` print, as the command line does."""
+    global _hints
+    _hints = wanted
+
+
+def hint(text: str) -> None:
+    """Print, as ``say`` does, where a command wrote and what to run next; nothing where a function was called from Python."""
+    if _hints:
+        say(text)
 
 
 def remark(text: str) -> None:

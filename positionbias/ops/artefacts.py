@@ -12,7 +12,7 @@ from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, output_place
-from positionbias.core.progress import say, track
+from positionbias.core.progress import hint, say, track
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Judgement, Written
@@ -88,7 +88,7 @@ def export(
         write = getattr(import_module(f"positionbias.formats.{module}"), writer)
         with engine.open() as map_shards:
             written = write(opened, place, chosen, overwrite=overwrite, map_shards=map_shards)
-    say(f"written to {place}")
+    hint(f"written to {place}")
     counts = ExportCounts(rows=written._asdict())
     result = Result(f"{EXPORT}{to}", opened.name, "+".join(chosen), "", opened.manifest.seed, None, None, len(opened), counts)
     return Written(place, [result])
@@ -147,10 +147,10 @@ def make_report(
     from positionbias.report.table import save_tables
 
     page = page_of(list(map(_results_place, folders)), output_place(out), title=title, overwrite=overwrite)
-    say(f"wrote {page.path}")
+    hint(f"wrote {page.path}")
     if tables is not None:
         save_tables(page.tables, output_place(tables), overwrite=overwrite)
-        say(f"wrote {len(page.tables)} tables to {output_place(tables)}")
+        hint(f"wrote {len(page.tables)} tables to {output_place(tables)}")
     return page
 
 

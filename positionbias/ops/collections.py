@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
 from positionbias.core.places import CollectionLike, output_place
-from positionbias.core.progress import say
+from positionbias.core.progress import hint
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Printed
@@ -101,7 +101,7 @@ def merge(
     opened = {prefix: find_collection(place) for prefix, place in _named(collections).items()}
     work = partial(write_merged, opened, output_place(out), apart=apart)
     merged = engine.write(work, overwrite=overwrite)
-    say(f"written to {merged.path}; look at it with: posbias show {out}")
+    hint(f"written to {merged.path}; look at it with: posbias show {out}")
     return merged
 
 
@@ -160,7 +160,7 @@ def sample(
     asked = SampleSettings(queries, passages, splits, seed)
     work = partial(write_sample, find_collection(collection), output_place(out), asked)
     drawn = engine.write(work, overwrite=overwrite)
-    say(f"written to {drawn.path}; look at it with: posbias show {out}")
+    hint(f"written to {drawn.path}; look at it with: posbias show {out}")
     return drawn
 
 
@@ -212,7 +212,7 @@ def select(
         by=find_collection(by) if by is not None else None,
     )
     selected = engine.write(work, overwrite=overwrite)
-    say(f"written to {selected.path}; see where its answers are with: posbias histogram {out}")
+    hint(f"written to {selected.path}; see where its answers are with: posbias histogram {out}")
     return selected
 
 
@@ -247,5 +247,5 @@ def place(
 
     work = partial(write_placed, find_collection(collection), output_place(out), placing)
     placed = engine.write(work, overwrite=overwrite)
-    say(f"written to {placed.path}; what was moved where stands in {placed.path / 'placed'}")
+    hint(f"written to {placed.path}; what was moved where stands in {placed.path / 'placed'}")
     return placed

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.operation import Out, Overwrite, Sources, operation
 from positionbias.core.places import CollectionLike, output_place
-from positionbias.core.progress import say
+from positionbias.core.progress import hint
 from positionbias.core.settings import Setting
 from positionbias.models.settings import DistilSettings, EncoderSettings
 from positionbias.ops.outcome import Written
@@ -62,7 +62,7 @@ def distil_vectors(
     manifest = distil(opened, encoder, place, settings, split=split, threads=threads, overwrite=overwrite)
     figures = WordVectorFigures.of_facts(manifest.content)
     of, words = split or "train", figures.words
-    say(f"written to {place}; next: posbias train tk COLLECTION --word-vectors {out} …")
+    hint(f"written to {place}; next: posbias train tk COLLECTION --word-vectors {out} …")
     return Written(place, [Result(WORD_VECTORS, _names(opened), of, encoder, None, words, None, words, figures)])
 
 
@@ -101,7 +101,7 @@ def make_encoder(
     manifest = write_encoder(opened, place, settings, overwrite=overwrite)
     figures = NewEncoderFigures.of_facts(manifest.content)
     weights, words = figures.weights, figures.words
-    say(
+    hint(
         f"{settings.layers} layers, {settings.width} wide; written to {place}; next: posbias train bert_cat COLLECTION --encoder {place} …"
     )
     return Written(

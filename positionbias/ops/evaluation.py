@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.operation import Out, Overwrite, SavedTo, operation
 from positionbias.core.places import CollectionLike, Place, input_place, output_place
-from positionbias.core.progress import say
+from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting, check_settings, seed_setting, setting
 from positionbias.evaluation.fusing import Fusing
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
@@ -116,7 +116,7 @@ def evaluate(
     apart, pairs = _leaked_apart(results, leaked, clusters, seed=measuring.seed)
     if all_swaps is not None:
         place = write_swaps(output_place(all_swaps), apart.swaps, overwrite=overwrite)
-        say(f"{sum(map(len, apart.swaps.values())):,} swaps written to {place}")
+        hint(f"{sum(map(len, apart.swaps.values())):,} swaps written to {place}")
     for line in _remarks(results):
         say(line)
     found = Measurements(
@@ -313,7 +313,7 @@ def ensemble(
     fused = fuse_runs([input_place(run) for run in runs], place, fusing, name=name, overwrite=overwrite)
     for line in _lacking(fused, fusing.by):
         say(line)
-    say(f"written to {place}; next: posbias evaluate {out} --collection COLLECTION --split SPLIT")
+    hint(f"written to {place}; next: posbias evaluate {out} --collection COLLECTION --split SPLIT")
     return fused
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from positionbias.core.columns import Columns
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import CollectionLike, Place, input_place, output_place
-from positionbias.core.progress import is_quiet, say
+from positionbias.core.progress import hint, is_quiet, say
 from positionbias.core.settings import Setting
 from positionbias.core.validation_draw import DrawnQueries, ValidationDraw
 from positionbias.engine.choose import Engine
@@ -607,7 +607,7 @@ def _told(collection: Collection, out: Place) -> Collection:
     """The collection, after what its validation split was drawn from, and where it is."""
     if "validation" in collection.manifest.content:
         say(f"validation: {_draw(collection.manifest.content_as(DrawnQueries, 'validation'))}")
-    say(f"written to {collection.path}; look at it with: posbias show {out}")
+    hint(f"written to {collection.path}; look at it with: posbias show {out}")
     return collection
 
 

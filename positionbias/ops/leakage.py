@@ -10,7 +10,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import CollectionLike, Place, input_place, output_place
-from positionbias.core.progress import say
+from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting, setting
 from positionbias.leakage.settings import FIELDS, Detector, FindSettings, NearestSettings
 from positionbias.ops.outcome import Measurements, Printed, Read, refuse_outputs
@@ -133,7 +133,7 @@ def find_leakage(
     measured = _measurements(results, found, test.name, target, settings, texts, semantic, read)
     place = output_place(out)
     save_found(place, found, results, measured.manifest(place), overwrite=overwrite)
-    say(f"{len(found.pairs):,} pairs written to {place}")
+    hint(f"{len(found.pairs):,} pairs written to {place}")
     return measured
 
 
@@ -344,7 +344,7 @@ def clean_leakage(
     inputs = [input_ref(item.role, item.path, item.checksum, artefact=place) for item in read]
     left_out = LeftOut(split, found.reasons, why, "leakage clean", {"split": split, **settings}, inputs)
     made = without(opened, place, left_out, overwrite=overwrite)
-    say(f"written to {place}")
+    hint(f"written to {place}")
     return Cleaned(made, removed_figures(made.manifest.content_as(dict[str, Json], "left_out"), found))
 
 

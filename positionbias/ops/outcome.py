@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import Place, output_place
-from positionbias.core.progress import say
+from positionbias.core.progress import hint
 
 if TYPE_CHECKING:
     from positionbias.core.manifest import Manifest
@@ -165,7 +165,8 @@ def refuse_outputs(*outputs: Place | None, overwrite: bool) -> None:
 def save_if_asked(found: Measurements, out: Place | None, *, overwrite: bool) -> Measurements:
     """Save the results where a place was given, and say so; return them."""
     if out is not None:
-        say(f"saved to {found.save(out, overwrite=overwrite)}; for a page: posbias report {out}")
+        place = found.save(out, overwrite=overwrite)
+        hint(f"saved to {place}; for a page: posbias report {out}")
     return found
 
 

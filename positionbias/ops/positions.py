@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.operation import Overwrite, SavedTo, Sources, operation
 from positionbias.core.places import CollectionLike, Place, output_place
-from positionbias.core.progress import say
+from positionbias.core.progress import hint
 from positionbias.core.settings import Setting, given_flags
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Measurements, Read, save_if_asked
@@ -92,7 +92,7 @@ def histogram(
         from positionbias.report.plots import answer_positions
 
         save_figure(answer_positions(results), plot, overwrite=overwrite)
-        say(f"drawn to {plot}")
+        hint(f"drawn to {plot}")
     return save_if_asked(found, out, overwrite=overwrite)
 
 
@@ -158,7 +158,7 @@ def debias(
     beside = found.path.resolve()
     place = output_place(out) if out is not None else beside.with_name(f"{beside.name}-rotated-{rotation.seed}")
     rotated = engine.write(partial(write_rotated, found, place, rotation), overwrite=overwrite)
-    say(f"written to {rotated.path}; see what changed with: posbias histogram {found.path} {rotated.path}")
+    hint(f"written to {rotated.path}; see what changed with: posbias histogram {found.path} {rotated.path}")
     return rotated
 
 
@@ -187,5 +187,5 @@ def _rotate_raw(given: Place, out: Place | None, rotation: Rotation, form: RawFo
     source = path if is_file else Pipe.from_stdin() if given == PIPE else Pipe.named(path)
     rotated = debias_file(source, place, rotation, form, **writing)
     if isinstance(place, Path):
-        say(f"written to {place}, and what made it to {place}.manifest.json")
+        hint(f"written to {place}, and what made it to {place}.manifest.json")
     return rotated

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.operation import Overwrite, SavedTo, operation
 from positionbias.core.places import CollectionLike, Place, model_place
-from positionbias.core.progress import say
+from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
@@ -176,5 +176,5 @@ def _kept(found: Measurements, plot: Place | None, out: Place | None, overwrite:
         from positionbias.report.figure import save_figure
 
         save_figure(ats_curves(found.results), plot, overwrite=overwrite)
-        say(f"drawn to {plot}")
+        hint(f"drawn to {plot}")
     return save_if_asked(found, out, overwrite=overwrite)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import CollectionLike, Place, input_place, model_place, output_place
-from positionbias.core.progress import say
+from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Written
@@ -71,7 +71,7 @@ def rerank(
         say(f"{checkpoint.name}: {remark}")
     for line in _remarks(done):
         say(line)
-    say(f"written to {place}; next: posbias evaluate {out} --collection {opened.path} --split {reranking.split}")
+    hint(f"written to {place}; next: posbias evaluate {out} --collection {opened.path} --split {reranking.split}")
     return Written(place, [done.result(opened.name, reranking.split)])
 
 

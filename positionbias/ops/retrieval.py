@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, model_place, output_place
-from positionbias.core.progress import say
+from positionbias.core.progress import hint, say
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.settings import Setting, declared_setting, given_flags, setting
 from positionbias.dense.settings import DENSE_DEPTH, ON_DISK, DenseSearch, OnDisk
@@ -91,7 +91,7 @@ def retrieve(
     else:
         name, figures = _by_vectors(found, place, wanted, dense, engine, overwrite)
     if figures.candidates:
-        say(f"written to {place}; next: posbias evaluate {place} --collection {found.path} --split {wanted.split}")
+        hint(f"written to {place}; next: posbias evaluate {place} --collection {found.path} --split {wanted.split}")
     else:
         say("the run is empty: there is nothing in it to re-rank or to evaluate; check the queries, and the passages")
     mean = figures.candidates / figures.queries if figures.queries else None
@@ -209,5 +209,5 @@ def encode(
     say(f"{rate:,.0f} passages/s; {figures.truncated:,} passages fill the model's limit, and may go on behind it")
     if figures.empty_passages:
         say(f"{figures.empty_passages:,} passages are empty: they have the vector of an empty text")
-    say(f"written to {place}; next: posbias retrieve {found.path} --vectors {place} --model {model} --split SPLIT --out RUN")
+    hint(f"written to {place}; next: posbias retrieve {found.path} --vectors {place} --model {model} --split SPLIT --out RUN")
     return made

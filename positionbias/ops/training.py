@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Before, Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, model_place, output_place
-from positionbias.core.progress import say, set_quiet
+from positionbias.core.progress import hint, say, set_quiet
 from positionbias.core.settings import Setting, check_settings, declared_setting, flag_of, setting
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Printed
@@ -135,7 +135,7 @@ def train(
         return None
     for line in _remarks(checkpoint, plan):
         say(line)
-    say(f"written to {place}; next: posbias rerank --model {place} {opened.path} --split test --candidates RUN --out RUN2")
+    hint(f"written to {place}; next: posbias rerank --model {place} {opened.path} --split test --candidates RUN --out RUN2")
     return Training(place, checkpoint, [training_result(checkpoint, opened.name)])
 
 
@@ -274,7 +274,7 @@ def teach(
             overwrite=overwrite,
         )
     loss = "ranknet" if scores.order_only else "margin_mse"
-    say(f"written to {place}; next: posbias train bert_dot {opened.path} --loss {loss} --teacher-scores {out} --out STUDENT")
+    hint(f"written to {place}; next: posbias train bert_dot {opened.path} --loss {loss} --teacher-scores {out} --out STUDENT")
     return Taught(place, scores, [_teaching_result(scores, opened)])
 
 

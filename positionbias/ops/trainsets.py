@@ -12,7 +12,7 @@ from positionbias.contamination.settings import ContaminatedSettings
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, output_place
-from positionbias.core.progress import say
+from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import LeakedGrid, LeakingPairs
@@ -103,7 +103,7 @@ def draw_leaked(
         settings=leaking.counted,
     )
     results = write_leaked_sets(place, inputs, grid.sets(leaking.leaked_queries), overwrite=overwrite)
-    say(
+    hint(
         f"{len(results):,} training sets written to {place}; next: posbias train tk {inputs.collection.path} --trainset {place / results[0].system}"
     )
     return TrainingSets(place, results)
@@ -176,7 +176,7 @@ def draw_contaminated(
 
     opened, place = find_collection(collection), output_place(out)
     groups = write_contaminated_set(place, opened, input_place(candidates), settings, overwrite=overwrite)
-    say(f"{len(groups):,} training groups written to {place}; next: posbias train bert_cat {opened.path} --trainset {place}")
+    hint(f"{len(groups):,} training groups written to {place}; next: posbias train bert_cat {opened.path} --trainset {place}")
     return TrainingSets(place, [contaminated_result(groups, opened)])
 
 
@@ -243,5 +243,5 @@ def draw_clicks(
         )
     if settings.triples and len(groups) < settings.triples:
         say(f"--triples: {settings.triples:,} were asked for, there are {len(groups):,}")
-    say(f"{len(groups):,} triples written to {place}; next: posbias train bert_cat {opened.path} --trainset {place}")
+    hint(f"{len(groups):,} triples written to {place}; next: posbias train bert_cat {opened.path} --trainset {place}")
     return TrainingSets(place, load_results(place / QUALITY))
