@@ -61,7 +61,12 @@ class _Content:
 
 
 class Collection:
-    """A collection opened for reading. ``open`` checks the manifest; all else is read on demand.
+    """A collection opened for reading, by its folder or its name under ``$POSBIAS_HOME``, tried in that order.
+
+    The manifest is checked; all else is read on demand.
+
+    Raises:
+        InputError: neither exists; the message gives the command that makes it.
 
     Example:
         >>> import positionbias as pb
@@ -72,8 +77,8 @@ class Collection:
         'For its smell, the Julmux yonack has moss.'
     """
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+    def __init__(self, place: Path | str) -> None:
+        self.path = _folder_of(place)
         self.manifest: Manifest = read_manifest(self.path, kind=KIND)
         self.name: str = self.manifest.name
         self._facts = read_as(_Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True)
@@ -464,20 +469,22 @@ def _unreadable(path: Path, names: Sequence[str], error: Exception) -> InputErro
 
 
 def find_collection(place: Collection | str | Path) -> Collection:
-    """Open a collection by folder or by name under ``$POSBIAS_HOME``, tried in that order.
+    """Open a collection by its folder or name, unless it is open already.
 
     Raises:
-        InputError: neither exists; the message gives the command that makes it.
+        InputError: as ``Collection``.
     """
-    if isinstance(place, Collection):
-        return place
+    return place if isinstance(place, Collection) else Collection(place)
+
+
+def _folder_of(place: str | Path) -> Path:
     places = (Path(place), home() / str(place))
     for path in places:
         recover(path)
-    candidates = [path for path in places if path.is_dir()]
-    for candidate in candidates:
-        if manifest_path(candidate).is_file():
-            return Collection(candidate)
-    if candidates:
-        raise bad_input(candidates[0], wanted="a collection", found=f"a folder without {MANIFEST}", do="check the path")
+    folders = [path for path in places if path.is_dir()]
+    for folder in folders:
+        if manifest_path(folder).is_file():
+            return folder
+    if folders:
+        raise bad_input(folders[0], wanted="a collection", found=f"a folder without {MANIFEST}", do="check the path")
     raise InputError(f"{place}: wanted a collection (a folder, or a name under {home()}); found none; {how_to_get(place)}")

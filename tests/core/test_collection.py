@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import pickle
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -189,23 +190,33 @@ def test_a_broken_table_is_one_line(small_collection: Collection) -> None:
         small_collection.queries("test")
 
 
-def test_find_collection_by_path_then_by_name(
-    small_collection: Collection, posbias_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("opened", [Collection, find_collection])
+def test_a_collection_opens_by_path_then_by_name(
+    opened: Callable[[str | Path], Collection],
+    small_collection: Collection,
+    posbias_home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert find_collection(small_collection.path).name == "small"
+    assert opened(small_collection.path).name == "small"
     make_collection(posbias_home / "mine", [Passage("home", "text")])
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()  # a folder that is no collection does not hide the one at home
-    assert find_collection("mine").passage_ids() == ["home"]
+    at_home = opened("mine")
+    assert (at_home.path, at_home.passage_ids()) == (posbias_home / "mine", ["home"])
     make_collection(tmp_path / "mine", [Passage("here", "text")], overwrite=True)
-    assert find_collection("mine").passage_ids() == ["here"]
-    with pytest.raises(
-        InputError, match=r"nowhere: wanted a collection .* make one with: posbias import planted --out nowhere"
-    ):
-        find_collection("nowhere")
+    assert opened("mine").passage_ids() == ["here"]
+    assert pickle.loads(pickle.dumps(at_home)).passage_ids() == ["home"]  # noqa: S301
+    wanted = rf"nowhere: wanted a collection \(a folder, or a name under {posbias_home}\); found none; make one with: .* --out nowhere"
+    with pytest.raises(InputError, match=wanted):
+        opened("nowhere")
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match="wanted a collection; found a folder without manifest.json"):
-        find_collection("folder")
+        opened("folder")
+
+
+def test_an_open_collection_is_found_as_it_is(small_collection: Collection) -> None:
+    assert find_collection(small_collection) is small_collection
 
 
 def test_the_manifest_of_another_kind_is_refused(small_collection: Collection) -> None:
