@@ -48,8 +48,11 @@ def ordered(
     name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the rank order, and the scores in it."""
-    with np.errstate(over="ignore"):  # overflow becomes infinite and is refused below
-        values = np.asarray(scores, dtype=np.float32)
+    try:
+        with np.errstate(over="ignore"):  # overflow becomes infinite and is refused below
+            values = np.asarray(scores, dtype=np.float32)
+    except (TypeError, ValueError):  # no numbers
+        values = np.array([np.nan], np.float32)
     if not np.isfinite(values).all():
         raise InputError(
             f"run {name!r}: wanted finite scores; found one that is not for query {query_id!r}; check the system that made it"

@@ -9,16 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.exchange import PASSAGE, QUERY, SCORE, Form, frame_rows, identifier, in_form, rows_by_query
 from positionbias.core.files import byte_writer
+from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.publish import atomic_file, recover
 from positionbias.core.rank_order import Ranking, order_by_score, ordered, ranked, run_stem
 from positionbias.core.ranked_blocks import rankings_of
 from positionbias.core.run_blocks import WANTED, Line, parse_lines, run_blocks
+
+if TYPE_CHECKING:
+    import ir_measures
+    import pandas
 
 __all__ = [
     "Ranking",
@@ -43,22 +50,41 @@ def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
     return out
 
 
+_Scored = tuple[str, Sequence[str], Sequence[float] | np.ndarray]
+
+
 class Run(Mapping[str, Ranking]):
-    """Rankings by query id. Passage ids are held once and referenced by integers.
+    """Rankings by query id, from ``{query: {passage: score}}``, or from a name and (query, passages, scores) triples.
+
+    Scores are float32; passages are ordered by score, equal scores by id descending, as in trec_eval. Passage ids are held once and
+    referenced by integers. ir_measures takes a run as it is (it reads ``columns`` and ``itertuples``, as of a data frame).
 
     Raises:
-        InputError: a score that is not finite, or a repeated passage for a query.
+        InputError: an id that is no text or whole number, a score that is not finite, or a repeated passage for a query.
 
     Example:
         >>> import positionbias as pb
-        >>> run = pb.Run("bm25", [("q1", ["p1", "p2"], [1.0, 2.0])])
+        >>> run = pb.Run({"q1": {"p1": 1.0, "p2": 2.0}}, name="bm25")
         >>> run
         Run('bm25', 1 queries, 2 pairs)
         >>> run["q1"].passage_ids
         ['p2', 'p1']
+        >>> import ir_measures
+        >>> ir_measures.calc_aggregate([ir_measures.RR], {"q1": {"p1": 1}}, run)
+        {RR: 0.5}
     """
 
-    def __init__(self, name: str, rankings: Iterable[tuple[str, Sequence[str], Sequence[float] | np.ndarray]]) -> None:
+    columns = ("query_id", "doc_id", "score")
+
+    @overload
+    def __init__(self, scores: Mapping[str, Mapping[str, float]], /, *, name: str = ...) -> None: ...
+    @overload
+    def __init__(self, name: str, rankings: Iterable[_Scored], /) -> None: ...
+    def __init__(self, given: Any, rankings: Iterable[_Scored] | None = None, /, *, name: str = "run") -> None:
+        if rankings is None:
+            rankings = rows_by_query(given, "Run", "score")
+        else:
+            name = given
         self.name = name
         self._vocabulary: list[str] = []
         self._index: dict[str, tuple[np.ndarray, np.ndarray]] = {}
@@ -70,6 +96,115 @@ class Run(Mapping[str, Ranking]):
             ids = np.fromiter((numbers.setdefault(passage_ids[i], len(numbers)) for i in order), np.int32, len(order))
             self._index[query_id] = (ids, values)
         self._vocabulary = list(numbers)
+
+    # -- from and to other forms -----------------------------------------------------------------------
+
+    @classmethod
+    def from_dict(cls, scores: Mapping[str, Mapping[str, float]], name: str = "run") -> Run:
+        """Make a run of ``{query: {passage: score}}``, as ``Run`` itself does."""
+        return cls(scores, name=name)
+
+    @classmethod
+    def from_file(cls, path: Place, name: str | None = None) -> Run:
+        """Read a TREC run, plain, ``.gz`` or ``.zst``; a plain name is also looked up under ``$POSBIAS_HOME``.
+
+        ``name`` defaults to the tag in the file, or to the file's name where tags differ.
+
+        Raises:
+            InputError: no such file, a malformed line (numbered), or a repeated pair.
+
+        Example:
+            >>> import positionbias as pb
+            >>> pb.Run.from_file("test.run")
+            Run('bm25', 18 queries, 108 pairs)
+        """
+        return read_run(input_place(path), name)
+
+    @classmethod
+    def from_frame(cls, frame: pandas.DataFrame, name: str = "run") -> Run:
+        """Make a run of a pandas data frame with PyTerrier's columns (qid, docno, score), ir_measures' (query_id, doc_id, score) or ours.
+
+        The order comes from the scores; a column of ranks is not used.
+
+        Raises:
+            InputError: a column that is not there, and as ``Run``.
+
+        Example:
+            >>> import pandas, positionbias as pb
+            >>> frame = pandas.DataFrame({"qid": ["q1", "q1"], "docno": ["p1", "p2"], "score": [1.0, 2.0]})
+            >>> pb.Run.from_frame(frame)["q1"].passage_ids
+            ['p2', 'p1']
+        """
+        return cls._from_rows(frame_rows(frame, QUERY, PASSAGE, SCORE, source="Run.from_frame"), name, "Run.from_frame")
+
+    @classmethod
+    def from_ir_measures(cls, scored: Iterable[ir_measures.ScoredDoc], name: str = "run") -> Run:
+        """Make a run of ``ir_measures.ScoredDoc`` records, in any order.
+
+        Raises:
+            InputError: as ``Run``.
+
+        Example:
+            >>> import ir_measures, positionbias as pb
+            >>> pb.Run.from_ir_measures(ir_measures.read_trec_run("test.run"))
+            Run('run', 18 queries, 108 pairs)
+        """
+        return cls._from_rows(((one.query_id, one.doc_id, one.score) for one in scored), name, "Run.from_ir_measures")
+
+    @classmethod
+    def _from_rows(cls, rows: Iterable[tuple[Any, Any, float]], name: str, source: str) -> Run:
+        found: dict[str, tuple[list[str], list[float]]] = {}
+        for query_id, passage_id, score in rows:
+            passages, scores = found.setdefault(identifier(query_id, source), ([], []))
+            passages.append(identifier(passage_id, source))
+            scores.append(score)
+        return cls(name, ((query_id, passages, scores) for query_id, (passages, scores) in found.items()))
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return ``{query: {passage: score}}``, best first."""
+        return {r.query_id: dict(zip(r.passage_ids, r.scores.tolist(), strict=True)) for r in self.rankings()}
+
+    def to_frame(self, form: Form = "ir_measures") -> pandas.DataFrame:
+        """Return a pandas data frame with a row for each pair, best first: ir_measures' columns, or PyTerrier's, with ranks from 0.
+
+        Example:
+            >>> import positionbias as pb
+            >>> pb.Run({"q1": {"p1": 1.0, "p2": 2.0}}).to_frame("pyterrier")
+              qid docno  score  rank
+            0  q1    p2    2.0     0
+            1  q1    p1    1.0     1
+        """
+        import pandas
+
+        frame = in_form(pandas.DataFrame(list(self.to_ir_measures()), columns=list(self.columns)), form)
+        if form == "pyterrier":
+            frame["rank"] = [rank for numbers, _ in self._index.values() for rank in range(len(numbers))]
+        return frame
+
+    def to_ir_measures(self) -> Iterator[ir_measures.ScoredDoc]:
+        """Yield a ``ir_measures.ScoredDoc`` for each pair, best first."""
+        from ir_measures import ScoredDoc
+
+        for ranking in self.rankings():
+            for passage_id, score in zip(ranking.passage_ids, ranking.scores.tolist(), strict=True):
+                yield ScoredDoc(ranking.query_id, passage_id, score)
+
+    itertuples = to_ir_measures  # by which ir_measures reads a frame
+
+    def save(self, path: Place, *, overwrite: bool = False) -> Path:
+        """Write the run in TREC's form, strictly decreasing within each query, gzipped for ``.gz``; return its path.
+
+        A plain name lands under ``$POSBIAS_HOME``.
+
+        Raises:
+            InputError: an id that has a space.
+            OutputExistsError: something stands there and ``overwrite`` is false.
+        """
+        place = output_place(path)
+        write_run(place, self, overwrite=overwrite)
+        return place
+
+    # -- rankings --------------------------------------------------------------------------------------
 
     def __getitem__(self, query_id: str) -> Ranking:
         ids, scores = self._index[query_id]
