@@ -89,8 +89,8 @@ def _pools() -> None:
     """Simulate runs of traditional and neural systems, and judgements of what the traditional ones rank high."""
     from dataclasses import replace
 
+    from positionbias.core.qrels import write_qrels
     from positionbias.core.run import write_run
-    from positionbias.formats.trec import write_qrels
     from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 
     simulation = Simulation(rate=0.5, queries=6, groups=3)

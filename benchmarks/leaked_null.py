@@ -74,8 +74,8 @@ SIMULATED = [Trial("simulated", systems, 1_000, 200, 30, gain) for systems in (5
 @lru_cache(maxsize=1)
 def real_values() -> np.ndarray:
     """nDCG@10 of each run on each topic, ``(runs, topics)``."""
+    from positionbias.core.qrels import read_qrels
     from positionbias.core.run import read_run
-    from positionbias.formats.trec import read_qrels
 
     folder = Path(os.environ["POSBIAS_DATA"]) / "trec_covid_r5"
     qrels = read_qrels(folder / "qrels.round5.txt")

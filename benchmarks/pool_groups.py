@@ -24,9 +24,9 @@ import numpy as np
 from measuring import hardware, kept_part, result_place
 from scipy import stats
 
+from positionbias.core.qrels import read_qrels
 from positionbias.core.seeds import generator
 from positionbias.evaluation.crossed import crossed
-from positionbias.formats.trec import read_qrels
 from positionbias.pooling.exchange import exchange_of, exchanged
 from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns, judge_runs
 from positionbias.pooling.kind_effects import KindEffect, Pair, kind_effects

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from measuring import hardware, measured, result_place
 
+from positionbias.core.qrels import read_qrels
 from positionbias.core.run import read_run
-from positionbias.formats.trec import read_qrels
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
 from positionbias.pooling.pools import draw_pools, pool_kinds
 from positionbias.pooling.reliability import reliability

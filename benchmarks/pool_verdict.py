@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from measuring import hardware, kept_part, result_place
 
+from positionbias.core.qrels import read_qrels
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator
 from positionbias.evaluation.clustered import clustered_mean
-from positionbias.formats.trec import read_qrels
 from positionbias.pooling.bounds import score_bounds
 from positionbias.pooling.guesses import guess_from_pool, new_documents
 from positionbias.pooling.open_runs import OpenRuns, open_runs

@@ -212,8 +212,8 @@ def clicks(record: Recorder) -> None:
 def pool(record: Recorder) -> None:
     from dataclasses import replace
 
+    from positionbias.core.qrels import write_qrels
     from positionbias.core.run import write_run
-    from positionbias.formats.trec import write_qrels
     from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 
     simulation = Simulation(rate=0.5, queries=6, groups=3)
@@ -323,8 +323,8 @@ def study_tripclick(record: Recorder) -> None:
 
 @group
 def study_pooling(record: Recorder) -> None:
+    from positionbias.core.qrels import write_qrels
     from positionbias.core.run import Run, write_run
-    from positionbias.formats.trec import write_qrels
     from positionbias.papers.pooling import TOPICS
     from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from positionbias.core.collection import Collection as Collection
+    from positionbias.core.qrels import Qrels as Qrels
     from positionbias.core.records import Answer as Answer, Passage as Passage, Qrel as Qrel, Query as Query
     from positionbias.core.run import Run as Run
     from positionbias.ops import *
@@ -33,6 +34,7 @@ _MODULES = {
     "Collection": "core.collection",
     "Passage": "core.records",
     "Qrel": "core.records",
+    "Qrels": "core.qrels",
     "Query": "core.records",
     "Result": "results.result",
     "Run": "core.run",

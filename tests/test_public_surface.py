@@ -21,6 +21,7 @@ PUBLIC = [
     "Collection",
     "Passage",
     "Qrel",
+    "Qrels",
     "Query",
     "Result",
     "Run",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from positionbias.core.errors import SettingError
+from positionbias.core.inputs import RunLike
 from positionbias.core.places import Place
 from positionbias.core.settings import check_settings, declared_setting, flag_of, seed_setting, setting
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
@@ -19,16 +20,14 @@ from positionbias.probe.settings import Layers, layers_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from positionbias.core.run import Run
     from positionbias.dense.vectors import Vectors
     from positionbias.models.checkpoint import Checkpoint
     from positionbias.positions.rotate import Rotation
 
     ModelLike: TypeAlias = Place | Checkpoint | Callable[..., Any]
-    RunLike: TypeAlias = Place | Run
     VectorsLike: TypeAlias = Place | Vectors
 else:
-    ModelLike = RunLike = VectorsLike = Place  # so that reading annotations does not import torch
+    ModelLike = VectorsLike = Place  # so that reading annotations does not import torch
 
 __all__ = [
     "MEASURES",

@@ -32,6 +32,7 @@ from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
 from positionbias.core.missing import how_to_get
 from positionbias.core.publish import recover
+from positionbias.core.qrels import Qrels
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import Count, Name, read_as
 from positionbias.core.seal import CACHE, verified
@@ -392,13 +393,13 @@ class Collection:
         self.require(split)
         return list(self._facts.splits[split].qrels_sets)
 
-    def qrels(self, split: str, name: str | None = None) -> list[Qrel]:
+    def qrels(self, split: str, name: str | None = None) -> Qrels:
         """Return the judgements of a split; ``name`` picks one of its further sets.
 
         Raises:
             InputError: no such split, or no such set (the message names those there are).
         """
-        return list(map(Qrel._make, _rows(*self._qrels_file(split, name))))
+        return Qrels(map(Qrel._make, _rows(*self._qrels_file(split, name))))
 
     def qrel_table(self, split: str, name: str | None = None) -> pa.Table:
         """Return ``qrels`` as columns named like the fields of ``Qrel``, for millions of them without an object each."""

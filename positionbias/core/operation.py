@@ -17,7 +17,8 @@ from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from positionbias.core.errors import SettingError
-from positionbias.core.places import CollectionLike, Place, input_place, refuse_inputs
+from positionbias.core.inputs import CollectionLike
+from positionbias.core.places import Place, input_place, refuse_inputs
 from positionbias.core.settings import SEED_HELP, Setting, given_by_hand, settings_of
 
 __all__ = [

@@ -5,18 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from positionbias.core.errors import InputError, SettingError
 
-if TYPE_CHECKING:
-    from positionbias.core.collection import Collection
-
-    CollectionLike: TypeAlias = Collection | str | Path
-else:
-    CollectionLike = str | Path  # readers of annotations must not import pyarrow
-
-__all__ = ["CollectionLike", "Place", "input_place", "model_place", "output_place", "refuse_inputs"]
+__all__ = ["Place", "input_place", "model_place", "output_place", "refuse_inputs"]
 
 Place: TypeAlias = str | Path
 
@@ -71,7 +64,7 @@ def refuse_inputs(outputs: Mapping[str, object], inputs: Iterable[object]) -> No
 
 def _texts(value: Any) -> Iterator[str]:
     """Yield all names and paths in a value; of NAME=PATH both the whole and the path."""
-    if isinstance(value, tuple | list):
+    if type(value) in (tuple, list):  # a list of judgements has no places
         for item in value:
             yield from _texts(item)
     elif isinstance(value, str | Path) or hasattr(value, "path"):

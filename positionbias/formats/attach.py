@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.files import input_errors, open_bytes
+from positionbias.core.qrels import parse_qrels
 from positionbias.core.records import Qrel, Query
 from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split, judged_split
-from positionbias.formats.trec import parse_qrels
 
 __all__ = ["Attachment", "attach", "parse_queries", "read_judgements", "read_queries"]
 

@@ -28,6 +28,7 @@ from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.progress import track
+from positionbias.core.qrels import BEIR_HEADER
 from positionbias.core.records import HIGHEST_GRADE, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, write_shard
@@ -35,13 +36,12 @@ from positionbias.core.split_tables import KIND
 from positionbias.formats.json_lines import FIX, Bad, named, text_of
 from positionbias.formats.row_blocks import LineRows, RowBlock, parquet_blocks
 
-__all__ = ["HEADER", "UNJUDGED", "BeirSource", "file_of_split", "import_beir"]
+__all__ = ["UNJUDGED", "BeirSource", "file_of_split", "import_beir"]
 
 LICENCE = (
     "each data set of BEIR has its own licence: see the table of data sets at https://github.com/beir-cellar/beir and the "
     "data set's own page"
 )
-HEADER = ("query-id", "corpus-id", "score")
 UNJUDGED = "unjudged"
 _SPLIT_OF_FILE = {"dev": "validation"}
 _FILE_OF_SPLIT = {split: stem for stem, split in _SPLIT_OF_FILE.items()}
@@ -294,19 +294,19 @@ class _Judgements:
         for block in file_blocks(path):
             for number, line in block.lines():
                 columns = line.removesuffix("\r").split("\t")
-                header = block.start == 0 and number == 0 and tuple(columns) == HEADER
+                header = block.start == 0 and number == 0 and tuple(columns) == BEIR_HEADER
                 if line.strip() and not header:
                     self.add(columns, partial(block.bad_line, number))
 
     def _rows(self, path: Path) -> None:
-        for block in _blocks(path, HEADER, HEADER):
+        for block in _blocks(path, BEIR_HEADER, BEIR_HEADER):
             for number, row in block.rows():
                 bad = partial(block.bad_row, number)
                 if not isinstance(row, dict):
-                    raise bad(wanted=f"an object with {', '.join(HEADER)}", found=named(row), do=FIX)
+                    raise bad(wanted=f"an object with {', '.join(BEIR_HEADER)}", found=named(row), do=FIX)
                 ids = [
                     str(row.get(name)) if type(row.get(name)) is int else text_of(row.get(name), name, bad)
-                    for name in HEADER[:2]
+                    for name in BEIR_HEADER[:2]
                 ]
                 self.add([*ids, str(row.get("score"))], bad)
 

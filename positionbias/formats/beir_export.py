@@ -11,10 +11,11 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_folder
+from positionbias.core.qrels import BEIR_HEADER
 from positionbias.core.records import Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
-from positionbias.formats.beir import HEADER, file_of_split
+from positionbias.formats.beir import file_of_split
 from positionbias.formats.exported import write_export_manifest
 
 __all__ = ["Written", "write_beir"]
@@ -69,7 +70,7 @@ def write_beir(
                 _take(collection, queries, query)
             qrels = collection.qrels(split)
             with open(partial_folder / "qrels" / name, "w", encoding="utf-8", newline="\n") as handle:
-                handle.write("\t".join(HEADER) + "\n")
+                handle.write("\t".join(BEIR_HEADER) + "\n")
                 for qrel in qrels:
                     handle.write(f"{qrel.query_id}\t{_plain(collection.path, qrel.passage_id)}\t{qrel.grade}\n")
             judgements += len(qrels)

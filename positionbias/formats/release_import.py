@@ -22,6 +22,7 @@ from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.progress import track
+from positionbias.core.qrels import parse_qrels
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.split_tables import KIND
@@ -31,7 +32,6 @@ from positionbias.formats.candidates import trec_rankings, write_candidates
 from positionbias.formats.release_settings import ReleaseSettings
 from positionbias.formats.sources import Release, Source
 from positionbias.formats.splits import Split, judged_split
-from positionbias.formats.trec import parse_qrels
 
 __all__ = ["Held", "ReleaseImport", "ReleaseSource"]
 

@@ -18,11 +18,11 @@ from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.progress import track
+from positionbias.core.qrels import read_qrels
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, write_shard
 from positionbias.core.split_tables import KIND
-from positionbias.formats.trec import read_qrels
 from positionbias.formats.trec_docs import KINDS, Reading, read_documents
 from positionbias.formats.trec_files import Bundle, Places, bundles
 from positionbias.formats.trec_topics import read_topic_files

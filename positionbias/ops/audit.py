@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.audit.settings import MEMORY, Audited, AuditSettings, CheckFiles, Limits, ModelLike, VectorsLike
 from positionbias.core.errors import SettingError
+from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import LeftOut, Overwrite, SavedTo, operation
-from positionbias.core.places import CollectionLike, Place, input_place, model_place
+from positionbias.core.places import Place, input_place, model_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Workers
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     import torch
     from matplotlib.figure import Figure
 
-    from positionbias.audit.settings import RunLike
     from positionbias.audit.systems import System, Task
     from positionbias.core.checks import Check, Outcome
     from positionbias.core.collection import Collection

@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
-from positionbias.core.places import CollectionLike, output_place
+from positionbias.core.places import output_place
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine

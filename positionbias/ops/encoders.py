@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Sources, operation
-from positionbias.core.places import CollectionLike, output_place
+from positionbias.core.places import output_place
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting
 from positionbias.models.settings import DistilSettings, EncoderSettings

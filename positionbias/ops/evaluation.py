@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, SavedTo, operation
-from positionbias.core.places import CollectionLike, Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting, check_settings, seed_setting, setting
 from positionbias.evaluation.fusing import Fusing
@@ -227,7 +228,7 @@ def _judgements(collection: Collection | None, qrels: Place | None, measuring: M
     Raises:
         SettingError: neither or both of the sources.
     """
-    from positionbias.formats.trec import read_qrels
+    from positionbias.core.qrels import read_qrels
 
     if collection is not None and qrels is None:
         judgements = collection.qrels(measuring.split, measuring.qrels_name)

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from positionbias.core.columns import Columns
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import CollectionLike, Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import hint, is_quiet, say
 from positionbias.core.settings import Setting
 from positionbias.core.validation_draw import DrawnQueries, ValidationDraw
@@ -217,7 +218,7 @@ def import_orcas(
     Example:
         >>> import positionbias as pb
         >>> orcas = pb.import_orcas(["orcas.tsv"], out="orcas")
-        >>> orcas.qrels("orcas")
+        >>> list(orcas.qrels("orcas"))
         [Qrel(query_id='1', passage_id='D1', grade=1), Qrel(query_id='2', passage_id='D2', grade=1)]
     """
     from positionbias.core.collection import find_collection

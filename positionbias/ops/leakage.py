@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from positionbias.core.errors import SettingError
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
-from positionbias.core.places import CollectionLike, Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting, setting
 from positionbias.leakage.settings import FIELDS, Detector, FindSettings, NearestSettings

@@ -262,7 +262,7 @@ class _Judged:
 
 def _judged(runs: Place, qrels: Place, systems: Place) -> _Judged:
     """Read a folder of runs against judgements; say what is left out or was not used."""
-    from positionbias.formats.trec import read_qrels
+    from positionbias.core.qrels import read_qrels
     from positionbias.pooling.judged_runs import judge_runs
 
     judgements = input_place(qrels)
@@ -280,7 +280,7 @@ def _opened(new: Place, qrels: Place, runs: Place | None, systems: Place | None,
 
     The new run's group and kind are those of its line in the table of systems, where it has one.
     """
-    from positionbias.formats.trec import read_qrels
+    from positionbias.core.qrels import read_qrels
     from positionbias.pooling.open_runs import open_runs
 
     judgements = input_place(qrels)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Overwrite, SavedTo, Sources, operation
-from positionbias.core.places import CollectionLike, Place, output_place
+from positionbias.core.places import Place, output_place
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting, given_flags
 from positionbias.engine.choose import Engine

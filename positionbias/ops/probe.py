@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Overwrite, SavedTo, operation
-from positionbias.core.places import CollectionLike, Place, model_place
+from positionbias.core.places import Place, model_place
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import CollectionLike, Place, input_place, model_place, output_place
+from positionbias.core.places import Place, input_place, model_place, output_place
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.errors import SettingError
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Before, Seed, operation
-from positionbias.core.places import CollectionLike, Place, output_place, refuse_inputs
+from positionbias.core.places import Place, output_place, refuse_inputs
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, settings_of
 from positionbias.engine.choose import Engine, Workers

@@ -11,8 +11,8 @@ import pytest
 import positionbias
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
+from positionbias.core.qrels import write_qrels
 from positionbias.core.run import write_run
-from positionbias.formats.trec import write_qrels
 from positionbias.pooling.settings import CoverageSettings, PoolSettings, ReliabilitySettings, VerdictSettings
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.results.pools import OrderFigures, PoolFigures

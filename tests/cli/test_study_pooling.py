@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from positionbias.core.qrels import write_qrels
 from positionbias.core.run import Run, write_run
-from positionbias.formats.trec import write_qrels
 from positionbias.papers.pooling import TOPICS
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 

@@ -17,10 +17,10 @@ import zstandard
 from positionbias.core.budgets import LINE
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import open_bytes, read_json
+from positionbias.core.qrels import read_qrels
 from positionbias.core.run import read_run
 from positionbias.core.teacher_files import scored_pairs
 from positionbias.formats.squad_json import read_squad
-from positionbias.formats.trec import read_qrels
 from positionbias.formats.trec_topics import read_topics
 from positionbias.leakage.pairs import read_pairs
 from positionbias.pooling.systems import read_systems

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from ir_measures import ScoredDoc
 
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.qrels import Qrels
+from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 
 SCORES = {"q2": {"a": 0.5, "b": 2.0, "c": 0.5}, "q1": {"b": 0.1}}
@@ -114,3 +117,91 @@ def test_ir_measures_takes_a_run_as_it_is() -> None:
     assert ir_measures.calc_aggregate(measures, qrels, run) == ir_measures.calc_aggregate(measures, qrels, run.to_dict())
     # of q2's two tied passages "c" is first, so "a" is third
     assert ir_measures.calc_aggregate([ir_measures.RR], {"q2": {"a": 1}}, run) == {ir_measures.RR: 1 / 3}
+
+
+GRADES = {"q2": {"a": 0, "b": 2}, "q1": {"b": -1}}
+JUDGED = [Qrel("q2", "a", 0), Qrel("q2", "b", 2), Qrel("q1", "b", -1)]
+
+
+def test_judgements_of_a_dict_are_its_records_in_order() -> None:
+    for qrels in (Qrels(GRADES), Qrels.from_dict(GRADES), Qrels(JUDGED)):
+        assert qrels == JUDGED
+        assert in_order(qrels.to_dict()) == in_order(GRADES)
+        assert repr(qrels) == "Qrels(2 queries, 3 judgements)"
+    assert Qrels({7: {1: np.int64(1), "p": 2.0}}) == [Qrel("7", "1", 1), Qrel("7", "p", 2)]  # type: ignore[dict-item]
+    assert [type(qrel.grade) for qrel in Qrels({"q": {"p": np.int64(1)}})] == [int]  # type: ignore[dict-item]
+    assert pickle.loads(pickle.dumps(Qrels(GRADES))) == JUDGED  # noqa: S301
+
+
+@pytest.mark.parametrize(
+    ("columns", "form"),
+    [
+        (["query_id", "doc_id", "relevance"], "ir_measures"),
+        (["qid", "docno", "label"], "pyterrier"),
+        (["query_id", "passage_id", "grade"], None),
+    ],
+)
+def test_a_frame_of_judgements_in_and_out(columns: list[str], form: Any) -> None:
+    qrels = Qrels.from_frame(pandas.DataFrame([tuple(qrel) for qrel in JUDGED], columns=columns))
+    assert qrels == JUDGED
+    if form:
+        assert list(qrels.to_frame(form).columns) == columns
+        assert Qrels.from_frame(qrels.to_frame(form)) == JUDGED
+
+
+def test_judgements_of_ir_measures_in_and_out() -> None:
+    judged = list(Qrels(GRADES).to_ir_measures())
+    assert judged[1] == ir_measures.Qrel("q2", "b", 2)
+    assert Qrels.from_ir_measures(iter(judged)) == JUDGED
+
+
+def test_a_file_of_judgements_in_and_out_by_name_or_path(posbias_home: Path, tmp_path: Path) -> None:
+    posbias_home.mkdir(exist_ok=True)
+    assert Qrels(GRADES).save("judged") == posbias_home / "judged"
+    assert (posbias_home / "judged").read_text() == "q2 0 a 0\nq2 0 b 2\nq1 0 b -1\n"
+    assert Qrels.from_file("judged") == Qrels.from_file(posbias_home / "judged") == JUDGED
+    with pytest.raises(OutputExistsError):
+        Qrels(GRADES).save("judged")
+    (tmp_path / "test.tsv").write_text("query-id\tcorpus-id\tscore\r\nq2\ta\t0\r\nq2\tb\t2\r\nq1\tb\t-1\r\n")
+    assert Qrels.from_file(tmp_path / "test.tsv") == JUDGED
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (
+            lambda: Qrels({"q": {"p": "high"}}),
+            "Qrels: wanted a whole number up to 1,000,000 as grade; found 'high'; convert it",
+        ),  # type: ignore[dict-item]
+        (lambda: Qrels({"q": {"p": 0.5}}), "as grade; found 0.5"),  # type: ignore[dict-item]
+        (lambda: Qrels({"q": {"p": float("nan")}}), "as grade; found nan"),  # type: ignore[dict-item]
+        (lambda: Qrels({"q": 1}), r"Qrels: wanted {query: {passage: grade}}; found dict of other values"),  # type: ignore[dict-item]
+        (lambda: Qrels([("q", "p", 1)]), "Qrels: wanted records of Qrel; found records of tuple; use from_ir_measures"),  # type: ignore[list-item]
+        (
+            lambda: Qrels.from_ir_measures([ir_measures.Qrel("q", "p", 1), ir_measures.Qrel("q", "p", 1)]),
+            "Qrels.from_ir_measures: wanted each pair judged once; found passage 'p' of query 'q' again; drop one",
+        ),
+        (
+            lambda: Qrels.from_frame(pandas.DataFrame({"qid": ["q"], "docno": ["p"]})),
+            "Qrels.from_frame: wanted a column grade or relevance or label; found qid, docno",
+        ),
+    ],
+)
+def test_what_makes_no_judgements_is_one_line(made: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        made()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("query-id\tcorpus-id\tscore\nq\tp\t0\t1\n", ":2: wanted three columns: query-id corpus-id score; found 4 columns"),
+        ("query-id\tcorpus-id\tscore\nq\tp\thigh\n", ":2: wanted a whole number up to 1,000,000 as grade; found 'high'"),
+        ("query-id\tcorpus-id\tscore\n", "wanted three columns: query-id corpus-id score; found an empty file"),
+        ("query-id\tcorpus-id\tgrade\nq\tp\t1\n", ":1: wanted four columns: query iteration passage grade; found 3 columns"),
+    ],
+)
+def test_faults_of_judgements_in_beirs_form_name_the_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "test.tsv").write_text(text)
+    with pytest.raises(InputError, match=message):
+        Qrels.from_file(tmp_path / "test.tsv")

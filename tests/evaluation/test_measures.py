@@ -9,11 +9,11 @@ import pytest
 import pytrec_eval
 
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.qrels import read_qrels
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 from positionbias.core.seeds import key64
 from positionbias.evaluation.measures import JUDGED, evaluate_run, parse_measure, per_query
-from positionbias.formats.trec import read_qrels
 from positionbias.results.payloads import PerQuery
 
 RUN = Run("s", [("q1", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("q2", ["x", "y"], [1.0, 0.5])])

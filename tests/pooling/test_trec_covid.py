@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import pytrec_eval
 
+from positionbias.core.qrels import read_qrels
 from positionbias.core.run import read_run
-from positionbias.formats.trec import read_qrels
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
 from positionbias.pooling.pools import draw_pools, gold_pool
 from positionbias.pooling.scores import pool_measures, score_pools

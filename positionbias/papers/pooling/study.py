@@ -21,11 +21,11 @@ from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import track
+from positionbias.core.qrels import read_qrels
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.experiments.estimate import Work
 from positionbias.experiments.step import Steps
-from positionbias.formats.trec import read_qrels
 from positionbias.papers.pooling import PAPER, RECOGNISED, PublishedTask, paper_task
 from positionbias.papers.pooling.settings import PoolingSettings, PoolingTask
 from positionbias.pooling.coverage import coverage_results

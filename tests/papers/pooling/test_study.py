@@ -12,9 +12,9 @@ import pytest
 import positionbias
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
+from positionbias.core.qrels import write_qrels
 from positionbias.core.run import write_run
 from positionbias.experiments.step import Steps
-from positionbias.formats.trec import write_qrels
 from positionbias.papers.pooling.settings import Level, PoolingSettings, PoolingTask
 from positionbias.papers.pooling.study import run_study
 from positionbias.pooling.judged_runs import judge_runs

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, OutputExistsError
+from positionbias.core.qrels import read_qrels, write_qrels
 from positionbias.core.records import Qrel
-from positionbias.formats.trec import read_qrels, write_qrels
 
 
 def test_spaces_tabs_and_blank_lines(tmp_path):

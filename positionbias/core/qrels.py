@@ -1,0 +1,256 @@
+"""Judgements: TREC's four columns ``query iteration passage grade`` and BEIR's three, other packages' forms, and back.
+
+Columns are separated by spaces or tabs, files plain or compressed.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from positionbias.core.blocks import file_lines
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.exchange import GRADE, PASSAGE, QUERY, Form, frame_rows, identifier, in_form, rows_by_query
+from positionbias.core.files import byte_writer
+from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.publish import atomic_file
+from positionbias.core.records import HIGHEST_GRADE, Qrel
+
+if TYPE_CHECKING:
+    import ir_measures
+    import pandas
+
+__all__ = ["BEIR_HEADER", "Qrels", "parse_qrels", "read_qrels", "write_qrels"]
+
+BEIR_HEADER = ("query-id", "corpus-id", "score")
+
+
+class _Columns(NamedTuple):
+    """The columns of a form: in words, their number, and where query, passage and grade stand."""
+
+    wanted: str
+    number: int
+    places: tuple[int, int, int]
+
+
+_TREC = _Columns("four columns: query iteration passage grade", 4, (0, 2, 3))
+_BEIR = _Columns(f"three columns: {' '.join(BEIR_HEADER)}", 3, (0, 1, 2))
+
+
+class Qrels(list[Qrel]):
+    """Judgements as a list of ``Qrel`` records, from those or from ``{query: {passage: grade}}``.
+
+    ``Collection.qrels`` returns a split's. ir_measures takes them as they are (it reads ``columns`` and ``itertuples``, as of a data frame).
+
+    Raises:
+        InputError: an id that is no text or whole number, a grade that is no whole number, or records of another kind.
+
+    Example:
+        >>> import positionbias as pb
+        >>> pb.Qrels({"q1": {"p1": 1, "p2": 0}})[0]
+        Qrel(query_id='q1', passage_id='p1', grade=1)
+        >>> import ir_measures
+        >>> qrels = pb.Collection("planted").qrels("test")
+        >>> qrels
+        Qrels(18 queries, 76 judgements)
+        >>> ir_measures.calc_aggregate([ir_measures.RR @ 10], qrels, pb.Run.from_file("test.run"))
+        {RR@10: 0.777...}
+    """
+
+    columns = ("query_id", "doc_id", "relevance")
+
+    def __init__(self, judgements: Iterable[Qrel] | Mapping[str, Mapping[str, int]] = (), /) -> None:
+        if isinstance(judgements, Mapping):
+            by_query = rows_by_query(judgements, "Qrels", "grade")
+            rows = ((query_id, *pair) for query_id, *row in by_query for pair in zip(*row, strict=True))
+            judgements = _qrels_of(rows, "Qrels")
+        super().__init__(judgements)
+        if others := {*map(type, self)} - {Qrel}:
+            found = f"records of {others.pop().__name__}"
+            raise bad_input("Qrels", wanted="records of Qrel", found=found, do="use from_ir_measures, from_frame or from_file")
+
+    def __repr__(self) -> str:
+        return f"Qrels({len({qrel.query_id for qrel in self}):,} queries, {len(self):,} judgements)"
+
+    @classmethod
+    def from_dict(cls, grades: Mapping[str, Mapping[str, int]]) -> Qrels:
+        """Make judgements of ``{query: {passage: grade}}``, as ``Qrels`` itself does."""
+        return cls(grades)
+
+    @classmethod
+    def from_file(cls, path: Place) -> Qrels:
+        """Read a file in TREC's form, or in BEIR's with its header; a plain name is also looked up under ``$POSBIAS_HOME``.
+
+        Raises:
+            InputError: as ``read_qrels``.
+
+        Example:
+            >>> import positionbias as pb
+            >>> pb.Qrels.from_file("beir/qrels/test.tsv")
+            Qrels(18 queries, 76 judgements)
+        """
+        return cls(read_qrels(input_place(path)))
+
+    @classmethod
+    def from_frame(cls, frame: pandas.DataFrame) -> Qrels:
+        """Make judgements of a pandas data frame with PyTerrier's columns (qid, docno, label), ir_measures' (query_id, doc_id, relevance) or ours.
+
+        Raises:
+            InputError: a column that is not there, a pair judged twice, and as ``Qrels``.
+
+        Example:
+            >>> import pandas, positionbias as pb
+            >>> pb.Qrels.from_frame(pandas.DataFrame({"qid": ["q1"], "docno": ["p1"], "label": [1]})).to_dict()
+            {'q1': {'p1': 1}}
+        """
+        return cls(_qrels_of(frame_rows(frame, QUERY, PASSAGE, GRADE, source="Qrels.from_frame"), "Qrels.from_frame"))
+
+    @classmethod
+    def from_ir_measures(cls, qrels: Iterable[ir_measures.Qrel]) -> Qrels:
+        """Make judgements of ``ir_measures.Qrel`` records; their iteration is not used.
+
+        Raises:
+            InputError: a pair judged twice, and as ``Qrels``.
+
+        Example:
+            >>> import ir_measures, positionbias as pb
+            >>> pb.Qrels.from_ir_measures(ir_measures.read_trec_qrels("qrels.txt"))
+            Qrels(6 queries, ... judgements)
+        """
+        return cls(_qrels_of(((one.query_id, one.doc_id, one.relevance) for one in qrels), "Qrels.from_ir_measures"))
+
+    def to_dict(self) -> dict[str, dict[str, int]]:
+        """Return ``{query: {passage: grade}}``."""
+        grades: dict[str, dict[str, int]] = {}
+        for qrel in self:
+            grades.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.grade
+        return grades
+
+    def to_frame(self, form: Form = "ir_measures") -> pandas.DataFrame:
+        """Return a pandas data frame with a row for each judgement: ir_measures' columns, or PyTerrier's.
+
+        Example:
+            >>> import positionbias as pb
+            >>> pb.Qrels({"q1": {"p1": 1, "p2": 0}}).to_frame("pyterrier")
+              qid docno  label
+            0  q1    p1      1
+            1  q1    p2      0
+        """
+        import pandas
+
+        return in_form(pandas.DataFrame(self, columns=list(self.columns)), form)
+
+    def to_ir_measures(self) -> Iterator[ir_measures.Qrel]:
+        """Yield an ``ir_measures.Qrel`` for each judgement."""
+        import ir_measures
+
+        return (ir_measures.Qrel(*qrel) for qrel in self)
+
+    itertuples = to_ir_measures  # by which ir_measures reads a frame
+
+    def save(self, path: Place, *, overwrite: bool = False) -> Path:
+        """Write the judgements in TREC's form, gzipped for ``.gz``; return their path. A plain name lands under ``$POSBIAS_HOME``.
+
+        Raises:
+            InputError: an id that has a space.
+            OutputExistsError: something stands there and ``overwrite`` is false.
+        """
+        place = output_place(path)
+        write_qrels(place, self, overwrite=overwrite)
+        return place
+
+
+def _qrels_of(rows: Iterable[tuple[Any, Any, Any]], source: str) -> Iterable[Qrel]:
+    """Return checked records of queries, passages and grades."""
+    found: dict[tuple[str, str], Qrel] = {}
+    for query_id, passage_id, grade in rows:
+        pair = identifier(query_id, source), identifier(passage_id, source)
+        if pair in found:
+            again = f"passage {pair[1]!r} of query {pair[0]!r} again"
+            raise bad_input(source, wanted="each pair judged once", found=again, do="drop one")
+        found[pair] = Qrel(*pair, _grade(grade, source, "convert it"))
+    return found.values()
+
+
+def read_qrels(path: Path | str) -> list[Qrel]:
+    """Read judgements in TREC's form, or in BEIR's with its header, in the order of the file; the iteration column is not used.
+
+    Raises:
+        InputError: a malformed line (numbered), a pair judged twice, an empty or broken file.
+    """
+    path = Path(path)
+    return parse_qrels(file_lines(path), path)
+
+
+def parse_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> list[Qrel]:
+    """Parse numbered lines as ``read_qrels`` does; messages name ``source``."""
+    qrels: list[Qrel] = []
+    numbers, pairs, columns = array("q"), array("q"), _TREC
+    for number, line in lines:
+        line = line.removeprefix("\ufeff") if number == 1 else line
+        if number == 1 and tuple(line.split()) == BEIR_HEADER:
+            columns = _BEIR
+        elif line.strip():
+            qrels.append(_parse(source, number, line, columns))
+            numbers.append(number)
+            pairs.append(hash(qrels[-1][:2]))
+    if not qrels:
+        raise bad_input(source, wanted=columns.wanted, found="an empty file", do="check the path")
+    # sorted hashes take 8 bytes a line; a table of 19 million pairs would take gigabytes
+    hashes = np.sort(np.frombuffer(pairs, np.int64))
+    if (hashes[1:] == hashes[:-1]).any():
+        _refuse_repeated(source, qrels, numbers)
+    return qrels
+
+
+def _refuse_repeated(source: Path | str, qrels: Sequence[Qrel], numbers: Sequence[int]) -> None:
+    first_line: dict[tuple[str, str], int] = {}
+    for qrel, number in zip(qrels, numbers, strict=True):
+        earlier = first_line.setdefault(qrel[:2], number)
+        if earlier != number:
+            raise bad_input(
+                source,
+                line=number,
+                wanted="each pair judged once",
+                found=f"passage {qrel.passage_id!r} of query {qrel.query_id!r} again, first at line {earlier}",
+                do="drop one of the lines",
+            )
+
+
+def _parse(source: Path | str, number: int, line: str, columns: _Columns) -> Qrel:
+    parts, do = line.split(), "fix or drop the line"
+    if len(parts) != columns.number:
+        raise bad_input(source, line=number, wanted=columns.wanted, found=f"{len(parts)} columns", do=do)
+    query_id, passage_id, grade = (parts[place] for place in columns.places)
+    return Qrel(query_id, passage_id, _grade(grade, source, do, number))
+
+
+def _grade(value: Any, source: Path | str, do: str, line: int | None = None) -> int:
+    try:
+        grade = int(value)
+    except (TypeError, ValueError, OverflowError):
+        grade = HIGHEST_GRADE + 1
+    if abs(grade) > HIGHEST_GRADE or (not isinstance(value, str) and grade != value):
+        wanted = f"a whole number up to {HIGHEST_GRADE:,} as grade"
+        raise bad_input(source, line=line, wanted=wanted, found=repr(value), do=do)
+    return grade
+
+
+def write_qrels(path: Path | str, qrels: Iterable[Qrel], *, overwrite: bool = False, separator: str = " ") -> None:
+    """Write judgements with iteration 0, gzipped if the name ends in ``.gz``. MS MARCO's ``separator`` is a tab.
+
+    Raises:
+        InputError: an id that is empty or has a space, which this form cannot express.
+        OutputExistsError: ``path`` exists and ``overwrite`` is false.
+    """
+    path = Path(path)
+    with atomic_file(path, overwrite=overwrite) as partial, byte_writer(partial, compress=path.suffix == ".gz") as raw:
+        for qrel in qrels:
+            for item in (qrel.query_id, qrel.passage_id):
+                if item.split() != [item]:
+                    raise InputError(f"{path}: wanted ids without spaces; found {item!r}; rename it in the collection")
+            raw.write(separator.join((qrel.query_id, "0", qrel.passage_id, f"{qrel.grade}\n")).encode())
