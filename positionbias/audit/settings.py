@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from positionbias.core.errors import SettingError
-from positionbias.core.inputs import RunLike
+from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.places import Place
 from positionbias.core.settings import check_settings, declared_setting, flag_of, seed_setting, setting
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
@@ -54,7 +54,7 @@ Lists = Literal["test", "pointwise", "listwise"]
 class Audited:
     """Models and pairs of runs to audit, with their queries and passages.
 
-    In Python a model may be loaded, or a function ``(query, passages) → scores``; candidates and vectors may be open.
+    In Python a model may be loaded, or a function ``(query, passages) → scores``; collections, runs and vectors may be open.
     """
 
     models: Sequence[ModelLike] = setting(
@@ -66,7 +66,7 @@ class Audited:
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)
-    rotated: Sequence[tuple[Place, Place]] = setting(
+    rotated: Sequence[tuple[CollectionLike, RunLike]] = setting(
         (),
         "A rotated collection (posbias debias) and the same system's run over it, beside one RUN; may be given again.",
         metavar="COLLECTION RUN",

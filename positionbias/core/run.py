@@ -1,13 +1,13 @@
 """A Run: each query's scored and ranked passages, read and written in TREC's six-column form.
 
 Ties follow trec_eval everywhere: scores are rounded to float32, ordered from high to low, equal scores by
-passage id descending. Written scores are strictly decreasing, so every evaluator sees our ranks.
+passage id descending. Scores that leave, to a file or another form, are strictly decreasing, so every evaluator sees our ranks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ranking",
     "Run",
+    "find_run",
     "order_by_score",
     "read_rankings",
     "read_run",
@@ -161,11 +162,15 @@ class Run(Mapping[str, Ranking]):
         return cls(name, ((query_id, passages, scores) for query_id, (passages, scores) in found.items()))
 
     def to_dict(self) -> dict[str, dict[str, float]]:
-        """Return ``{query: {passage: score}}``, best first."""
-        return {r.query_id: dict(zip(r.passage_ids, r.scores.tolist(), strict=True)) for r in self.rankings()}
+        """Return ``{query: {passage: score}}``, best first and strictly decreasing."""
+        return {
+            r.query_id: dict(zip(r.passage_ids, strictly_decreasing(r.scores).tolist(), strict=True)) for r in self.rankings()
+        }
 
     def to_frame(self, form: Form = "ir_measures") -> pandas.DataFrame:
-        """Return a pandas data frame with a row for each pair, best first: ir_measures' columns, or PyTerrier's, with ranks from 0.
+        """Return a pandas data frame with a row for each pair, best first and strictly decreasing.
+
+        It has ir_measures' columns, or PyTerrier's, with ranks from 0.
 
         Example:
             >>> import positionbias as pb
@@ -182,12 +187,12 @@ class Run(Mapping[str, Ranking]):
         return frame
 
     def to_ir_measures(self) -> Iterator[ir_measures.ScoredDoc]:
-        """Yield a ``ir_measures.ScoredDoc`` for each pair, best first."""
+        """Yield an ``ir_measures.ScoredDoc`` for each pair, best first and strictly decreasing."""
         from ir_measures import ScoredDoc
 
         for ranking in self.rankings():
-            for passage_id, score in zip(ranking.passage_ids, ranking.scores.tolist(), strict=True):
-                yield ScoredDoc(ranking.query_id, passage_id, score)
+            scores = strictly_decreasing(ranking.scores).tolist()
+            yield from map(ScoredDoc, repeat(ranking.query_id), ranking.passage_ids, scores)
 
     itertuples = to_ir_measures  # by which ir_measures reads a frame
 
@@ -267,6 +272,15 @@ class Run(Mapping[str, Ranking]):
         if depth >= self.depth:
             return self
         return Run(self.name, ((r.query_id, r.passage_ids[:depth], r.scores[:depth]) for r in self.rankings()))
+
+
+def find_run(run: Run | Place) -> Run:
+    """Read a run by its path, or by its name under ``$POSBIAS_HOME``, unless it is one already.
+
+    Raises:
+        InputError: as ``read_run``.
+    """
+    return run if isinstance(run, Run) else read_run(input_place(run))
 
 
 def read_run(path: Path | str, name: str | None = None) -> Run:

@@ -41,7 +41,7 @@ _RETRIEVES = (
 )
 
 AuditedOf = Annotated[CollectionLike, Setting("A collection with answers in the split.", place="read")]
-Runs = Annotated[Sequence[Place], Setting("Runs over it, each measured as it is.", metavar="[RUN]...", place="read")]
+Runs = Annotated[Sequence[RunLike], Setting("Runs over it, each measured as it is.", metavar="[RUN]...", place="read")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +325,7 @@ def check(
 
 def _opened(
     collection: CollectionLike,
-    runs: Sequence[Place],
+    runs: Sequence[RunLike],
     audited: Audited,
     settings: AuditSettings,
     computing: Computing,
@@ -337,13 +337,13 @@ def _opened(
     from positionbias.audit.rotated_run import RotatedRun
     from positionbias.audit.systems import System, retrievers
     from positionbias.core.collection import find_collection
-    from positionbias.core.run import read_run
+    from positionbias.core.run import find_run
     from positionbias.dense.vectors import Vectors
     from positionbias.engine.local import map_shards
 
     _refuse_mismatches(runs, audited, settings)
     found = find_collection(collection)
-    loaded = [read_run(input_place(run)) for run in runs]
+    loaded = [find_run(run) for run in runs]
     models = [_model(model, audited.kind, computing.pick_device()) for model in audited.models]
     config, memory = computing.config, MEMORY if audited.memory is None else audited.memory
     vectors = [of if isinstance(of, Vectors) else Vectors(input_place(of)) for of in audited.vectors]
@@ -353,11 +353,11 @@ def _opened(
     candidates = _candidates(found, loaded, audited, settings)
     shards = partial(map_shards, workers=workers)
     task = make_task(found, audited.split, candidates, settings, queries=audited.queries, config=config, map_shards=shards)
-    rotated = [RotatedRun(find_collection(place), read_run(input_place(run))) for place, run in audited.rotated]
+    rotated = [RotatedRun(find_collection(place), find_run(run)) for place, run in audited.rotated]
     systems = [
         System(run.name, run=run, rotated=rotated)
-        for file, run in zip(runs, loaded, strict=True)
-        if not _given_twice(file, audited.candidates)
+        for given, run in zip(runs, loaded, strict=True)
+        if not _given_twice(given, audited.candidates)
     ]
     if settings.retrieve:
         systems += retrievers(checkpoints, task, depth=settings.depth, memory=memory, vectors=vectors)
@@ -367,7 +367,7 @@ def _opened(
     return task, [System.of_candidates(task), *systems] if beside_first_stage else systems
 
 
-def _refuse_mismatches(runs: Sequence[Place], audited: Audited, settings: AuditSettings) -> None:
+def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: AuditSettings) -> None:
     """Refuse what does not go together, before anything is read.
 
     Raises:
@@ -380,7 +380,7 @@ def _refuse_mismatches(runs: Sequence[Place], audited: Audited, settings: AuditS
             f"--rotated: wanted one RUN over the original collection beside it; found {len(runs)}; name the run of the same system"
         )
     for _, run in audited.rotated:
-        if input_place(run).resolve() == input_place(runs[0]).resolve():
+        if _is_same(run, runs[0]):
             raise SettingError(
                 f"--rotated: wanted the run over the rotated collection; found {run}, the run over the original one; give the other"
             )
@@ -438,12 +438,11 @@ def _candidates(
     collection: Collection, runs: Sequence[Run], audited: Audited, settings: AuditSettings
 ) -> Run | Callable[[Sequence[Query]], Run]:
     """The run given; else BM25 where a model has to re-rank something; of runs alone the first, which nothing re-ranks."""
-    from positionbias.core.run import read_run
+    from positionbias.core.run import find_run
     from positionbias.firststage.bm25 import Bm25Settings, retrieve
 
-    given = audited.candidates
-    if given is not None:
-        return read_run(input_place(given)) if isinstance(given, Place) else given
+    if audited.candidates is not None:
+        return find_run(audited.candidates)
     if not audited.models:
         return runs[0]
     beside = ", to stand beside" if settings.retrieve else ""
@@ -451,17 +450,27 @@ def _candidates(
     return lambda queries: retrieve(collection, queries, settings.depth, Bm25Settings())
 
 
-def _given_twice(run: Place, candidates: RunLike | None) -> bool:
-    """Return True if a RUN is the file of the candidates, which are measured anyway."""
+def _is_same(run: RunLike, other: RunLike) -> bool:
+    """Return True for two names of one file, or one object."""
+    if isinstance(run, Place) and isinstance(other, Place):
+        return input_place(run).resolve() == input_place(other).resolve()
+    return run is other
+
+
+def _given_twice(run: RunLike, candidates: RunLike | None) -> bool:
+    """Return True if a RUN is the candidates, which are measured anyway: the same object, or a file of the same content."""
     from positionbias.core.files import sha256_file
 
-    if not isinstance(candidates, Place) or sha256_file(input_place(run)) != sha256_file(input_place(candidates)):
-        return False
-    say(f"{run} is what --candidates names: measured once")
-    return True
+    if isinstance(run, Place) and isinstance(candidates, Place):
+        same = sha256_file(input_place(run)) == sha256_file(input_place(candidates))
+    else:
+        same = run is candidates
+    if same:
+        say(f"{run} is what --candidates names: measured once")
+    return same
 
 
-def _read(task: Task, systems: Sequence[System], runs: Sequence[Place], audited: Audited) -> list[Read]:
+def _read(task: Task, systems: Sequence[System], runs: Sequence[RunLike], audited: Audited) -> list[Read]:
     """Return the audit's inputs on disk."""
     from positionbias.core.collection import find_collection
 
@@ -474,10 +483,9 @@ def _read(task: Task, systems: Sequence[System], runs: Sequence[Place], audited:
     for place, _ in audited.rotated:
         rotated = find_collection(place)
         found.append(Read("rotated collection", rotated.path, rotated.checksum))
-    files = [("run", run) for run in runs]
-    files += [("candidates", audited.candidates)] if isinstance(audited.candidates, Place) else []
-    files += [("rotated run", run) for _, run in audited.rotated]
-    return [*found, *(Read.file(role, input_place(file)) for role, file in files)]
+    given = [("run", run) for run in runs] + [("candidates", audited.candidates)]
+    given += [("rotated run", run) for _, run in audited.rotated]
+    return [*found, *(Read.file(role, input_place(run)) for role, run in given if isinstance(run, Place))]
 
 
 def _row(result: Result) -> JsonObject:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.inputs import CollectionLike
+from positionbias.core.inputs import CollectionLike, QrelsLike, RunLike
 from positionbias.core.operation import Out, Overwrite, SavedTo, operation
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import hint, say
@@ -19,7 +19,7 @@ from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
-    from positionbias.core.records import Qrel
+    from positionbias.core.qrels import Qrels
     from positionbias.core.run import Run
     from positionbias.evaluation.fusion import Fused
     from positionbias.evaluation.leaked import Leaked
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Measuring", "ensemble", "evaluate"]
 
-Runs = Annotated[Sequence[Place], Setting("Runs in TREC form, plain or .gz.", metavar="RUN…", place="read")]
+_RUNS = Setting("Runs in TREC form, plain or .gz.", metavar="RUN…", place="read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class Measuring:
 
 @operation
 def evaluate(
-    runs: Runs,
+    runs: Annotated[Sequence[RunLike], _RUNS],
     *,
     collection: Annotated[CollectionLike | None, Setting("Whose judgements to use.", place="read")] = None,
     qrels: Annotated[
-        Place | None, Setting("Judgements in TREC form, instead of a collection's.", metavar="FILE", place="read")
+        QrelsLike | None, Setting("Judgements in TREC form, instead of a collection's.", metavar="FILE", place="read")
     ] = None,
     measuring: Measuring = Measuring(),
     leaked: Annotated[
@@ -101,6 +101,10 @@ def evaluate(
         >>> print(pb.evaluate(["test.run"], collection="planted"))
         run                   nDCG@10                    RR@10                     R@10                     J@10
         bm25  0.8137 [0.7347, 0.8927]  0.7778 [0.6328, 0.9227]  1.0000 [1.0000, 1.0000]  0.7037 [0.6682, 0.7392]
+        >>> run, qrels = pb.Run({"q1": {"p1": 2.0, "p2": 1.0}}), pb.Qrels({"q1": {"p2": 1}})
+        >>> print(pb.evaluate([run], qrels=qrels, measuring=Measuring(measures=["RR"])))
+        run      RR...
+        run  0.5...
     """
     from positionbias.core.collection import find_collection
     from positionbias.evaluation.significance import clusters_by_passage
@@ -110,10 +114,10 @@ def evaluate(
     refuse_outputs(all_swaps, out, overwrite=overwrite)
     opened = find_collection(collection) if collection is not None else None
     judged = _judgements(opened, qrels, measuring)
-    paths = [input_place(run) for run in runs]
-    loaded = _read_runs(paths, opened, measuring.split)
+    loaded = _read_runs(runs, opened, measuring.split)
+    files = [(run, input_place(given)) for given, run in zip(runs, loaded, strict=True) if isinstance(given, Place)]
     clusters = clusters_by_passage(judged.qrels)
-    results, shares = _measured(loaded, judged, measuring, clusters, _remarks_of_trainings(loaded, paths))
+    results, shares = _measured(loaded, judged, measuring, clusters, _remarks_of_trainings(files))
     apart, pairs = _leaked_apart(results, leaked, clusters, seed=measuring.seed)
     if all_swaps is not None:
         place = write_swaps(output_place(all_swaps), apart.swaps, overwrite=overwrite)
@@ -124,7 +128,7 @@ def evaluate(
         [*results, *shares, *apart.results],
         command="evaluate",
         settings={"measures": list(measuring.measures), "split": judged.split},
-        read=[judged.read, *pairs, *(Read.file("run", path) for path in paths)],
+        read=[*judged.read, *pairs, *(Read.file("run", path) for _, path in files)],
         seed=measuring.seed,
         packages=("ir_measures", "pytrec-eval-terrier", "scipy", "statsmodels"),
     )
@@ -132,7 +136,7 @@ def evaluate(
 
 
 def _check_asked(
-    runs: Sequence[Place], qrels: Place | None, measuring: Measuring, leaked: Place | None, all_swaps: Place | None
+    runs: Sequence[RunLike], qrels: QrelsLike | None, measuring: Measuring, leaked: Place | None, all_swaps: Place | None
 ) -> None:
     """Refuse options that do not go together, and unknown measures."""
     from positionbias.evaluation.measures import parse_measure
@@ -165,36 +169,40 @@ def _measured(
     return [_with_remarks(result, remarks) for result in results], shares
 
 
-def _read_runs(paths: Sequence[Path], collection: Collection | None, split: str) -> list[Run]:
-    """Read runs under names of their own: the tag, else the file's name, else its path.
+def _read_runs(runs: Sequence[RunLike], collection: Collection | None, split: str) -> list[Run]:
+    """Read runs under names of their own: of a file its tag, else its name, else its path.
 
     Raises:
         InputError: a run given twice, or of other queries or passages than the collection's.
     """
-    from positionbias.core.run import read_run
+    from positionbias.core.run import find_run
     from positionbias.evaluation.evaluate import check_run
 
-    if len(set(map(os.path.realpath, paths))) < len(paths):
+    paths = [os.path.realpath(input_place(run)) for run in runs if isinstance(run, Place)]
+    if len(set(paths)) < len(paths):
         raise InputError("RUN: wanted different runs to compare; found one file twice; give each once")
-    loaded = [read_run(path) for path in paths]
+    loaded = [find_run(run) for run in runs]
     for choose in (lambda path: path.name.removesuffix(".gz").removesuffix(".run"), str):
         names = [run.name for run in loaded]
-        for run, path in zip(loaded, paths, strict=True):
-            if names.count(run.name) > 1:
-                run.name = choose(path)
+        for given, run in zip(runs, loaded, strict=True):
+            if isinstance(given, Place) and names.count(run.name) > 1:
+                run.name = choose(input_place(given))
+    names = [run.name for run in loaded]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"RUN: wanted runs with names of their own; found {twice!r} twice; name them: Run(…, name=…)")
     if collection is not None:
         for run in loaded:
             check_run(run, collection, split)
     return loaded
 
 
-def _remarks_of_trainings(runs: Sequence[Run], paths: Sequence[Path]) -> dict[str, list[str]]:
+def _remarks_of_trainings(files: Sequence[tuple[Run, Path]]) -> dict[str, list[str]]:
     """Return what the runs' manifests record of their trainings, by run; a run's name says so where its training is not finished."""
     from positionbias.core.convergence import ended_name, ending_of_run
     from positionbias.core.manifest import manifest_if_any
 
     found = {}
-    for run, path in zip(runs, paths, strict=True):
+    for run, path in files:
         manifest = manifest_if_any(path)
         ending = ending_of_run(manifest.content, path) if manifest else None
         if manifest is not None and ending is not None:
@@ -214,29 +222,31 @@ def _with_remarks(result: Result, remarks: Mapping[str, list[str]]) -> Result:
 
 
 class _Judged(NamedTuple):
-    """Judgements: the name of their collection or file, their split ("" of a file), and their source."""
+    """Judgements: the name of their collection or file, their split ("" of a file), and their source, if they lie anywhere."""
 
     name: str
     split: str
-    qrels: list[Qrel]
-    read: Read
+    qrels: Qrels
+    read: Sequence[Read] = ()
 
 
-def _judgements(collection: Collection | None, qrels: Place | None, measuring: Measuring) -> _Judged:
-    """Read the judgements of a collection's split or of a file.
+def _judgements(collection: Collection | None, qrels: QrelsLike | None, measuring: Measuring) -> _Judged:
+    """Return the judgements of a collection's split or of a file, or those given.
 
     Raises:
         SettingError: neither or both of the sources.
     """
-    from positionbias.core.qrels import read_qrels
+    from positionbias.core.qrels import Qrels
 
     if collection is not None and qrels is None:
         judgements = collection.qrels(measuring.split, measuring.qrels_name)
         split = ".".join(filter(None, (measuring.split, measuring.qrels_name)))
-        return _Judged(collection.name, split, judgements, Read("collection", collection.path, collection.checksum))
+        return _Judged(collection.name, split, judgements, [Read("collection", collection.path, collection.checksum)])
     if collection is None and qrels is not None:
+        if not isinstance(qrels, Place):
+            return _Judged("qrels", "", Qrels(qrels))
         path = input_place(qrels)
-        return _Judged(path.name, "", read_qrels(path), Read.file("qrels", path))
+        return _Judged(path.name, "", Qrels.from_file(path), [Read.file("qrels", path)])
     found = "both" if qrels is not None else "neither"
     raise SettingError(
         f"--qrels: wanted judgements from one source; found {found}; give --collection, or --qrels FILE, and not both"
@@ -279,7 +289,7 @@ def _remarks(results: Sequence[Result]) -> list[str]:
 
 @operation
 def ensemble(
-    runs: Runs,
+    runs: Annotated[Sequence[Place], _RUNS],
     *,
     fusing: Fusing = Fusing(),
     name: Annotated[str, Setting("The run's tag.")] = "ensemble",

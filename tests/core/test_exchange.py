@@ -18,8 +18,8 @@ from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 
 SCORES = {"q2": {"a": 0.5, "b": 2.0, "c": 0.5}, "q1": {"b": 0.1}}
-# "c" > "a" on the tie; 0.1 as float32
-BEST_FIRST = {"q2": {"b": 2.0, "c": 0.5, "a": 0.5}, "q1": {"b": float(np.float32(0.1))}}
+# "c" > "a" on the tie, and "a" one float32 step lower; 0.1 as float32
+BEST_FIRST = {"q2": {"b": 2.0, "c": 0.5, "a": 0.5 - 2**-25}, "q1": {"b": float(np.float32(0.1))}}
 
 
 def in_order(scores: dict[str, dict[str, float]]) -> list[tuple[str, list[tuple[str, float]]]]:
