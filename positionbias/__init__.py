@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from positionbias.core.run import Run as Run
     from positionbias.ops import *
     from positionbias.ops.audit import Audit as Audit, audit_model as audit_model
-    from positionbias.positions.rotate import rotate as rotate
+    from positionbias.positions.rotate import Rotate as Rotate, rotate as rotate
     from positionbias.results.result import Result as Result
 
 __version__ = "0.1.0"
@@ -37,6 +37,7 @@ _MODULES = {
     "Qrels": "core.qrels",
     "Query": "core.records",
     "Result": "results.result",
+    "Rotate": "positions.rotate",
     "Run": "core.run",
     "audit_model": "ops.audit",
     "rotate": "positions.rotate",

@@ -24,6 +24,7 @@ PUBLIC = [
     "Qrels",
     "Query",
     "Result",
+    "Rotate",
     "Run",
     "__version__",
     "ats",

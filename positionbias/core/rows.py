@@ -19,7 +19,7 @@ from positionbias.core.columns import SPLIT_WORDS, Columns
 from positionbias.core.errors import bad_input
 from positionbias.core.key_map import KeyMap
 from positionbias.core.records import HIGHEST_GRADE, Answer, Passage, Qrel, Query, start_in
-from positionbias.core.seeds import keys128
+from positionbias.core.seeds import TEXT, keys128
 
 __all__ = ["Numbered", "RowCounts", "RowReader"]
 
@@ -145,7 +145,7 @@ class RowReader:
 
 
 def _hashes(texts: Iterable[str]) -> np.ndarray:
-    return keys128(0, "row's text", [text.encode() for text in texts])
+    return keys128(0, TEXT, [text.encode() for text in texts])
 
 
 def _keys(texts: Iterable[str]) -> np.ndarray:
@@ -154,6 +154,7 @@ def _keys(texts: Iterable[str]) -> np.ndarray:
 
 
 def _ids(letter: str, given: Sequence[str], hashes: np.ndarray) -> list[str]:
+    """Return the ids given, and ``text_id`` where there is none."""
     return [own or f"{letter}{made:016x}" for own, made in zip(given, hashes[:, 0].tolist(), strict=True)]
 
 

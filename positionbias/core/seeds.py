@@ -14,7 +14,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["below", "below_many", "choose", "choose_many", "drawn_order", "generator", "key64", "keys128", "keys64"]
+__all__ = [
+    "TEXT",
+    "below",
+    "below_many",
+    "choose",
+    "choose_many",
+    "drawn_order",
+    "generator",
+    "key64",
+    "keys128",
+    "keys64",
+    "text_id",
+]
+
+TEXT = "row's text"  # the purpose of hashes that stand for ids
 
 _TWO_64 = 1 << 64
 _AT_ONCE = 1 << 21  # positions of shuffled ranges, eight bytes each
@@ -35,6 +49,11 @@ def _digest(seed: int, purpose: str, parts: tuple[str | int, ...]) -> bytes:
 def key64(seed: int, purpose: str, *parts: str | int) -> int:
     """Return a 64-bit integer, uniform over keys: BLAKE2b of (seed, purpose, parts)."""
     return int.from_bytes(_digest(seed, purpose, parts)[:8], "little")
+
+
+def text_id(letter: str, text: str) -> str:
+    """Return the id of a text that has none, a letter and a hash of it: the same in tables, data sets and strings."""
+    return f"{letter}{key64(0, TEXT, text):016x}"
 
 
 def drawn_order(ids: Iterable[str], seed: int, purpose: str, *parts: str | int) -> list[str]:

@@ -101,6 +101,7 @@ def evaluate(
         >>> print(pb.evaluate(["test.run"], collection="planted"))
         run                   nDCG@10                    RR@10                     R@10                     J@10
         bm25  0.8137 [0.7347, 0.8927]  0.7778 [0.6328, 0.9227]  1.0000 [1.0000, 1.0000]  0.7037 [0.6682, 0.7392]
+        >>> from positionbias.settings import Measuring
         >>> run, qrels = pb.Run({"q1": {"p1": 2.0, "p2": 1.0}}), pb.Qrels({"q1": {"p2": 1}})
         >>> print(pb.evaluate([run], qrels=qrels, measuring=Measuring(measures=["RR"])))
         run      RR...

@@ -11,21 +11,24 @@ BlingFire at its punctuation only, and not at all by white space.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import repeat
+from typing import Any, Literal, overload
 
-from positionbias.core.seeds import below
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.seeds import below, text_id
 from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod, sentence_starts, word_spans
 
-__all__ = ["MODES", "Mode", "Rotation", "cut_offset", "draw_cut", "move_span", "rotate", "rotate_at", "unit_starts"]
+__all__ = ["MODES", "Mode", "Rotate", "Rotation", "cut_offset", "draw_cut", "move_span", "rotate", "rotate_at", "unit_starts"]
 
 Mode = Literal["words", "sentences"]
 MODES: tuple[Mode, ...] = ("words", "sentences")
 PURPOSE = "rotate"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
     """Settings of a rotation; checked when made.
 
@@ -60,6 +63,65 @@ class Rotation:
     def apply(self, text: str, *key: str | int, purpose: str = PURPOSE) -> str:
         """The rotated text under these settings."""
         return rotate_at(text, self.cut(text, *key, purpose=purpose))
+
+
+@dataclass(frozen=True, slots=True)
+class Rotate(Rotation):
+    """Rotation of the texts of examples: for ``datasets.Dataset.map`` (batched or not), or as a transform of a torch ``Dataset``.
+
+    An example is a dict with the text at ``column``; its id at ``id_column`` keys the draw. Without an id the hash of the text does, which is
+    the id that ``Collection.from_records`` gives it [decision]; so ``debias`` rotates the same texts alike. Called with a text and its id, it
+    returns the text. Further settings are those of ``Rotation``: ``seed``, ``words``, ``mode`` and ``identity``.
+
+    Raises:
+        SettingError: an unknown method or mode, or a negative seed.
+
+    Example:
+        >>> import datasets, positionbias as pb
+        >>> data = datasets.Dataset.from_dict({"pid": ["p1"], "passage": ["one two three four"]})
+        >>> data.map(pb.Rotate("passage", id_column="pid"))[0]
+        {'pid': 'p1', 'passage': 'two three four one '}
+        >>> pb.Rotate(seed=1)("one two three four", "p1")
+        'two three four one '
+    """
+
+    column: str = "text"
+    id_column: str | None = None
+
+    @overload
+    def __call__(self, given: str, passage_id: str | int | None = None) -> str: ...
+    @overload
+    def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]: ...
+    def __call__(self, given: Any, passage_id: str | int | None = None) -> Any:
+        """Return a text rotated, or an example or a batch of them (lists in its columns) with its texts rotated; None stays.
+
+        Raises:
+            InputError: a column that is not there, a text that is none, or an id that is no text or whole number.
+        """
+        if isinstance(given, str):
+            return self._rotated(given, passage_id)
+        for column in filter(None, (self.column, self.id_column)):
+            if column not in given:
+                raise bad_input("Rotate", wanted=f"a column {column!r}", found=", ".join(given), do="name the right one")
+        texts, ids = given[self.column], given[self.id_column] if self.id_column else None
+        if texts is None or isinstance(texts, str):
+            return {**given, self.column: self._rotated(texts, ids)}
+        if not isinstance(texts, Iterable):
+            raise _no_text(texts)
+        return {**given, self.column: list(map(self._rotated, texts, repeat(None) if ids is None else ids))}
+
+    def _rotated(self, text: Any, passage_id: Any) -> Any:
+        from positionbias.core.exchange import identifier
+
+        if text is None:
+            return None
+        if not isinstance(text, str):
+            raise _no_text(text)
+        return self.apply(text, text_id("p", text) if passage_id in (None, "") else identifier(passage_id, "Rotate"))
+
+
+def _no_text(value: object) -> InputError:
+    return bad_input("Rotate", wanted="a text", found=repr(value), do="name the column of texts")
 
 
 def rotate(

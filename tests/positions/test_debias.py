@@ -164,7 +164,7 @@ def test_what_stayed_as_it_was_is_counted(make_collection: MakeCollection, tmp_p
     counts = {}
     for name, rotation in {
         "words": Rotation(identity=False),
-        "white": Rotation("whitespace"),
+        "white": Rotation(words="whitespace"),
         "sentences": Rotation(mode="sentences"),
     }.items():
         counts[name] = debias(original, tmp_path / name, rotation).manifest.content["rotation"]["passages"]
