@@ -77,7 +77,8 @@ class Rotate(Rotation):
         SettingError: an unknown method or mode, or a negative seed.
 
     Example:
-        >>> import datasets, positionbias as pb
+        >>> import positionbias as pb
+        >>> import datasets
         >>> data = datasets.Dataset.from_dict({"pid": ["p1"], "passage": ["one two three four"]})
         >>> data.map(pb.Rotate("passage", id_column="pid"))[0]
         {'pid': 'p1', 'passage': 'two three four one '}

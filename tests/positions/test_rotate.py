@@ -45,7 +45,7 @@ def test_empty_blank_and_one_word_texts_stay(text: str, identity: bool, mode: An
 
 @given(texts, st.text(), st.sampled_from(WORD_METHODS), st.sampled_from(MODES), st.booleans())
 def test_every_character_survives(text: str, passage_id: str, words: Any, mode: Any, identity: bool) -> None:
-    rotation = Rotation(words, mode, identity)
+    rotation = Rotation(words=words, mode=mode, identity=identity)
     cut = rotation.cut(text, passage_id)
     rotated = rotation.apply(text, passage_id)
     assert rotated == rotate(text, passage_id, words=words, mode=mode, identity=identity)
