@@ -36,6 +36,7 @@ from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import Count, Name, read_as
 from positionbias.core.seal import CACHE, verified
 from positionbias.core.shards import Strings, open_shard, read_shard
+from positionbias.core.shown import Shown
 from positionbias.core.split_tables import ANSWERS, KIND, QRELS, QUERIES, SplitFacts
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class _Content:
     passages_checksum: str = ""
 
 
-class Collection:
+class Collection(Shown):
     """A collection opened for reading. ``open`` checks the manifest; all else is read on demand.
 
     Example:
