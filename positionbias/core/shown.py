@@ -31,7 +31,8 @@ class Shown:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        name, count = getattr(self, "path", "") or getattr(self, "name", ""), len(_above("ops.outcome").results_of(self))
+        name = next(filter(None, (getattr(self, of, None) for of in ("path", "name", "command"))), "")
+        count = len(_above("ops.outcome").results_of(self))
         return f"{type(self).__name__}({f'{str(name)!r}, ' * bool(name)}{count:,} result{'s' * (count != 1)})"
 
     def _repr_html_(self) -> str:
@@ -39,7 +40,7 @@ class Shown:
         return text
 
     def _tables(self) -> Sequence[Any]:
-        """Return the tables that a notebook shows: those of the report that are not folded."""
+        """Return the tables that a notebook shows; where there are none, it shows the text for a terminal."""
         tables: Sequence[Any] = _above("report.page").open_tables(self._study())
         return tables
 
@@ -61,11 +62,11 @@ class Shown:
     @property
     def verdict(self) -> str:
         """The conclusion in words, a line for each sentence; empty where the results hold none."""
-        return "\n".join(_above("report.text").verdict_of(_above("ops.outcome").results_of(self)))
+        return "\n".join(_above("report.text").verdict_of(self._study().results))
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a row for each result: what was measured, the value, its interval, and the number of items behind it."""
-        frame: pandas.DataFrame = _above("report.frames").frame_of(_above("ops.outcome").results_of(self))
+        frame: pandas.DataFrame = _above("report.frames").frame_of(self._study().results)
         return frame
 
     def to_frames(self) -> dict[str, pandas.DataFrame]:

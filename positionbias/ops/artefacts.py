@@ -103,14 +103,15 @@ class Page(Written):
     tables: dict[str, Table]
 
     def __str__(self) -> str:
+        from positionbias.report.parts import tables_after
         from positionbias.report.table import as_text
 
-        return "\n\n".join(map(as_text, self._tables()))
+        return "\n\n".join(map(as_text, tables_after("report", self.tables)))
 
     def _tables(self) -> Sequence[Table]:
         from positionbias.report.parts import tables_after
 
-        return tables_after("report", self.tables)
+        return tables_after("report", self.tables) or list(self.tables.values())
 
 
 @operation
@@ -185,7 +186,7 @@ def load(folder: Place) -> Measurements:
         >>> found = pb.audit_systems("planted", ["test.run"], out="audited")
         >>> again = pb.load("audited")
         >>> again
-        Audit('Audit of bm25 on planted', 33 results)
+        Audit('Audit of bm25 on planted', 32 results)
         >>> again.verdict == found.verdict
         True
     """

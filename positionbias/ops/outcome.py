@@ -13,6 +13,7 @@ from positionbias.core.progress import hint
 from positionbias.core.shown import Shown
 
 if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
     from positionbias.core.manifest import Manifest
     from positionbias.report.load import Study
     from positionbias.results.result import Result
@@ -64,7 +65,7 @@ class Measurements(Shown):
         0   bm25  nDCG@10  0.814     18
         1   bm25    RR@10  0.778     18
         >>> found.save("kept"), found.report("kept.html"), pb.load("kept")
-        (PosixPath('kept'), PosixPath('kept.html'), Measurements('Evaluation of bm25', 4 results))
+        (PosixPath('kept'), PosixPath('kept.html'), Measurements('kept', 4 results))
     """
 
     results: Sequence[Result]
@@ -182,32 +183,43 @@ def results_of(outcome: Any) -> Sequence[Result]:
 
     if not isinstance(outcome, Collection):
         return outcome.results
-    match outcome.manifest.command:
+    return _counted_in_making(outcome) or _held(outcome)
+
+
+def _held(collection: Collection) -> Sequence[Result]:
+    from positionbias.text.statistics import collection_counts
+
+    return collection_counts(collection)
+
+
+def _counted_in_making(collection: Collection) -> Sequence[Result]:
+    """Return what the command that made a collection counted; nothing where that is what the collection holds."""
+    match collection.manifest.command:
         case "debias":
             from positionbias.positions.debias import rotation_result
 
-            return [rotation_result(outcome)]
+            return [rotation_result(collection)]
         case "select":
             from positionbias.positions.select import selection_result
 
-            return [selection_result(outcome)]
+            return [selection_result(collection)]
         case "place":
             from positionbias.positions.place import placement_results
 
-            return placement_results(outcome)
-    from positionbias.text.statistics import collection_counts
-
-    return collection_counts(outcome)
+            return placement_results(collection)
+    return []
 
 
 def study_of(outcome: Any, place: Path = Path()) -> Study:
     """Return the results of what an operation gave back, with what made them, as they would lie in a folder at ``place``.
 
-    Of an artefact that is what made the artefact, which becomes their input.
+    An artefact is the input of its results; all else is as in its manifest. A collection's results begin with what it holds.
     """
+    from positionbias.core.collection import Collection
     from positionbias.report.load import Study
 
-    results = list(results_of(outcome))
+    is_collection = isinstance(outcome, Collection)
+    results = [*_held(outcome), *_counted_in_making(outcome)] if is_collection else list(outcome.results)
     manifest = outcome.manifest(place) if isinstance(outcome, Measurements) else _manifest_of_artefact(outcome, results, place)
     return Study(1, manifest.name or place.name, place.name, results, manifest)
 

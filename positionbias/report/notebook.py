@@ -14,9 +14,9 @@ ROWS_EACH, ROWS = 12, 36  # rows shown of one table, and of all together
 
 
 def as_html(verdict: str, tables: Sequence[Table], text: str) -> str:
-    """Return the verdict, then the tables; the text for a terminal where there is neither."""
-    if not verdict and not tables:
-        return f"<pre>{escape(text)}</pre>"
+    """Return the verdict, then the tables; where there are none, the text for a terminal, which has the verdict in it."""
+    if not tables:
+        return f'<pre style="white-space:pre-wrap">{escape(text)}</pre>'
     said = [f"<p>{'<br>'.join(map(escape, verdict.splitlines()))}</p>"] if verdict else []
     return "\n".join(["<div>", *said, *_tables(tables), "</div>"])
 
@@ -39,9 +39,13 @@ def _tables(tables: Sequence[Table]) -> Iterator[str]:
 
 def table_html(table: Table) -> str:
     """Return a table as HTML that names no colour; everything in it is text."""
-    lines = ["<table>", f'<caption style="text-align:left;font-weight:bold">{escape(table.title)}</caption>', "<thead>"]
+    lines = [
+        "<table>",
+        f'<caption style="text-align:left;font-weight:bold;white-space:nowrap">{escape(table.title)}</caption>',
+        "<thead>",
+    ]
     if groups := header_groups(table):
-        cells = (f'<th colspan="{span}" style="text-align:left">{escape(group)}</th>' for group, span in groups)
+        cells = (f'<th colspan="{span}" style="text-align:left;padding:2px 8px">{escape(group)}</th>' for group, span in groups)
         lines.append(f"<tr>{''.join(cells)}</tr>")
     sides = ["right" if column.numeric else "left" for column in table.columns]
     heads = (_cell("th", column.name, side) for column, side in zip(table.columns, sides, strict=True))
@@ -62,4 +66,4 @@ def _cell(tag: str, text: str, side: str, span: int = 1, *, strong: bool = False
         return ""
     rows = f' rowspan="{span}"' if span > 1 else ""
     shown = f"<strong>{escape(text)}</strong>" if strong else escape(text)
-    return f'<{tag}{rows} style="text-align:{side};vertical-align:top">{shown}</{tag}>'
+    return f'<{tag}{rows} style="text-align:{side};vertical-align:top;padding:2px 8px">{shown}</{tag}>'

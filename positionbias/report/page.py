@@ -24,6 +24,7 @@ from positionbias.results.select import AXES, axis_of, comparisons, distinct, of
 
 __all__ = ["build_sections", "drawings_of", "open_tables"]
 
+STATISTICS = "statistics-"  # begins the names of tables that only list what a result counts
 BESIDE = 5.0  # inches: a figure beside another study's
 ANSWERS = FigureKind(lambda results: of_kind(results, "histogram"), answer_positions, captions.positions_caption, "y")
 SIMILARITY = FigureKind(
@@ -52,7 +53,7 @@ def _run(study: Study) -> Block:
     others = [r for r in of_kind(results, "statistics") if r.measure not in elsewhere]
     for measure in distinct(result.measure for result in others):
         chosen = [result for result in others if result.measure == measure]
-        block.add(tables.statistics_table(chosen, name=f"statistics-{slug(measure)}", title=measure.capitalize()))
+        block.add(tables.statistics_table(chosen, name=f"{STATISTICS}{slug(measure)}", title=measure.capitalize()))
     return block
 
 
@@ -183,6 +184,6 @@ def drawings_of(study: Study) -> dict[str, Drawing]:
 
 
 def open_tables(study: Study) -> list[Table]:
-    """Return the tables of the page about one study that are not folded, in the page's order."""
+    """Return the tables of the page about one study that are neither folded nor lists of counts, in the page's order."""
     sheets = [sheet for section in build_sections([study], draw=False) for _, sheet in section.sheets]
-    return [sheet.table for sheet in sheets if not sheet.folded]
+    return [sheet.table for sheet in sheets if not sheet.folded and not sheet.table.name.startswith(STATISTICS)]
