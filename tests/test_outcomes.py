@@ -102,7 +102,7 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(name: str, retur
     if figures:
         assert found.plot().axes
         assert found.plot(list(figures)[-1]).axes
-    with pytest.raises(SettingError, match="plot: wanted one of .*; found 'pie'"):
+    with pytest.raises(SettingError, match="plot: wanted one of .*; found 'pie'; give"):
         found.plot("pie")
     assert matplotlib.pyplot.get_fignums() == []
     if name in WITHOUT_RESULTS:
@@ -114,7 +114,7 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(name: str, retur
     assert [one.to_json() for one in again.results] == [one.to_json() for one in found._study().results]
     assert list(again.plots()) == list(figures)
     page = found.report(tmp_path / "page.html")
-    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert page.read_text(encoding="utf-8").lstrip().startswith("<!DOCTYPE html>")
     with pytest.raises(OutputExistsError):
         found.report(page)
 
@@ -145,7 +145,7 @@ def test_the_page_is_that_of_the_command(returned: Returned, tmp_path: Path) -> 
 
 def test_what_a_name_holds_is_text(tmp_path: Path) -> None:
     hostile = "<script>alert('a')</script> & \"b\""
-    settings = PlantedSettings(queries=12, passages=40, test_share=0.5, validation_share=0.1)
+    settings = PlantedSettings(queries=24, passages=60, test_share=0.5, validation_share=0.1)
     collection = write_planted(tmp_path / "hostile", settings, name=hostile)
     counted = positionbias.histogram([collection], splits=["test"])
     for shown in (collection, positionbias.show(collection), counted):
