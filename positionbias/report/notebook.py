@@ -40,12 +40,12 @@ def _tables(tables: Sequence[Table]) -> Iterator[str]:
 def table_html(table: Table) -> str:
     """Return a table as HTML that names no colour; everything in it is text."""
     lines = [
-        "<table>",
+        '<table cellpadding="4">',
         f'<caption style="text-align:left;font-weight:bold;white-space:nowrap">{escape(table.title)}</caption>',
         "<thead>",
     ]
     if groups := header_groups(table):
-        cells = (f'<th colspan="{span}" style="text-align:left;padding:2px 8px">{escape(group)}</th>' for group, span in groups)
+        cells = (f'<th colspan="{span}" style="text-align:left">{escape(group)}</th>' for group, span in groups)
         lines.append(f"<tr>{''.join(cells)}</tr>")
     sides = ["right" if column.numeric else "left" for column in table.columns]
     heads = (_cell("th", column.name, side) for column, side in zip(table.columns, sides, strict=True))
@@ -64,6 +64,6 @@ def _cell(tag: str, text: str, side: str, span: int = 1, *, strong: bool = False
     """Return a cell; empty where one above covers it."""
     if not span:
         return ""
-    rows = f' rowspan="{span}"' if span > 1 else ""
+    rows, top = (f' rowspan="{span}"', ";vertical-align:top") if span > 1 else ("", "")
     shown = f"<strong>{escape(text)}</strong>" if strong else escape(text)
-    return f'<{tag}{rows} style="text-align:{side};vertical-align:top;padding:2px 8px">{shown}</{tag}>'
+    return f'<{tag}{rows} style="text-align:{side}{top}">{shown}</{tag}>'
