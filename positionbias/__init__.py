@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from positionbias.core.records import Answer as Answer, Passage as Passage, Qrel as Qrel, Query as Query
     from positionbias.core.run import Run as Run
     from positionbias.ops import *
+    from positionbias.ops.artefacts import load as load
     from positionbias.ops.audit import Audit as Audit, audit_model as audit_model
     from positionbias.positions.rotate import Rotate as Rotate, rotate as rotate
     from positionbias.results.result import Result as Result
@@ -40,6 +41,7 @@ _MODULES = {
     "Rotate": "positions.rotate",
     "Run": "core.run",
     "audit_model": "ops.audit",
+    "load": "ops.artefacts",
     "rotate": "positions.rotate",
     **{function: f"ops.{module}" for module, function, _ in ops.COMMANDS.values() if function},
 }

@@ -40,7 +40,7 @@ def found(collection: Collection) -> positionbias.Audit:
 
 
 def test_functions_are_audited_under_their_names_beside_the_first_stage(found: positionbias.Audit) -> None:
-    frame = found.frame()
+    frame = found.to_frame()
     described = frame[frame.measure != "position-blind scorers"]
     assert set(described.system) == {"bm25", "blind", "front_lover"}
     assert "verdict" not in set(frame.measure)
@@ -126,7 +126,7 @@ def test_a_transformer_object_is_audited_as_it_is(collection: Collection) -> Non
     def as_function(query: str, passages: Sequence[str]) -> list[float]:
         return blind(query, passages)
 
-    pair = positionbias.audit_model([Transformer(), as_function], collection, settings=SETTINGS).frame()
+    pair = positionbias.audit_model([Transformer(), as_function], collection, settings=SETTINGS).to_frame()
     columns = ["measure", "quality", "scale", "passages", "value"]
     one, other = (pair[pair.system == name][columns].reset_index(drop=True) for name in ("Transformer", "as_function"))
     assert one.equals(other)
@@ -158,7 +158,7 @@ def test_a_retriever_over_the_whole_collection_from_python(collection: Collectio
     over_all = next(effect for effect in passage.effects if not effect.subset)
     assert over_all.value is not None
     assert over_all.value < -1
-    assert {"nDCG@10", "R@100"} <= set(found.frame().quality.dropna())
+    assert {"nDCG@10", "R@100"} <= set(found.to_frame().quality.dropna())
     with pytest.raises(SettingError, match="model: wanted one with one vector a text, named or loaded; found blind"):
         positionbias.audit_model(blind, collection, settings=settings)
     with pytest.raises(SettingError, match="--vectors: wanted --retrieve beside it"):

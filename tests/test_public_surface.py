@@ -57,6 +57,7 @@ PUBLIC = [
     "import_table",
     "import_trec",
     "import_tripclick",
+    "load",
     "make_encoder",
     "make_report",
     "mats",

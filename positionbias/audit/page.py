@@ -212,4 +212,5 @@ PART = Part(
     found=_found,
     names_system=is_of_audit,
     measures=AUDIT_MEASURES,
+    figure="position-response",
 )

@@ -37,6 +37,7 @@ from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import Count, Name, read_as
 from positionbias.core.seal import CACHE, verified
 from positionbias.core.shards import Strings, open_shard, read_shard
+from positionbias.core.shown import Shown
 from positionbias.core.split_tables import ANSWERS, KIND, QRELS, QUERIES, SplitFacts
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class _Content:
     passages_checksum: str = ""
 
 
-class Collection:
+class Collection(Shown):
     """A collection opened for reading, by its folder or its name under ``$POSBIAS_HOME``, tried in that order.
 
     The manifest is checked; all else is read on demand.

@@ -31,6 +31,7 @@ from positionbias.core.nearest import Block
 from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import CACHE, SealedFile
 from positionbias.core.shards import Strings
+from positionbias.core.shown import Shown
 from positionbias.core.vector_blocks import stored_blocks
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.results.artefacts import VECTORS, VectorFigures
@@ -61,7 +62,7 @@ class _Content:
     empty_passages: Count = 0
 
 
-class Vectors:
+class Vectors(Shown):
     """Vectors of one collection's passages by one model, opened for reading.
 
     ``dimension``: the width of a vector; ``len``: how many; ``ids``: the passages' ids by row (``ids.take(rows)``).

@@ -24,6 +24,7 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
+from positionbias.core.shown import Shown
 from positionbias.evaluation.fusing import Fusing, Fusion, K
 from positionbias.results.result import Result
 from positionbias.results.runs import ENSEMBLE, EnsembleFigures, Missing
@@ -37,8 +38,8 @@ NOTES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+@dataclass(frozen=True, slots=True, repr=False)
+class Fused(Shown):
     """The ensemble's run; by label of each run, what it lacks and the depth down to which its scores were used.
 
     Collection and split are those of the runs' manifests.

@@ -32,25 +32,42 @@ from positionbias.results.leakage_pairs import (
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 
-__all__ = ["calibration_text", "candidates_text", "leaked_text", "removed_text", "review_text", "sample_text"]
+__all__ = [
+    "calibration_text",
+    "calibration_verdict",
+    "candidates_text",
+    "candidates_verdict",
+    "leaked_text",
+    "removed_text",
+    "review_text",
+    "sample_text",
+]
 
 
 def candidates_text(results: Sequence[Result]) -> str:
     """Return the test queries with a candidate by meaning, and by words alone, with both tables, and the known truth found."""
-    head, tables = [], []
-    for result, counts in of_type(results, CandidateCounts):
-        if result.measure in (CANDIDATES, WORDS_ALONE):
-            by_meaning = result.measure == CANDIDATES
-            share = result.value or 0.0
-            of = f"{round(share * result.count):,} of {result.count:,} test queries ({share:.1%}) have"
-            head.append(
-                f"{of} near-duplicate training queries by meaning."
-                if by_meaning
-                else f"{of} candidates found by words alone: precision unknown; label them (posbias leakage review)."
-            )
-            tables.append(_candidates_table(result.collection, counts, "by meaning" if by_meaning else "by words alone"))
+    ways = {CANDIDATES: "by meaning", WORDS_ALONE: "by words alone"}
+    tables = [
+        _candidates_table(result.collection, counts, ways[result.measure])
+        for result, counts in of_type(results, CandidateCounts)
+        if result.measure in ways
+    ]
     against = [line for _, figures in of_type(results, TruthFigures) for line in _truth_lines(figures)]
-    return "\n".join([*head, "", "\n\n".join(tables), *against]) + _published_text(results)
+    return "\n".join([*candidates_verdict(results), "", "\n\n".join(tables), *against]) + _published_text(results)
+
+
+def candidates_verdict(results: Sequence[Result]) -> list[str]:
+    """Return how many test queries have a candidate by meaning, and by words alone, in a sentence each."""
+    have = {
+        CANDIDATES: "near-duplicate training queries by meaning.",
+        WORDS_ALONE: "candidates found by words alone: precision unknown; label them (posbias leakage review).",
+    }
+    return [
+        f"{round((result.value or 0.0) * result.count):,} of {result.count:,} test queries ({result.value or 0.0:.1%}) have "
+        f"{have[result.measure]}"
+        for result, _ in of_type(results, CandidateCounts)
+        if result.measure in have
+    ]
 
 
 def _candidates_table(collection: str, counts: CandidateCounts, how: str) -> str:
@@ -144,7 +161,12 @@ def calibration_text(results: Sequence[Result]) -> str:
             kept = f"{at.leaks:,} of {everything.leaks:,}"
             rows.append((result.system, threshold, f"{result.count:,}", _share(result), kept))
     head = f"{prevalence.count:,} labelled pairs, {everything.leaks:,} of them leaks: prevalence {_share(prevalence)}"
-    return "\n".join([*(_answer(*item) for item in thresholds), "", aligned(rows), "", head, ""])
+    return "\n".join([*calibration_verdict(results), "", aligned(rows), "", head, ""])
+
+
+def calibration_verdict(results: Sequence[Result]) -> list[str]:
+    """Return each score's threshold in a sentence."""
+    return [_answer(result, figures) for result, figures in of_type(results, ThresholdFigures)]
 
 
 def _down(threshold: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,14 +15,16 @@ from positionbias.core.places import Place, output_place
 from positionbias.core.progress import hint, say, track
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.ops.outcome import Judgement, Written
+from positionbias.ops.outcome import Judgement, Measurements, Read, Written
 
 if TYPE_CHECKING:
+    import pandas
+
     from positionbias.core.verify import Verified
     from positionbias.report.table import Table
     from positionbias.results.result import Result
 
-__all__ = ["Page", "Verification", "export", "make_report", "verify"]
+__all__ = ["Page", "Verification", "export", "load", "make_report", "verify"]
 
 Form = Literal["msmarco", "beir", "squad", "trec"]
 # form -> module and name of its writer; SQuAD's, which has versions and no shards, is called by name
@@ -94,12 +96,10 @@ def export(
     return Written(place, [result])
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+@dataclass(frozen=True, slots=True, repr=False)
+class Page(Written):
     """A report, the results in it, and all its tables by name; as text, those tables that stand for the whole."""
 
-    path: Path
-    results: Sequence[Result]
     tables: dict[str, Table]
 
     def __str__(self) -> str:
@@ -107,6 +107,11 @@ class Page:
         from positionbias.report.table import as_text
 
         return "\n\n".join(map(as_text, tables_after("report", self.tables)))
+
+    def _tables(self) -> Sequence[Table]:
+        from positionbias.report.parts import tables_after
+
+        return tables_after("report", self.tables) or list(self.tables.values())
 
 
 @operation
@@ -164,6 +169,48 @@ def page_of(folders: Sequence[Path], out: Path, *, title: str | None = None, ove
     return Page(path, [result for study in studies for result in study.results], report_tables(studies))
 
 
+def load(folder: Place) -> Measurements:
+    """Read results that were saved: the --out of a measuring command or a study, or what ``save`` wrote.
+
+    Args:
+        folder: The folder, or its name under $POSBIAS_HOME.
+
+    Returns:
+        What the command gave back: an ``Audit`` of an audit. Remarks that stood below its text are not kept.
+
+    Raises:
+        InputError: a folder without results, or with damaged ones.
+
+    Example:
+        >>> import positionbias as pb
+        >>> saved = pb.audit_systems("planted", ["test.run"]).save("audited")
+        >>> again = pb.load("audited")
+        >>> again
+        Audit('Audit of bm25 on planted', 32 results)
+        >>> print(again.verdict)
+        bm25: cannot tell from one run; harder questions may have their answers elsewhere.
+        ...
+    """
+    from positionbias.ops.audit import Audit
+    from positionbias.report.load import load_studies
+
+    place = _results_place(folder)
+    (study,) = load_studies([place])
+    made = study.manifest
+    return (Audit if made.command == "audit" else Measurements)(
+        study.results,
+        command=made.command,
+        settings=made.settings,
+        read=[Read(item.role, place / item.path, item.checksum) for item in made.inputs],
+        seed=made.seed,
+        name=study.title,
+        licence=made.licence,
+        notes=made.notes,
+        content=made.content,
+        loaded=replace(made, files=None),
+    )
+
+
 def _results_place(folder: Place) -> Path:
     """Return a folder, or one under $POSBIAS_HOME where there is none of this name here."""
     from positionbias.core.files import home
@@ -172,11 +219,22 @@ def _results_place(folder: Place) -> Path:
     return under_home if under_home.exists() and not Path(folder).exists() else Path(folder)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Verification(Judgement):
-    """The findings on each artefact."""
+    """The findings on each artefact; nothing is measured."""
 
     artefacts: Sequence[Verified]
+
+    @property
+    def results(self) -> Sequence[Result]:
+        """None."""
+        return ()
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a row for each artefact."""
+        import pandas
+
+        return pandas.DataFrame(self.to_json()["artefacts"])
 
     def __str__(self) -> str:
         from positionbias.report.artefact_text import verification_text

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.audit.settings import MEMORY, Audited, AuditSettings, CheckFiles, Limits, ModelLike, VectorsLike
@@ -16,13 +17,12 @@ from positionbias.core.places import Place, input_place, model_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Workers
-from positionbias.ops.outcome import Judgement, Measurements, Read, refuse_outputs, save_if_asked
+from positionbias.ops.outcome import Judgement, Measurements, Read, refuse_outputs, save_if_asked, study_of
 from positionbias.ranking.config import Computing
 
 if TYPE_CHECKING:
     import pandas
     import torch
-    from matplotlib.figure import Figure
 
     from positionbias.audit.systems import System, Task
     from positionbias.core.checks import Check, Outcome
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from positionbias.core.records import Query
     from positionbias.core.run import Run
     from positionbias.models.checkpoint import Checkpoint
+    from positionbias.report.load import Study
+    from positionbias.report.table import Table
     from positionbias.results.payloads import Verdict
     from positionbias.results.result import Result
 
@@ -44,14 +46,14 @@ AuditedOf = Annotated[CollectionLike, Setting("A collection with answers in the 
 Runs = Annotated[Sequence[RunLike], Setting("Runs over it, each measured as it is.", metavar="[RUN]...", place="read")]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Audit(Measurements):
     """The results of an audit, with its inputs and settings.
 
     Example:
         >>> import positionbias as pb
         >>> found = pb.audit_systems("planted", ["test.run"])
-        >>> found.frame()[["system", "measure", "quality", "count"]].tail(2)
+        >>> found.to_frame()[["system", "measure", "quality", "count"]].tail(2)
                   system                 measure  quality  count
         29  random order  position-blind scorers  nDCG@10     18
         30  random order  position-blind scorers  nDCG@10     18
@@ -66,45 +68,18 @@ class Audit(Measurements):
 
         return [result.payload for result in self.results if isinstance(result.payload, Verdict)]
 
-    @property
-    def verdict(self) -> str:
-        """The answers in words, at most three lines each."""
-        return "\n".join(sentence for verdict in self.verdicts for sentence in verdict.sentences)
 
-    def frame(self) -> pandas.DataFrame:
-        """Return a row for each measure of each system: what was measured, the value, its interval, and what it rests on."""
-        import pandas
-
-        from positionbias.results.payloads import Verdict
-
-        return pandas.DataFrame([_row(result) for result in self.results if not isinstance(result.payload, Verdict)])
-
-    def plots(self) -> Mapping[str, Figure]:
-        """Return every figure by its name."""
-        from positionbias.audit.page import audit_figures
-
-        return audit_figures(self.results)
-
-    def plot(self, name: str | None = None) -> Figure:
-        """Return one figure; by default the position response, or where there is none the quality by position.
-
-        Raises:
-            SettingError: there is no figure of this name; those that there are, are named.
-        """
-        figures = self.plots()
-        if name is None:
-            name = next((known for known in ("position-response", *figures) if known in figures), "position-response")
-        if name not in figures:
-            raise SettingError(f"plot: wanted one of {', '.join(figures) or 'none'}; found {name!r}; give one of these")
-        return figures[name]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Checked(Judgement):
     """The checks of all systems, and the audit that they rest on."""
 
     checks: Sequence[Check]
     audit: Audit
+
+    @property
+    def results(self) -> Sequence[Result]:
+        """The audit's results."""
+        return self.audit.results
 
     @property
     def outcome(self) -> Outcome:
@@ -118,6 +93,31 @@ class Checked(Judgement):
         from positionbias.report.table import as_text
 
         return as_text(check_table(self.checks))
+
+    @property
+    def verdict(self) -> str:
+        """The outcome of all checks, then a line for each system."""
+        from positionbias.report.check_files import system_lines
+
+        return "\n".join([self.outcome, *system_lines(self.checks)])
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a row for each check."""
+        import pandas
+
+        from positionbias.core.checks import Check, Measured
+
+        columns = [one.name for of in (Check, Measured) for one in fields(of) if one.name != "measured"]
+        rows = [{**asdict(one), **(asdict(one.measured) if one.measured else {})} for one in self.checks]
+        return pandas.DataFrame(rows, columns=columns)
+
+    def _tables(self) -> Sequence[Table]:
+        from positionbias.report.check_files import check_table
+
+        return [check_table(self.checks)]
+
+    def _study(self, place: Path = Path()) -> Study:
+        return study_of(self.audit, place)
 
     def to_json(self) -> JsonObject:
         """Return the outcome, the checks and the audit's results."""
@@ -220,7 +220,7 @@ def audit_model(
 
         found = positionbias.audit_model("minilm", "squad", queries=500)
         print(found.verdict)
-        found.frame()
+        found.to_frame()
         found.plot()
         found.save("squad-minilm")
 
@@ -486,23 +486,3 @@ def _read(task: Task, systems: Sequence[System], runs: Sequence[RunLike], audite
     given = [("run", run) for run in runs] + [("candidates", audited.candidates)]
     given += [("rotated run", run) for _, run in audited.rotated]
     return [*found, *(Read.file(role, input_place(run)) for role, run in given if isinstance(run, Place))]
-
-
-def _row(result: Result) -> JsonObject:
-    from positionbias.results.audit import GapFigures
-    from positionbias.results.payloads import Examples, PositionBuckets
-
-    payload, bounds = result.payload, result.interval
-    quality = payload.quality if isinstance(payload, PositionBuckets | GapFigures | Examples) else None
-    buckets = payload if isinstance(payload, PositionBuckets) else None
-    return {
-        "system": result.system,
-        "measure": result.measure,
-        "quality": quality,
-        "scale": buckets.scale if buckets else None,
-        "passages": (buckets and buckets.group) or "all",
-        "value": result.value,
-        "low": bounds.low if bounds else None,
-        "high": bounds.high if bounds else None,
-        "count": result.count,
-    }

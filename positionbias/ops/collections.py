@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,25 +13,17 @@ from positionbias.core.places import output_place
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.ops.outcome import Printed
+from positionbias.ops.outcome import Measurements, Read
 from positionbias.positions.settings import Placing, Selection
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
-    from positionbias.results.result import Result
 
-__all__ = ["Contents", "merge", "place", "sample", "select", "show"]
-
-
-@dataclass(frozen=True, slots=True)
-class Contents(Printed):
-    """The content of a collection, as ``show`` returns it."""
-
-    results: Sequence[Result]
+__all__ = ["merge", "place", "sample", "select", "show"]
 
 
 @operation
-def show(collection: Source, *, engine: Engine = Engine()) -> Contents:
+def show(collection: Source, *, engine: Engine = Engine()) -> Measurements:
     """Say what a collection holds: passages, queries, judgements and answers a split, lengths, and what made it.
 
     Lengths are in BlingFire words. Re-rankers read the first 200 words of a passage and the first 30 of a query: the share
@@ -58,8 +49,19 @@ def show(collection: Source, *, engine: Engine = Engine()) -> Contents:
     from positionbias.core.collection import find_collection
     from positionbias.text.statistics import collection_statistics
 
+    opened = find_collection(collection)
     with engine.open() as map_shards:
-        return Contents(collection_statistics(find_collection(collection), map_shards))
+        results = collection_statistics(opened, map_shards)
+    read = [Read("collection", opened.path, opened.checksum)]
+    return Measurements(
+        results,
+        command="show",
+        settings={},
+        read=read,
+        name=opened.name,
+        licence=opened.manifest.licence,
+        host=engine.host,
+    )
 
 
 @operation

@@ -18,6 +18,8 @@ from positionbias.ops.outcome import Measurements, Printed, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder, Semantic, say_kept
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from positionbias.core.collection import Collection
     from positionbias.core.records import Query
     from positionbias.leakage.find import Found
@@ -260,12 +262,17 @@ class CountedPairs:
     lexical: bool = setting(False, "Remove what was found by words alone, too: candidates whose precision nobody has measured.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Cleaned(Printed):
     """A collection without leaked queries, and what was removed."""
 
     collection: Collection
     removed: QueriesRemoved
+
+    @property
+    def path(self) -> Path:
+        """The collection's folder."""
+        return self.collection.path
 
     @property
     def results(self) -> Sequence[Result]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import Place, output_place
 from positionbias.core.progress import hint
+from positionbias.core.shown import Shown
 
 if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
     from positionbias.core.manifest import Manifest
+    from positionbias.report.load import Study
     from positionbias.results.result import Result
 
 __all__ = [
@@ -25,6 +28,7 @@ __all__ = [
     "refuse_outputs",
     "results_of",
     "save_if_asked",
+    "study_of",
     "text_of",
 ]
 
@@ -45,12 +49,23 @@ class Read:
         return Read(role, path, sha256_file(path))
 
 
-@dataclass(frozen=True, slots=True)
-class Measurements:
+@dataclass(frozen=True, slots=True, repr=False)
+class Measurements(Shown):
     """The results of an operation, and what made them.
 
     ``packages`` are those whose versions the results depend on; ``host`` is what comparisons skip (workers, engine). ``content`` is what the
     manifest counts; ``form`` names their text where their payload has several; ``remarks`` are lines that stand below it and in no result.
+    ``loaded`` is the manifest that they were saved with.
+
+    Example:
+        >>> import positionbias as pb
+        >>> found = pb.evaluate(["test.run"], collection="planted")
+        >>> found.to_frame()[["system", "measure", "value", "count"]].round(3).head(2)
+          system  measure  value  count
+        0   bm25  nDCG@10  0.814     18
+        1   bm25    RR@10  0.778     18
+        >>> found.save("kept"), found.report("kept.html"), pb.load("kept")
+        (PosixPath('kept'), PosixPath('kept.html'), Measurements('kept', 4 results))
     """
 
     results: Sequence[Result]
@@ -66,35 +81,27 @@ class Measurements:
     content: JsonObject = field(default_factory=dict)
     remarks: Sequence[str] = ()
     form: str = ""
+    loaded: Manifest | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         from positionbias.report.text import text_of
 
-        return "\n".join([text_of(self.results, self.form), *self.remarks])
-
-    def save(self, out: Place, *, overwrite: bool = False) -> Path:
-        """Write the results as a folder, for reports; return where it stands.
-
-        Raises:
-            OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
-        """
-        from positionbias.results.result import save_results
-
-        place = output_place(out)
-        save_results(place, self.results, self.manifest(place), overwrite=overwrite)
-        return place
+        return "\n".join([text_of(self.results, self.form or self.command.rpartition(" ")[2]), *self.remarks])
 
     def manifest(self, place: Path) -> Manifest:
         """Return the manifest of these results in a folder at ``place``."""
         from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
 
+        inputs = tuple(input_ref(item.role, item.path, item.checksum, artefact=place) for item in self.read)
+        if self.loaded is not None:
+            return replace(self.loaded, inputs=inputs)
         return Manifest(
             kind="results",
             name=self.name or place.name,
             command=self.command,
             settings=self.settings,
             seed=self.seed,
-            inputs=tuple(input_ref(item.role, item.path, item.checksum, artefact=place) for item in self.read),
+            inputs=inputs,
             content=self.content,
             licence=self.licence,
             notes=tuple(self.notes),
@@ -103,7 +110,7 @@ class Measurements:
         )
 
 
-class Printed:
+class Printed(Shown):
     """Something made whose text is that of its results."""
 
     __slots__ = ()
@@ -114,7 +121,7 @@ class Printed:
         return text_of(results_of(self))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Written(Printed):
     """The path of a file or folder that an operation wrote, and results that count its content."""
 
@@ -122,7 +129,7 @@ class Written(Printed):
     results: Sequence[Result]
 
 
-class Judgement:
+class Judgement(Shown):
     """An answer that decides how its command ends, once its text or its own JSON is printed."""
 
     __slots__ = ()
@@ -176,22 +183,57 @@ def results_of(outcome: Any) -> Sequence[Result]:
 
     if not isinstance(outcome, Collection):
         return outcome.results
-    match outcome.manifest.command:
+    return _counted_in_making(outcome) or _held(outcome)
+
+
+def _held(collection: Collection) -> Sequence[Result]:
+    from positionbias.text.statistics import collection_counts
+
+    return collection_counts(collection)
+
+
+def _counted_in_making(collection: Collection) -> Sequence[Result]:
+    """Return what the command that made a collection counted; nothing where that is what the collection holds."""
+    match collection.manifest.command:
         case "debias":
             from positionbias.positions.debias import rotation_result
 
-            return [rotation_result(outcome)]
+            return [rotation_result(collection)]
         case "select":
             from positionbias.positions.select import selection_result
 
-            return [selection_result(outcome)]
+            return [selection_result(collection)]
         case "place":
             from positionbias.positions.place import placement_results
 
-            return placement_results(outcome)
-    from positionbias.text.statistics import collection_counts
+            return placement_results(collection)
+    return []
 
-    return collection_counts(outcome)
+
+def study_of(outcome: Any, place: Path = Path()) -> Study:
+    """Return the results of what an operation gave back, with what made them, as they would lie in a folder at ``place``.
+
+    An artefact is the input of its results; all else is as in its manifest. A collection's results begin with what it holds.
+    """
+    from positionbias.core.collection import Collection
+    from positionbias.report.load import Study
+
+    is_collection = isinstance(outcome, Collection)
+    results = [*_held(outcome), *_counted_in_making(outcome)] if is_collection else list(outcome.results)
+    manifest = outcome.manifest(place) if isinstance(outcome, Measurements) else _manifest_of_artefact(outcome, results, place)
+    return Study(1, manifest.name or place.name, place.name, results, manifest)
+
+
+def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) -> Manifest:
+    from positionbias.core.manifest import Manifest, input_ref, manifest_if_any, package_versions, provenance
+
+    path: Path | None = getattr(outcome, "path", None)  # a plan, and what went into a pipe, have none
+    made = manifest_if_any(path) if path is not None else None
+    if path is None or made is None:
+        name = path.name if path is not None else next((result.collection for result in results), "")
+        return Manifest(kind="results", name=name, command="", versions=package_versions(), provenance=provenance())
+    inputs = (input_ref(made.kind, path, made.checksum, artefact=place),)
+    return replace(made, kind="results", inputs=inputs, content={}, files=None)
 
 
 def json_of(outcome: Any) -> JsonObject:

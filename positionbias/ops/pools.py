@@ -256,7 +256,6 @@ class _Judged:
             name=f"Pools of {self.name}",
             notes=notes,
             packages=("numpy", "scipy", "ir_measures", "pytrec-eval-terrier"),
-            form=command if command == "verdict" else "",
         )
 
 

@@ -16,9 +16,10 @@ from positionbias.core.progress import say
 from positionbias.core.settings import Setting, settings_of
 from positionbias.engine.choose import Engine, Workers
 from positionbias.ops.artefacts import page_of
-from positionbias.ops.outcome import Printed
+from positionbias.ops.outcome import Printed, Written, study_of
 
 if TYPE_CHECKING:
+    from positionbias.report.load import Study
     from positionbias.report.table import Table
     from positionbias.results.artefacts import PlannedStep
     from positionbias.results.result import Result
@@ -33,31 +34,37 @@ Next, on your own data:
   posbias study position-bias squad --quick --word-vectors squad-words --out squad-study"""
 
 
-@dataclass(frozen=True, slots=True)
-class Studied:
-    """The results and tables of a study, and the folder that holds them and the report.
+@dataclass(frozen=True, slots=True, repr=False)
+class Studied(Written):
+    """The folder of a study, which holds its report, and its results and tables.
 
     ``afterwards``: what the command line says below them.
     """
 
-    results: Sequence[Result]
-    folder: Path
     tables: dict[str, Table]
     afterwards: str = ""
 
     def __str__(self) -> str:
         """Return the study's own tables, and its findings in sentences."""
-        from positionbias.report.parts import tables_after
         from positionbias.report.table import as_text
         from positionbias.results.payloads import Finding
         from positionbias.results.select import of_type
 
-        tables = tables_after("study", self.tables)
         sentences = [f"- {finding.text}" for _, finding in of_type(self.results, Finding)]
-        return "\n".join([*map(as_text, tables), "What was found", *sentences])
+        return "\n".join([*map(as_text, self._tables()), "What was found", *sentences])
+
+    def _tables(self) -> Sequence[Table]:
+        from positionbias.report.parts import tables_after
+
+        return tables_after("study", self.tables)
+
+    def _study(self, place: Path = Path()) -> Study:
+        from positionbias.ops.artefacts import load
+
+        return study_of(load(self.path), place)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class StudyPlan(Printed):
     """The steps of a study, as a dry run sees them; one result holds them all."""
 
@@ -196,7 +203,7 @@ def demo(
     Example:
         >>> import positionbias as pb
         >>> found = pb.demo(workers=1, out="posbias-demo")
-        >>> found.folder, list(found.tables)[:3]
+        >>> found.path, list(found.tables)[:3]
         (PosixPath('posbias-demo'), ['collections', 'statistics-rotation', 'positions'])
     """
     from positionbias.experiments.workspace import Workspace
@@ -214,4 +221,4 @@ def reported(results: Path, place: Path) -> Studied:
     page = page_of([results], place / "report.html", overwrite=True)
     save_tables(page.tables, place / "tables", overwrite=True)
     say(f"\nreport: {page.path}\ntables: {place / 'tables'} (CSV and LaTeX)")
-    return Studied(page.results, place, page.tables)
+    return Studied(place, page.results, page.tables)

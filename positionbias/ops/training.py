@@ -15,7 +15,7 @@ from positionbias.core.places import Place, input_place, model_place, output_pla
 from positionbias.core.progress import hint, say, set_quiet
 from positionbias.core.settings import Setting, check_settings, declared_setting, flag_of, setting
 from positionbias.models.kinds import READ_AS
-from positionbias.ops.outcome import Printed
+from positionbias.ops.outcome import Written
 from positionbias.ranking.config import Computing, TaughtPassages
 from positionbias.training.plan import INPUTS, TrainPlan
 
@@ -31,13 +31,11 @@ __all__ = ["Taught", "Teacher", "Training", "teach", "train"]
 S = TypeVar("S", TrainPlan, TaughtPassages)
 
 
-@dataclass(frozen=True, slots=True)
-class Training(Printed):
+@dataclass(frozen=True, slots=True, repr=False)
+class Training(Written):
     """A trained model, where it stands, and how its validations went."""
 
-    path: Path
     model: Checkpoint
-    results: Sequence[Result]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +68,11 @@ class Teacher:
         check_settings(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Taught(Printed):
+@dataclass(frozen=True, slots=True, repr=False)
+class Taught(Written):
     """A teacher's scores, where they stand, and what was counted."""
 
-    path: Path
     scores: TeacherScores
-    results: Sequence[Result]
 
 
 @operation
@@ -136,7 +132,7 @@ def train(
     for line in _remarks(checkpoint, plan):
         say(line)
     hint(f"written to {place}; next: posbias rerank --model {place} {opened.path} --split test --candidates RUN --out RUN2")
-    return Training(place, checkpoint, [training_result(checkpoint, opened.name)])
+    return Training(place, [training_result(checkpoint, opened.name)], checkpoint)
 
 
 def _placed(settings: S, names: Iterable[str]) -> S:
@@ -275,7 +271,7 @@ def teach(
         )
     loss = "ranknet" if scores.order_only else "margin_mse"
     hint(f"written to {place}; next: posbias train bert_dot {opened.path} --loss {loss} --teacher-scores {out} --out STUDENT")
-    return Taught(place, scores, [_teaching_result(scores, opened)])
+    return Taught(place, [_teaching_result(scores, opened)], scores)
 
 
 def _check(teacher: Teacher, passages: TaughtPassages) -> None:

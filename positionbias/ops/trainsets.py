@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,20 +16,12 @@ from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import LeakedGrid, LeakingPairs
-from positionbias.ops.outcome import Printed
+from positionbias.ops.outcome import Written
 
 if TYPE_CHECKING:
-    from positionbias.results.result import Result
+    pass
 
-__all__ = ["TrainingSets", "draw_clicks", "draw_contaminated", "draw_leaked"]
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingSets(Printed):
-    """A training set, or a folder of several, and what they hold."""
-
-    path: Path
-    results: Sequence[Result]
+__all__ = ["draw_clicks", "draw_contaminated", "draw_leaked"]
 
 
 @operation
@@ -57,7 +49,7 @@ def draw_leaked(
     grid: LeakedGrid = LeakedGrid(),
     out: Out,
     overwrite: Overwrite = False,
-) -> TrainingSets:
+) -> Written:
     """Draw training sets of ``collection`` with a known number of leaked queries, the same at every size.
 
     A query comes with a relevant passage and another one: two instances. Kinds of one size and seed share all but the leaked queries, and a
@@ -106,7 +98,7 @@ def draw_leaked(
     hint(
         f"{len(results):,} training sets written to {place}; next: posbias train tk {inputs.collection.path} --trainset {place / results[0].system}"
     )
-    return TrainingSets(place, results)
+    return Written(place, results)
 
 
 def _runs(sources: Sequence[str], given: Sequence[str]) -> dict[str, Path]:
@@ -140,7 +132,7 @@ def draw_contaminated(
     settings: ContaminatedSettings = ContaminatedSettings(),
     out: Out,
     overwrite: Overwrite = False,
-) -> TrainingSets:
+) -> Written:
     """Write a training set of ``collection`` with judgements of a test split in it, for a teacher that saw the test.
 
     First a group for each relevant passage of a training query, negatives from its candidates; then a group for each positive of the targets:
@@ -177,7 +169,7 @@ def draw_contaminated(
     opened, place = find_collection(collection), output_place(out)
     groups = write_contaminated_set(place, opened, input_place(candidates), settings, overwrite=overwrite)
     hint(f"{len(groups):,} training groups written to {place}; next: posbias train bert_cat {opened.path} --trainset {place}")
-    return TrainingSets(place, [contaminated_result(groups, opened)])
+    return Written(place, [contaminated_result(groups, opened)])
 
 
 @operation
@@ -195,7 +187,7 @@ def draw_clicks(
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
-) -> TrainingSets:
+) -> Written:
     """Draw training triples from the clicks, or any judgements, of ``collection``.
 
     For each clicked passage of a query up to 20 of its candidates are sampled without replacement; one that is judged relevant, at any
@@ -244,4 +236,4 @@ def draw_clicks(
     if settings.triples and len(groups) < settings.triples:
         say(f"--triples: {settings.triples:,} were asked for, there are {len(groups):,}")
     hint(f"{len(groups):,} triples written to {place}; next: posbias train bert_cat {opened.path} --trainset {place}")
-    return TrainingSets(place, load_results(place / QUALITY))
+    return Written(place, load_results(place / QUALITY))

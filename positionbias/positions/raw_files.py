@@ -36,6 +36,7 @@ from positionbias.core.ordered_file import Counts, OrderedFile, Packing, pack, p
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.shard_work import MapShards
+from positionbias.core.shown import Shown
 from positionbias.positions.cuts import possible_fates
 from positionbias.positions.raw_edits import Edits, spliced
 from positionbias.positions.raw_formats import format_of
@@ -91,8 +92,8 @@ class Pipe:
         return cls(decompressed(place.open("rb"), str(place)), str(place))
 
 
-@dataclass(frozen=True, slots=True)
-class RotatedFile:
+@dataclass(frozen=True, slots=True, repr=False)
+class RotatedFile(Shown):
     """The written file: its name, the SHA-256 and size of its uncompressed bytes, passages by fate, SQuAD's answers; ``piped`` into a pipe."""
 
     name: str

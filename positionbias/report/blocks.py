@@ -54,6 +54,10 @@ class Drawing:
     caption: str
     same: str
 
+    def draw_wide(self) -> Figure:
+        """Return the figure as wide as a page's column."""
+        return self.draw(WIDE)
+
 
 @dataclass(frozen=True, slots=True)
 class FigureKind:

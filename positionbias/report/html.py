@@ -22,7 +22,7 @@ from positionbias.results.collections import PassageFigures
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 
-__all__ = ["PAGE_COLOURS", "render", "report_tables", "write_report"]
+__all__ = ["PAGE_COLOURS", "render", "report_tables", "write_page", "write_report"]
 
 PAGE_COLOURS: Mapping[str, Colour] = {
     "ground": Colour("#ffffff", "#15181c"),
@@ -69,8 +69,11 @@ def write_report(
         InputError: a folder without results, or no folder.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    studies = load_studies(folders)
-    out = Path(out)
+    return write_page(load_studies(folders), Path(out), title=title, overwrite=overwrite)
+
+
+def write_page(studies: Sequence[Study], out: Path, *, title: str | None = None, overwrite: bool = False) -> Path:
+    """Write the page about these studies, as ``write_report`` does."""
     with atomic_file(out, overwrite=overwrite) as partial:
         partial.write_text(render(studies, title=title), encoding="utf-8", newline="")
     return out

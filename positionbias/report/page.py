@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from positionbias.core.formatting import percent, slug
 from positionbias.report import captions, tables
-from positionbias.report.blocks import Block, FigureKind, Section, block_of, draw_blocks
+from positionbias.report.blocks import Block, Drawing, FigureKind, Section, block_of, draw_blocks
 from positionbias.report.curves import ats_curves, training_curves
 from positionbias.report.effectiveness import baseline_table, significance_table, systems_table
 from positionbias.report.figure import WIDE
@@ -16,13 +16,15 @@ from positionbias.report.load import Study
 from positionbias.report.parts import PageSection, each, general_comparisons, general_systems, parts, published_for
 from positionbias.report.placement import moves_table, places_table
 from positionbias.report.plots import answer_positions
+from positionbias.report.table import Table
 from positionbias.results.collections import COLLECTION_MEASURES
 from positionbias.results.payloads import AtsCurve, Finding, PerQuery
 from positionbias.results.result import Result
 from positionbias.results.select import AXES, axis_of, comparisons, distinct, of_kind, of_type, repeat_of
 
-__all__ = ["build_sections"]
+__all__ = ["build_sections", "drawings_of", "open_tables"]
 
+STATISTICS = "statistics-"  # begins the names of tables that only list what a result counts
 BESIDE = 5.0  # inches: a figure beside another study's
 ANSWERS = FigureKind(lambda results: of_kind(results, "histogram"), answer_positions, captions.positions_caption, "y")
 SIMILARITY = FigureKind(
@@ -51,7 +53,7 @@ def _run(study: Study) -> Block:
     others = [r for r in of_kind(results, "statistics") if r.measure not in elsewhere]
     for measure in distinct(result.measure for result in others):
         chosen = [result for result in others if result.measure == measure]
-        block.add(tables.statistics_table(chosen, name=f"statistics-{slug(measure)}", title=measure.capitalize()))
+        block.add(tables.statistics_table(chosen, name=f"{STATISTICS}{slug(measure)}", title=measure.capitalize()))
     return block
 
 
@@ -167,3 +169,21 @@ def build_sections(studies: Sequence[Study], *, draw: bool = True) -> list[Secti
         if blocks:
             sections.append(Section(section.anchor, section.title, section.introduction, blocks))
     return sections
+
+
+def drawings_of(study: Study) -> dict[str, Drawing]:
+    """Return every figure of the page about one study, in the page's order; those of one name, a card each, are numbered."""
+    study = replace(study, published=published_for(study.results))
+    found: dict[str, Drawing] = {}
+    for block in (block for section in _sections() for block in section.blocks([study])):
+        for drawing in (*(card.drawing for card in block.cards), *block.drawings):
+            if drawing is not None:
+                alike = sum(known.name == drawing.name for known in found.values())
+                found[f"{drawing.name}-{alike + 1}" if alike else drawing.name] = drawing
+    return found
+
+
+def open_tables(study: Study) -> list[Table]:
+    """Return the tables of the page about one study that are neither folded nor lists of counts, in the page's order."""
+    sheets = [sheet for section in build_sections([study], draw=False) for _, sheet in section.sheets]
+    return [sheet.table for sheet in sheets if not sheet.folded and not sheet.table.name.startswith(STATISTICS)]

@@ -27,7 +27,17 @@ from positionbias.report.published import Published
 from positionbias.report.table import Table
 from positionbias.results.result import Result
 
-__all__ = ["PageSection", "Part", "each", "general_comparisons", "general_systems", "parts", "published_for", "tables_after"]
+__all__ = [
+    "PageSection",
+    "Part",
+    "each",
+    "general_comparisons",
+    "general_systems",
+    "main_figure",
+    "parts",
+    "published_for",
+    "tables_after",
+]
 
 SUBJECTS = ("audit", "clicks")  # parts of the package with a page of their own
 
@@ -56,7 +66,7 @@ class Part:
     of the results that ``names_system`` chooses. Results that ``is_own`` chooses stand in no general section, those of
     ``measures`` in no table of statistics. ``is_of`` says whether results are of a study whose sections show every system;
     ``comparisons`` gives those that its sections show. ``published`` gives what the paper prints beside results of its own
-    study. ``after_study`` and ``after_report`` begin the names of the tables that the terminal shows.
+    study. ``figure`` names the one that says most. ``after_study`` and ``after_report`` begin the names of the tables that the terminal shows.
     """
 
     sections: Sequence[PageSection] = ()
@@ -68,6 +78,7 @@ class Part:
     is_of: Callable[[Sequence[Result]], bool] = lambda results: False
     comparisons: Callable[[Sequence[Result]], Iterable[Result]] = lambda results: ()
     published: Callable[[Sequence[Result]], Published | None] = lambda results: None
+    figure: str = ""
     after_study: Sequence[str] = ()
     after_report: Sequence[str] = ()
 
@@ -94,6 +105,12 @@ def published_for(results: Sequence[Result]) -> Published | None:
     """Return the cells of the paper that a study repeats, for the paper's own data in it; None where there are none."""
     found = (part.published(results) for part in reversed(parts()))  # general payloads come last
     return next(filter(None, found), None)
+
+
+def main_figure(there: Iterable[str]) -> str:
+    """Return the name of the figure that says most among these, the first where no part names one; "" where there are none."""
+    names = list(there)
+    return next((name for name in (*(part.figure for part in parts()), *names) if name in names), "")
 
 
 def tables_after(command: Literal["study", "report"], tables: Mapping[str, Table]) -> list[Table]:

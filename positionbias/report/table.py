@@ -22,6 +22,7 @@ __all__ = [
     "as_latex",
     "as_text",
     "header_groups",
+    "records",
     "row_spans",
     "save_tables",
     "text_width",
@@ -170,26 +171,31 @@ def _stretch(widths: list[int], groups: Sequence[tuple[str, int]]) -> None:
 
 
 def as_csv(table: Table) -> str:
-    """Return CSV: one line of headings, unrounded values, columns of intervals (``NAME low``, ``NAME high``) and letters."""
+    """Return CSV: one line of headings, then ``records``."""
+    out = io.StringIO()
+    write_rows(out, [["" if value is None else value for value in record] for record in records(table)])
+    return out.getvalue()
+
+
+def records(table: Table) -> list[list[str | int | float | None]]:
+    """Return the headings, then the rows: unrounded values, columns of intervals (``NAME low``, ``NAME high``) and letters."""
     cells = [[row[index] for row in table.rows] for index in range(len(table.columns))]
     ranged = [any(cell.low is not None for cell in column) for column in cells]
     lettered = [any(cell.letters for cell in column) for column in cells]
-    headings: list[str | int | float] = []
+    headings: list[str | int | float | None] = []
     for column, has_interval, has_letters in zip(table.columns, ranged, lettered, strict=True):
         more = ["low", "high"] * has_interval + ["letters"] * has_letters
         headings += [column.full_name, *(f"{column.full_name} {name}" for name in more)]
-    records = [headings]
+    found = [headings]
     for row in table.rows:
-        record: list[str | int | float] = []
+        record: list[str | int | float | None] = []
         for cell, column, has_interval, has_letters in zip(row, table.columns, ranged, lettered, strict=True):
-            missing = "" if column.numeric else cell.text
+            missing = None if column.numeric else cell.text
             record.append(cell.value if cell.value is not None else missing)
-            record += ["" if bound is None else bound for bound in (cell.low, cell.high)] * has_interval
+            record += [cell.low, cell.high] * has_interval
             record += [cell.letters] * has_letters
-        records.append(record)
-    out = io.StringIO()
-    write_rows(out, records)
-    return out.getvalue()
+        found.append(record)
+    return found
 
 
 _LATEX = {

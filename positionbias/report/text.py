@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 
+from positionbias.report.leaked_order import order_sentences
+from positionbias.results.payloads import Finding, LeakedOrder, Verdict
 from positionbias.results.result import Result
+from positionbias.results.suspicion import Suspicion
 
-__all__ = ["TEXTS", "text_of"]
+__all__ = ["TEXTS", "VERDICTS", "text_of", "verdict_of"]
 
-# first payload, or requested form -> the module, and its function there that writes all of them
+# first payload, or requested form (a command's last word) -> the module, and its function there that writes all of them
 TEXTS = {
     "BM25Figures": ("report.artefact_text", "candidates_text"),
     "DenseFigures": ("report.artefact_text", "candidates_text"),
@@ -45,9 +48,31 @@ TEXTS = {
     "verdict": ("pooling.text", "verdict_text"),
 }
 
+# first payload -> the module, and its function there that says in sentences what they conclude
+VERDICTS = {
+    "CandidateCounts": ("leakage.text", "candidates_verdict"),
+    "LeakShare": ("leakage.text", "calibration_verdict"),
+}
+
 
 def text_of(results: Sequence[Result], form: str = "") -> str:
-    """Return the results in words and tables, in the named form, or that of the first payload."""
-    module, name = TEXTS[form or type(results[0].payload).__name__]
+    """Return the results in words and tables, in the named form where there is one, else that of the first payload."""
+    module, name = TEXTS[form if form in TEXTS else type(results[0].payload).__name__]
     text: str = getattr(import_module(f"positionbias.{module}"), name)(results)
     return text
+
+
+def verdict_of(results: Sequence[Result]) -> list[str]:
+    """Return what the results conclude, a line for each sentence; none where they only measure."""
+    lines: list[str] = []
+    if results and (at := VERDICTS.get(type(results[0].payload).__name__)):
+        lines += getattr(import_module(f"positionbias.{at[0]}"), at[1])(results)
+    for result in results:
+        match result.payload:
+            case Verdict(sentences=sentences) | Suspicion(sentences=sentences):
+                lines += sentences
+            case Finding(text=text):
+                lines += text.splitlines()
+            case LeakedOrder() as order:
+                lines += order_sentences(result.measure, order)
+    return lines

@@ -1,0 +1,89 @@
+"""The base of everything that an operation returns: its results in words, tables and figures, to show, save and report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+__all__ = ["Shown"]
+
+
+def _showing() -> Any:
+    """Return the module that does what ``Shown`` offers: by name, as core imports nothing of the parts above."""
+    return import_module("positionbias.ops.showing")
+
+
+class Shown:
+    """What a reader can do with results, whatever holds them; a notebook shows their verdict and their tables."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(_showing().line_of(self))
+
+    def _repr_html_(self) -> str:
+        return str(_showing().html_of(self))
+
+    def _study(self, place: Path = Path()) -> Any:
+        """Return the results with what made them, as they would lie in a folder at ``place``."""
+        return _showing().study_of(self, place)
+
+    def _tables(self) -> Sequence[Any]:
+        """Return the tables that a notebook shows; where there are none, it shows the text for a terminal."""
+        tables: Sequence[Any] = _showing().open_tables(self._study())
+        return tables
+
+    @property
+    def verdict(self) -> str:
+        """The conclusion in words, a line for each sentence; empty where the results hold none."""
+        return "\n".join(_showing().verdict_of(self._study().results))
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a row for each result: what was measured, the value, its interval, and the number of items behind it."""
+        frame: pandas.DataFrame = _showing().frame_of(self._study().results)
+        return frame
+
+    def to_frames(self) -> dict[str, pandas.DataFrame]:
+        """Return every table of the report page by its name, with unrounded values."""
+        frames: dict[str, pandas.DataFrame] = _showing().frames_of(self._study())
+        return frames
+
+    def plots(self) -> dict[str, Figure]:
+        """Return every figure of the report page by its name."""
+        figures: dict[str, Figure] = _showing().figures_of(self._study())
+        return figures
+
+    def plot(self, name: str | None = None) -> Figure:
+        """Return one figure of the report page; by default the one that says most.
+
+        Raises:
+            SettingError: there is no figure of this name; the message names those that there are.
+        """
+        figure: Figure = _showing().figure_of(self._study(), name)
+        return figure
+
+    def save(self, out: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the results as a folder, which ``positionbias.load`` and ``posbias report`` read; return where it stands.
+
+        Raises:
+            OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+            SettingError: there are no results.
+        """
+        place: Path = _showing().save(self, out, overwrite=overwrite)
+        return place
+
+    def report(self, out: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the page that ``posbias report`` would of these results; return where it stands.
+
+        Raises:
+            OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+            SettingError: there are no results.
+        """
+        place: Path = _showing().report(self, out, overwrite=overwrite)
+        return place

@@ -1,0 +1,93 @@
+"""What ``core.shown.Shown`` offers, of any outcome: made of its results and of the tables and figures of their page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from positionbias.core.errors import SettingError
+from positionbias.core.places import Place, output_place
+from positionbias.core.shown import Shown
+from positionbias.ops.outcome import results_of, study_of, text_of
+from positionbias.report.frames import frame_of, frames_of
+from positionbias.report.html import write_page
+from positionbias.report.load import Study
+from positionbias.report.notebook import as_html
+from positionbias.report.page import drawings_of, open_tables
+from positionbias.report.parts import main_figure
+from positionbias.report.text import verdict_of
+from positionbias.results.result import save_results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "figure_of",
+    "figures_of",
+    "frame_of",
+    "frames_of",
+    "html_of",
+    "line_of",
+    "open_tables",
+    "report",
+    "save",
+    "study_of",
+    "verdict_of",
+]
+
+
+def line_of(outcome: Shown) -> str:
+    """Return an outcome's class, its path, name or command, and how many results it has."""
+    name = next(filter(None, (getattr(outcome, of, None) for of in ("path", "name", "command"))), "")
+    count = len(results_of(outcome))
+    return f"{type(outcome).__name__}({f'{str(name)!r}, ' * bool(name)}{count:,} result{'s' * (count != 1)})"
+
+
+def html_of(outcome: Shown) -> str:
+    """Return what a notebook shows."""
+    return as_html(outcome.verdict, outcome._tables(), text_of(outcome))
+
+
+def figures_of(study: Study) -> dict[str, Figure]:
+    """Return every figure of the page by its name."""
+    return {name: drawing.draw_wide() for name, drawing in drawings_of(study).items()}
+
+
+def figure_of(study: Study, name: str | None) -> Figure:
+    """Return the figure of the page with this name, or the one that says most.
+
+    Raises:
+        SettingError: there is none.
+    """
+    there = drawings_of(study)
+    drawing = there.get(main_figure(there) if name is None else name)
+    if drawing is None:
+        known = ", ".join(there) or "none, as these results have no figure"
+        raise SettingError(f"plot: wanted one of {known}; found {name!r}; give one of these")
+    return drawing.draw_wide()
+
+
+def save(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
+    """Write the results as a folder."""
+    place, study = output_place(out), _with_results(outcome, out, "save")
+    save_results(place, study.results, study.manifest, overwrite=overwrite)
+    return place
+
+
+def report(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
+    """Write the page of the results."""
+    return write_page([_with_results(outcome, out, "report")], output_place(out), overwrite=overwrite)
+
+
+def _with_results(outcome: Shown, out: Place, what: str) -> Study:
+    """Return the results as they would lie at ``out``.
+
+    Raises:
+        SettingError: there are none.
+    """
+    study: Study = outcome._study(output_place(out))
+    if not study.results:
+        raise SettingError(
+            f"{what}: wanted results; found none in {outcome!r}; give those of a command that measures something"
+        )
+    return study

@@ -1,0 +1,65 @@
+"""Results and tables as pandas frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from positionbias.core.json_text import JsonObject
+from positionbias.report.html import report_tables
+from positionbias.report.load import Study
+from positionbias.report.table import records
+from positionbias.results.audit import GapFigures
+from positionbias.results.payloads import Comparison, Examples, Finding, PositionBuckets, Verdict
+from positionbias.results.result import Result
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["COLUMNS", "frame_of", "frames_of"]
+
+COLUMNS = (
+    *("collection", "split", "system", "seed", "baseline", "measure", "quality", "scale", "passages"),
+    *("value", "low", "high", "p", "count"),
+)
+
+
+def frame_of(results: Sequence[Result]) -> pandas.DataFrame:
+    """Return a row for each result; verdicts and findings, which are words, have none. The columns are always ``COLUMNS``.
+
+    ``seed`` is that of a training. A comparison has a ``baseline`` and ``p``; ``quality``, ``scale`` and ``passages`` are of an audit.
+    """
+    import pandas
+
+    rows = [_row(result) for result in results if not isinstance(result.payload, Verdict | Finding)]
+    return pandas.DataFrame(rows, columns=list(COLUMNS))
+
+
+def frames_of(study: Study) -> dict[str, pandas.DataFrame]:
+    """Return every table of the page about a study, by name, with unrounded values."""
+    import pandas
+
+    tables = {name: records(table) for name, table in report_tables([study]).items()}
+    return {name: pandas.DataFrame(rows, columns=headings) for name, (headings, *rows) in tables.items()}
+
+
+def _row(result: Result) -> JsonObject:
+    payload, bounds = result.payload, result.interval
+    compared = payload if isinstance(payload, Comparison) else None
+    buckets = payload if isinstance(payload, PositionBuckets) else None
+    return {
+        "collection": result.collection,
+        "split": result.split,
+        "system": result.system,
+        "seed": result.facts.seed,
+        "baseline": compared.baseline if compared else None,
+        "measure": result.measure,
+        "quality": payload.quality if isinstance(payload, PositionBuckets | GapFigures | Examples) else None,
+        "scale": buckets.scale if buckets else None,
+        "passages": (buckets.group or "all") if buckets else None,
+        "value": result.value,
+        "low": bounds.low if bounds else None,
+        "high": bounds.high if bounds else None,
+        "p": compared.p if compared else None,
+        "count": result.count,
+    }

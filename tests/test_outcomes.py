@@ -1,0 +1,169 @@
+"""What every public operation returns can be shown, framed, drawn, saved and reported."""
+
+from __future__ import annotations
+
+import doctest
+import shutil
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot
+import pandas
+import pytest
+from matplotlib.figure import Figure
+
+import positionbias
+from positionbias import ops
+from positionbias.core.errors import OutputExistsError, SettingError
+from positionbias.core.manifest import read_manifest
+from positionbias.core.shown import Shown
+from positionbias.ops import imports
+from positionbias.ops.audit import Checked
+from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.report.frames import COLUMNS
+from positionbias.report.notebook import as_html
+from positionbias.report.table import Cell, Column, Table
+
+WITHOUT_EXAMPLE = {"import_irds"}  # its example shows a mistake: a data set is a download
+OPERATIONS = [*(function for _, function, _ in ops.COMMANDS.values() if function), *imports.__all__]
+WITHOUT_RESULTS = {"verify"}
+
+Returned = Callable[[str], Shown]
+
+
+@pytest.fixture
+def returned(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_demo: None) -> Returned:
+    """What an operation returns in the example of its docstring, the last call's."""
+    shutil.copytree(shelf, tmp_path / "home")
+    monkeypatch.setenv("POSBIAS_HOME", ".")
+    monkeypatch.chdir(tmp_path / "home")
+
+    def run(name: str) -> Shown:
+        function, found = getattr(positionbias, name), []
+
+        def recorded(*args: Any, **more: Any) -> Any:
+            found.append(function(*args, **more))
+            return found[-1]
+
+        monkeypatch.setattr(positionbias, name, recorded, raising=False)
+        names: dict[str, object] = {}
+        for example in doctest.DocTestParser().get_examples(function.__doc__):
+            exec(compile(example.source, name, "single"), names)
+        outcome = found[-1]
+        assert isinstance(outcome, Shown)
+        return outcome
+
+    return run
+
+
+class Tags(HTMLParser):
+    """The tags and the text of a piece of HTML; every tag that must be is closed."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+        self.text = ""
+        self.feed(html)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.seen.add(tag)
+        self.open += [] if tag == "br" else [tag]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+ALLOWED = {*("div", "p", "br", "small", "strong", "pre"), *("table", "caption", "thead", "tbody", "tr", "th", "td")}
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in WITHOUT_EXAMPLE])
+def test_every_outcome_is_shown_framed_drawn_saved_and_reported(name: str, returned: Returned, tmp_path: Path) -> None:
+    found = returned(name)
+    assert "\n" not in repr(found)
+    assert len(repr(found)) < 150
+    shown = Tags(found._repr_html_())
+    assert shown.text.strip()
+    assert shown.seen <= ALLOWED
+    assert all(line in shown.text for line in found.verdict.splitlines())
+    frame = found.to_frame()
+    assert len(frame)
+    if not isinstance(found, Checked) and name not in WITHOUT_RESULTS:
+        assert tuple(frame.columns) == COLUMNS
+    assert all(isinstance(table, pandas.DataFrame) for table in found.to_frames().values())
+    figures = found.plots()
+    assert all(isinstance(figure, Figure) for figure in figures.values())
+    if figures:
+        assert found.plot().axes
+        assert found.plot(list(figures)[-1]).axes
+    with pytest.raises(SettingError, match="plot: wanted one of .*; found 'pie'; give"):
+        found.plot("pie")
+    assert matplotlib.pyplot.get_fignums() == []
+    if name in WITHOUT_RESULTS:
+        for write in (found.save, found.report):
+            with pytest.raises(SettingError, match=f"{write.__name__}: wanted results; found none in Verification"):
+                write(tmp_path / "written")
+        return
+    again = positionbias.load(found.save(tmp_path / "saved"))
+    assert [one.to_json() for one in again.results] == [one.to_json() for one in found._study().results]
+    assert list(again.plots()) == list(figures)
+    page = found.report(tmp_path / "page.html")
+    assert page.read_text(encoding="utf-8").lstrip().startswith("<!DOCTYPE html>")
+    with pytest.raises(OutputExistsError):
+        found.report(page)
+
+
+def test_loaded_results_are_the_same_and_keep_what_made_them(returned: Returned, tmp_path: Path) -> None:
+    found = returned("audit_systems")
+    place = found.save(tmp_path / "saved")
+    again = positionbias.load(place)
+    assert isinstance(again, positionbias.Audit)
+    assert (str(again), again.verdict, again._repr_html_()) == (str(found), found.verdict, found._repr_html_())
+    assert again.to_frame().equals(found.to_frame())
+    assert [one.path.resolve() for one in again.read] == [one.path.resolve() for one in found.read]  # type: ignore[attr-defined]
+    before, after = (read_manifest(one) for one in (place, again.save(tmp_path / "again")))
+    assert before == after
+
+
+@pytest.mark.parametrize("name", ["ats", "pool_verdict"])
+def test_a_command_with_a_text_of_its_own_keeps_it(name: str, returned: Returned, tmp_path: Path) -> None:
+    found = returned(name)
+    assert str(positionbias.load(found.save(tmp_path / "saved"))) == str(found)
+
+
+def test_the_page_is_that_of_the_command(returned: Returned, tmp_path: Path) -> None:
+    loaded = positionbias.load(returned("audit_systems").save(tmp_path / "saved"))
+    by_command = positionbias.make_report([tmp_path / "saved"], out=tmp_path / "one.html")
+    assert loaded.report(tmp_path / "other.html").read_bytes() == by_command.path.read_bytes()
+
+
+def test_what_a_name_holds_is_text(tmp_path: Path) -> None:
+    hostile = "<script>alert('a')</script> & \"b\""
+    settings = PlantedSettings(queries=24, passages=60, test_share=0.5, validation_share=0.1)
+    collection = write_planted(tmp_path / "hostile", settings, name=hostile)
+    counted = positionbias.histogram([collection], splits=["test"])
+    for shown in (collection, positionbias.show(collection), counted):
+        html = shown._repr_html_()
+        assert "<script" not in html
+        assert hostile in Tags(html).text
+        assert "<script>alert" not in shown.report(tmp_path / f"{type(shown).__name__}.html", overwrite=True).read_text(
+            encoding="utf-8"
+        )
+
+
+def test_long_tables_are_cut_and_say_so() -> None:
+    def table(number: int, rows: int) -> Table:
+        return Table(f"t{number}", f"Table {number}", [Column("Row", numeric=False)], [[Cell(f"r{n}")] for n in range(rows)])
+
+    text = Tags(as_html("", [table(1, 100), table(2, 12), table(3, 12), table(4, 1)], "")).text
+    assert text.count("88 more rows: to_frames()['t1']") == 1
+    assert "r11" in text
+    assert "r12" not in text
+    assert "Not shown: Table 4." in text
+    assert Tags(as_html("", [], "a < b")).text == "a < b"
