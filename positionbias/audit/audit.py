@@ -11,6 +11,7 @@ import numpy as np
 from positionbias.audit.blind import alike, blind_results, blind_runs, outside_blind
 from positionbias.audit.by_position import gain_result, position_results
 from positionbias.audit.evidence import evidence_of
+from positionbias.audit.evidence_rule import Rule, chosen_evidence, noted
 from positionbias.audit.examples import worst_queries
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
@@ -42,7 +43,7 @@ from positionbias.ranking.config import RankingConfig
 from positionbias.results.audit import EVIDENCE, MANIPULATIONS, RETRIEVAL, VERDICT, EvidenceFigures, ManipulationFigures
 from positionbias.results.buckets import RESPONSE, SEGMENTS
 from positionbias.results.payloads import Verdict
-from positionbias.results.result import Result
+from positionbias.results.result import Facts, Result
 
 __all__ = ["audit", "make_task", "orders_wanted"]
 
@@ -56,11 +57,12 @@ def make_task(
     queries: int | None = None,
     config: RankingConfig | None = None,
     map_shards: MapShards = map,
+    rule: Rule | None = None,
 ) -> Task:
     """Return the queries of a split with evidence (or ``queries`` of them, drawn by the seed), with their candidates to ``depth``.
 
     ``candidates`` are the first stage, which re-rankers rank and retrievers are compared with; or a function that ranks passages for the drawn queries
-    only.
+    only. A ``rule`` chooses the evidence, else it is the answers.
 
     Raises:
         InputError: no evidence, or candidates of another collection.
@@ -68,7 +70,10 @@ def make_task(
     if isinstance(candidates, Run):
         check_run(candidates, collection, split)
     qrels = collection.qrels(split)
-    evidence = evidence_of(collection, split, qrels, settings.matching, level=settings.relevant_from, map_shards=map_shards)
+    if rule is not None:
+        evidence = chosen_evidence(collection, split, qrels, rule, settings, queries=queries)
+    else:
+        evidence = evidence_of(collection, split, qrels, settings.matching, level=settings.relevant_from, map_shards=map_shards)
     if queries is not None and queries < len(evidence.by_query):
         drawn = drawn_order(evidence.query_ids, settings.seed, "audit")
         evidence = evidence.of(drawn[:queries])
@@ -85,6 +90,7 @@ def make_task(
         candidates=_of_queries(run, evidence.query_ids, settings.depth),
         clusters=[clusters.get(query_id, query_id) for query_id in evidence.query_ids],
         config=config or RankingConfig(),
+        rule=rule.name if rule is not None else "",
     )
 
 
@@ -133,14 +139,17 @@ def audit(
     blind = blind_runs(task.collection, task.queries, task.candidates, settings.seed) if settings.blind else []
     results += blind_results(task, blind, settings)
     said = [result for of_system in audits for result in of_system.verdicts or of_system.of_run(results, blind)]
-    return said + results
+    return [noted(result, task.rule) for result in said] + results
 
 
 def _counted(task: Task) -> Result:
     """The number of queries with evidence, and why the others have none."""
     count = len(task.query_ids)
     figures = EvidenceFigures(outcomes=task.evidence.counts, audited=count, with_candidates=len(task.candidates))
-    return Result(EVIDENCE, task.collection.name, task.split, task.candidates.name, None, float(count), None, count, figures)
+    facts = Facts(evidence=task.rule)
+    return Result(
+        EVIDENCE, task.collection.name, task.split, task.candidates.name, None, float(count), None, count, figures, facts
+    )
 
 
 PILOT = 50  # queries for measuring the scorer's noise and speed
@@ -255,7 +264,9 @@ class _Audit:
         if short:
             ask(how, short, piloted.known, f"{system.name}: shortened passages")
             shortened = measure(how, short, piloted.known, reads.fits)
-        verdict = passage_verdict(system.name, measured, settings.measures[0], settings.margin, reads, skipped, shortened)
+        verdict = passage_verdict(
+            system.name, measured, settings.measures[0], settings.margin, reads, skipped, shortened, task.rule
+        )
         self.verdicts.append(self._verdict(verdict))
         slopes = None
         if not piloted.nature.order_matters_not:

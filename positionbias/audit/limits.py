@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from positionbias.audit.evidence_rule import error_note
 from positionbias.audit.settings import Limits
+from positionbias.audit.verdict import moved_words
 from positionbias.core.checks import Check, Measured, Outcome, overall
 from positionbias.results.audit import DEVIATIONS, FIRST_STAGE, RANKS, GapFigures
 from positionbias.results.buckets import PSI, QueryBuckets
@@ -36,7 +38,16 @@ def checks_of(results: Sequence[Result], limits: Limits) -> list[Check]:
     """
     unit = _first_measure(results)
     own = {system: [result for result in results if result.system == system] for system in _systems(results)}
-    return [check for system, found in own.items() for check in _checks(system, found, limits, unit)]
+    return [_named(check, found) for system, found in own.items() for check in _checks(system, found, limits, unit)]
+
+
+def _named(check: Check, results: Sequence[Result]) -> Check:
+    """Say which sentence was moved, where a rule chose it."""
+    rule = next((result.facts.evidence for result in results if result.facts.evidence), "")
+    if not rule:
+        return check
+    of = f"--{check.limit} is of moving {moved_words(rule)}. {error_note(rule).removesuffix('.')}"
+    return replace(check, note=f"{check.note}. {of}" if check.note else of)
 
 
 def exit_code(checks: Sequence[Check]) -> int:

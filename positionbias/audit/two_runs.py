@@ -20,7 +20,7 @@ from positionbias.audit.evidence import Evidence
 from positionbias.audit.rotated_run import RotatedRun
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.audit.verdict import answer
+from positionbias.audit.verdict import answer, moved_words
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.formatting import count, decimal, interval, percent
@@ -115,7 +115,8 @@ def two_run_verdict(
         )
 
     estimates = {measure: effect_of(values, 1.0), RANKS: effect_of(-ranks.astype(np.float64), float(cutoff))}
-    verdict = _verdict(system_name, measure, estimates, margin, queries, len(items), len(rotated))
+    moved = moved_words(task.rule, "the answer")
+    verdict = _verdict(system_name, measure, estimates, margin, queries, len(items), len(rotated), moved)
     if all(_alike(run, one.run) for one in rotated):
         verdict = replace(verdict, sentences=[verdict.sentences[0], ALIKE])
     shared, alike = min((_shared(run, one.run) for one in rotated), key=lambda pair: pair[1])
@@ -305,7 +306,14 @@ def _rank(run: Run, item: Evidence, cutoff: int) -> int:
 
 
 def _verdict(
-    system: str, measure: str, estimates: dict[str, Estimate], margin: float, queries: int, drawn: int, rotations: int
+    system: str,
+    measure: str,
+    estimates: dict[str, Estimate],
+    margin: float,
+    queries: int,
+    drawn: int,
+    rotations: int,
+    moved: str,
 ) -> Verdict:
     effects = [_effect(unit, estimate, queries) for unit, estimate in estimates.items()]
     found, bounds = estimates[measure], estimates[measure].interval
@@ -317,7 +325,7 @@ def _verdict(
         return Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences, effects, margin, queries=queries, drawn=drawn)
     size = f"{decimal(found.value, sign=True)} {measure} {interval(bounds, sign=True)}"
     turns = f"{count(rotations)} rotation{'s' if rotations > 1 else ''}"
-    measured = f"{size} when the answer moves from the front to the end ({count(queries)} queries, {turns})."
+    measured = f"{size} when {moved} moves from the front to the end ({count(queries)} queries, {turns})."
     answered = answer(effects[:1], margin, drawn)
     preference, exceeds = answered.preference, answered.exceeds
     if preference == Preference.NONE:

@@ -25,7 +25,7 @@ from positionbias.evaluation.simultaneous import simultaneous
 from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 
-__all__ = ["ORDER_MARGIN", "answer", "list_verdict", "passage_verdict", "wanted_queries"]
+__all__ = ["ORDER_MARGIN", "answer", "list_verdict", "moved_words", "passage_verdict", "wanted_queries"]
 
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
 LEAST_READ = 0.1  # of the trials: below it there is no verdict on preference within the limit
@@ -154,8 +154,9 @@ def passage_verdict(
     reads: Reads,
     skipped: Mapping[str, int],
     shortened: Measured | None = None,
+    rule: str = "",
 ) -> Verdict:
-    """Return the verdict on the place of the evidence in its passage.
+    """Return the verdict on the place of the evidence in its passage, which the answers give or a ``rule`` chose.
 
     ``skipped`` counts queries without a trial, by reason. Where the system does not read all texts whole, preference rests on texts that fit and on those of ``shortened`` passages.
     """
@@ -171,7 +172,7 @@ def passage_verdict(
             f"{name}: cannot tell whether it prefers a place within what it reads: too few passages can be shortened to that."
         )
         sentences = [
-            _unread(name, over_all, measure, reads, unread),
+            _unread(name, over_all, measure, reads, unread, rule),
             said,
             "Audit it on shorter passages, or let it read further.",
         ]
@@ -190,13 +191,14 @@ def passage_verdict(
             "; ".join(f"{count(number)} queries: {said}" for said, number in skipped.items())
             or "no query has a passage with a sentence to move"
         )
-        sentence = f"{name}: cannot tell whether it prefers a place in the passage: {why}."
+        of = f", moving {moved_words(rule)}" if rule else ""
+        sentence = f"{name}: cannot tell whether it prefers a place in the passage{of}: {why}."
         return Verdict(Question.PASSAGE, Preference.UNKNOWN, [sentence], margin=margin, drawn=drawn)
     found = answer(in_unit, margin, drawn)
     effects = [*_deciding_first(own, found.deciding), *([] if own is over_all else over_all)]
-    sentences = [_headline(name, found, margin, restricted), _meaning(found, own, measure), _next(found)]
+    sentences = [_headline(name, found, margin, restricted, rule), _meaning(found, own, measure, rule), _next(found)]
     if unread:  # the most certain finding comes first
-        sentences = [_unread(name, over_all, measure, reads, unread), sentences[0], sentences[2] or sentences[1]]
+        sentences = [_unread(name, over_all, measure, reads, unread, rule), sentences[0], sentences[2] or sentences[1]]
     return Verdict(
         Question.PASSAGE,
         found.preference,
@@ -225,16 +227,20 @@ def _with_interval(effect: Effect) -> str:
     return f"{value} [{decimal(effect.low, places, sign=True)}, {decimal(effect.high, places, sign=True)}]"
 
 
-def _headline(name: str, found: Answered, margin: float, restricted: bool) -> str:
+def moved_words(rule: str, answer: str = "an answer") -> str:
+    """Return what is moved, in words: the answer, or the sentence that a rule chose."""
+    return f"the sentence chosen by {rule}" if rule else answer
+
+
+def _headline(name: str, found: Answered, margin: float, restricted: bool, rule: str) -> str:
     head = found.deciding
     where = ", within what it reads" if restricted else ""
     size = f"{head.contrast} {_with_interval(head)} deviations ({count(head.queries)} queries)"
+    size += f" of moving {moved_words(rule)}" if rule else ""
     if found.preference == Preference.NONE:
         largest = max(abs(head.low or 0), abs(head.high or 0))
         if not largest:
-            return (
-                f"{name}: no preference{where}: its scores do not change when the answer moves ({count(head.queries)} queries)."
-            )
+            return f"{name}: no preference{where}: its scores do not change when {moved_words(rule, 'the answer')} moves ({count(head.queries)} queries)."
         detects = f"; detects {decimal(head.detectable)} with 80 % power" if head.detectable else ""
         return f"{name}: no preference larger than {decimal(largest)}{where}: {size}{detects}."
     if found.preference == Preference.UNKNOWN and head.contrast == Contrast.ROTATION and head.low is not None:
@@ -247,7 +253,7 @@ def _headline(name: str, found: Answered, margin: float, restricted: bool) -> st
     return f"{name} {found.preference}{where}: {size}, {compared} {margin:g}{besides}."
 
 
-def _meaning(found: Answered, effects: Sequence[Effect], measure: str) -> str:
+def _meaning(found: Answered, effects: Sequence[Effect], measure: str, rule: str) -> str:
     """The deciding contrast in ranks and in the measure."""
     of = {effect.unit: effect for effect in effects if effect.contrast == found.deciding.contrast}
     ranks, quality = of.get(RANKS), of.get(measure)
@@ -257,7 +263,7 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str) -> str:
         largest = max(abs(quality.low or 0), abs(quality.high or 0))
         if not largest:
             return ""
-        return f"Moving an answer within its passage changes {measure} by at most {decimal(largest)} on average."
+        return f"Moving {moved_words(rule)} within its passage changes {measure} by at most {decimal(largest)} on average."
     if found.preference == Preference.UNKNOWN:
         return f"Measured so far: {_with_interval(quality)} {measure}."
     if not any((ranks.value, ranks.low, ranks.high, quality.value, quality.low, quality.high)):
@@ -267,7 +273,7 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str) -> str:
         Preference.MIDDLE: ("middle", "ends"), Preference.ENDS: ("ends", "middle"),
     }[found.preference]  # fmt: skip
     return (
-        f"When an answer moves from the {moved[0]} to the {moved[1]}, its passage changes by {_with_interval(_from_preferred(ranks, found.preference))} "
+        f"When {moved_words(rule)} moves from the {moved[0]} to the {moved[1]}, its passage changes by {_with_interval(_from_preferred(ranks, found.preference))} "
         f"places and {measure} by {_with_interval(_from_preferred(quality, found.preference))}."
     )
 
@@ -280,14 +286,14 @@ def _from_preferred(effect: Effect, preference: Preference) -> Effect:
     return Effect(effect.contrast, effect.unit, -effect.value, low, high, effect.detectable, effect.queries, effect.subset)
 
 
-def _unread(name: str, over_all: Sequence[Effect], measure: str, reads: Reads, unread: float) -> str:
+def _unread(name: str, over_all: Sequence[Effect], measure: str, reads: Reads, unread: float, rule: str) -> str:
     limit = f"about {reads.words:,.0f} words" if reads.words is not None else "its tokenizer's limit"
     by_contrast = {(effect.contrast, effect.unit): effect for effect in over_all}
     cost = by_contrast.get((Contrast.ENDS, measure))
     said = (
         ""
         if cost is None
-        else f" Over all texts, moving an answer from front to end changes {measure} by {_with_interval(cost)}."
+        else f" Over all texts, moving {moved_words(rule)} from front to end changes {measure} by {_with_interval(cost)}."
     )
     return f"{name} reads no further than {limit}; {percent(unread, 0)} of the queries have longer texts, whose ends are lost.{said}"
 

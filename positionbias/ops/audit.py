@@ -7,7 +7,17 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from positionbias.audit.settings import MEMORY, Audited, AuditSettings, CheckFiles, Limits, ModelLike, VectorsLike
+from positionbias.audit.settings import (
+    ANSWERS,
+    MEMORY,
+    TERMS,
+    Audited,
+    AuditSettings,
+    CheckFiles,
+    Limits,
+    ModelLike,
+    VectorsLike,
+)
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import LeftOut, Overwrite, SavedTo, operation
@@ -23,13 +33,16 @@ if TYPE_CHECKING:
     import torch
     from matplotlib.figure import Figure
 
+    from positionbias.audit.evidence_rule import Rule
     from positionbias.audit.settings import RunLike
     from positionbias.audit.systems import System, Task
     from positionbias.core.checks import Check, Outcome
     from positionbias.core.collection import Collection
     from positionbias.core.records import Query
     from positionbias.core.run import Run
+    from positionbias.core.shard_work import MapShards
     from positionbias.models.checkpoint import Checkpoint
+    from positionbias.ranking.config import RankingConfig
     from positionbias.results.payloads import Verdict
     from positionbias.results.result import Result
 
@@ -177,19 +190,25 @@ def audit_systems(
     from positionbias.audit.audit import audit
 
     refuse_outputs(out, overwrite=overwrite)
-    task, systems = _opened(collection, runs, audited, settings, computing, workers)
+    task, systems, chooser = _opened(collection, runs, audited, settings, computing, workers)
     results = audit(task, systems, settings, tell=say)
     loaded = [(system, system.checkpoint) for system in systems if system.checkpoint is not None]
     found = Audit(
         results,
         command="audit",
-        settings={"split": task.split, "queries": audited.queries, "retrieve": settings.retrieve, **asdict(settings)},
-        read=_read(task, systems, runs, audited),
+        settings={
+            "split": task.split,
+            "queries": audited.queries,
+            "retrieve": settings.retrieve,
+            **asdict(settings),
+            "evidence": task.rule or ANSWERS,
+        },
+        read=_read(task, systems, runs, audited, chooser),
         seed=settings.seed,
         name=f"Audit of {', '.join(system.name for system in systems if not system.first_stage)} on {task.collection.name}",
         licence=task.collection.manifest.licence,
         notes=(
-            "The evidence of a query is the earliest answer in its highest-judged relevant passage [decision].",
+            _evidence(task.rule),
             _RETRIEVES if settings.retrieve else _RE_RANKS,
             *(f"{system.name}: {note}" for system, checkpoint in loaded for note in checkpoint.manifest.notes),
         ),
@@ -330,8 +349,8 @@ def _opened(
     settings: AuditSettings,
     computing: Computing,
     workers: int,
-) -> tuple[Task, list[System]]:
-    """The task and the systems, the first stage first where it is one that models re-rank or was given."""
+) -> tuple[Task, list[System], Checkpoint | None]:
+    """The task, the systems, the first stage first where it is one that models re-rank or was given, and the model that chooses the evidence."""
     from positionbias.audit.audit import make_task
     from positionbias.audit.retriever import fitting_vectors
     from positionbias.audit.rotated_run import RotatedRun
@@ -352,7 +371,11 @@ def _opened(
         fitting_vectors(checkpoints, found, vectors, depth=settings.depth, config=config, memory=memory)
     candidates = _candidates(found, loaded, audited, settings)
     shards = partial(map_shards, workers=workers)
-    task = make_task(found, audited.split, candidates, settings, queries=audited.queries, config=config, map_shards=shards)
+    chooser = _chooser(settings.evidence, models, computing.pick_device())
+    rule = _rule(found, chooser, settings, config, shards)
+    task = make_task(
+        found, audited.split, candidates, settings, queries=audited.queries, config=config, map_shards=shards, rule=rule
+    )
     rotated = [RotatedRun(find_collection(place), read_run(input_place(run))) for place, run in audited.rotated]
     systems = [
         System(run.name, run=run, rotated=rotated)
@@ -364,7 +387,44 @@ def _opened(
     else:
         systems += [_system(model) for model in models]
     beside_first_stage = audited.models or audited.candidates is not None
-    return task, [System.of_candidates(task), *systems] if beside_first_stage else systems
+    return task, [System.of_candidates(task), *systems] if beside_first_stage else systems, chooser
+
+
+def _chooser(evidence: Place, models: Sequence[Checkpoint | Callable[..., Any]], device: torch.device) -> Checkpoint | None:
+    """The model that chooses the evidence, if one does.
+
+    Raises:
+        SettingError: it is audited, or of the same base as one that is.
+    """
+    from positionbias.audit.evidence_rule import refuse_kin
+    from positionbias.models.checkpoint import Checkpoint
+
+    if str(evidence) in (ANSWERS, TERMS):
+        return None
+    chooser = _model(evidence, None, device)
+    assert isinstance(chooser, Checkpoint)
+    refuse_kin(chooser, models)
+    return chooser
+
+
+def _rule(
+    collection: Collection, chooser: Checkpoint | None, settings: AuditSettings, config: RankingConfig, shards: MapShards
+) -> Rule | None:
+    """The rule that chooses the evidence; None: the answers are it."""
+    from positionbias.audit.evidence_rule import collection_terms, model_rule
+
+    if chooser is not None:
+        return model_rule(chooser, config)
+    return collection_terms(collection, shards) if str(settings.evidence) == TERMS else None
+
+
+def _evidence(rule: str) -> str:
+    """Say what the evidence is."""
+    from positionbias.audit.evidence_rule import error_note
+
+    if rule:
+        return f"The evidence of a query is the sentence chosen by {rule} in its highest-judged relevant passage [decision]. {error_note(rule)}"
+    return "The evidence of a query is the earliest answer in its highest-judged relevant passage [decision]."
 
 
 def _refuse_mismatches(runs: Sequence[Place], audited: Audited, settings: AuditSettings) -> None:
@@ -461,11 +521,15 @@ def _given_twice(run: Place, candidates: RunLike | None) -> bool:
     return True
 
 
-def _read(task: Task, systems: Sequence[System], runs: Sequence[Place], audited: Audited) -> list[Read]:
+def _read(
+    task: Task, systems: Sequence[System], runs: Sequence[Place], audited: Audited, chooser: Checkpoint | None
+) -> list[Read]:
     """Return the audit's inputs on disk."""
     from positionbias.core.collection import find_collection
 
     found = [Read("collection", task.collection.path, task.collection.checksum)]
+    if chooser is not None:
+        found.append(Read("evidence", chooser.path, chooser.manifest.checksum))
     for system in systems:
         if system.checkpoint is not None:
             found.append(Read("model", system.checkpoint.path, system.checkpoint.manifest.checksum))
