@@ -108,21 +108,21 @@ def model_rule(checkpoint: Checkpoint, config: RankingConfig | None = None) -> R
     """Return the rule by a model: it scores each sentence by itself for the query, an encoder by the similarity of their vectors."""
 
     def score(asked: Sequence[Asked]) -> list[np.ndarray]:
-        texts = _Sentences()
-        ids = [[f"{one.query_id}\x1f{place}" for place in range(len(one.sentences))] for one in asked]
-        for one, names in zip(asked, ids, strict=True):
-            texts.update(zip(names, one.sentences, strict=True))
-        candidates = Run(
-            "sentences", ((one.query_id, names, -np.arange(len(names))) for one, names in zip(asked, ids, strict=True))
-        )
+        ids: dict[str, str] = {}  # of each distinct sentence, which is read once
+        for one in asked:
+            for sentence in one.sentences:
+                ids.setdefault(sentence, str(len(ids)))
+        texts = _Sentences(zip(ids.values(), ids, strict=True))
+        names = [list(dict.fromkeys(ids[sentence] for sentence in one.sentences)) for one in asked]
+        lists = zip(asked, names, strict=True)
+        candidates = Run("sentences", ((one.query_id, own, -np.arange(len(own))) for one, own in lists))
         queries = [Query(one.query_id, one.query) for one in asked]
-        run = rescore(
-            checkpoint.model, texts, queries, candidates, name=checkpoint.name, config=config, description="choosing evidence"
-        ).run
+        told = "choosing evidence"
+        run = rescore(checkpoint.model, texts, queries, candidates, name=checkpoint.name, config=config, description=told).run
         found = []
-        for one, names in zip(asked, ids, strict=True):
-            by_name = dict(zip(run[one.query_id].passage_ids, run[one.query_id].scores, strict=True))
-            found.append(np.array([by_name[name] for name in names], np.float64))
+        for one in asked:
+            by_id = dict(zip(run[one.query_id].passage_ids, run[one.query_id].scores, strict=True))
+            found.append(np.array([by_id[ids[sentence]] for sentence in one.sentences], np.float64))
         return found
 
     name = checkpoint.name
@@ -186,8 +186,7 @@ def chosen_evidence(
 def _judged(collection: Collection, qrels: Sequence[Qrel], texts: Mapping[str, str], level: int) -> dict[str, tuple[str, str]]:
     """The one passage of each query, with its text."""
     relevant = [qrel for qrel in qrels if qrel.grade >= level and qrel.query_id in texts]
-    absent = set(collection.absent(sorted({qrel.passage_id for qrel in relevant})))
-    ids = sorted({qrel.passage_id for qrel in relevant} - absent)
+    ids = sorted({qrel.passage_id for qrel in relevant})
     several = {passage_id: len(sentence_spans(text)) > 1 for passage_id, text in _texts(collection, ids) if text.strip()}
     best: dict[str, tuple[int, bool, str]] = {}
     for qrel in relevant:

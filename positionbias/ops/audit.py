@@ -364,6 +364,7 @@ def _opened(
     found = find_collection(collection)
     loaded = [read_run(input_place(run)) for run in runs]
     models = [_model(model, audited.kind, computing.pick_device()) for model in audited.models]
+    chooser = _chooser(settings.evidence, models, computing.pick_device())
     config, memory = computing.config, MEMORY if audited.memory is None else audited.memory
     vectors = [of if isinstance(of, Vectors) else Vectors(input_place(of)) for of in audited.vectors]
     checkpoints = [_checkpoint(model) for model in models] if settings.retrieve else []
@@ -371,7 +372,6 @@ def _opened(
         fitting_vectors(checkpoints, found, vectors, depth=settings.depth, config=config, memory=memory)
     candidates = _candidates(found, loaded, audited, settings)
     shards = partial(map_shards, workers=workers)
-    chooser = _chooser(settings.evidence, models, computing.pick_device())
     rule = _rule(found, chooser, settings, config, shards)
     task = make_task(
         found, audited.split, candidates, settings, queries=audited.queries, config=config, map_shards=shards, rule=rule

@@ -83,7 +83,6 @@ def test_the_passage_is_the_one_judged_highest_then_of_two_sentences_then_by_id(
         Qrel("q1", "a", 1),
         Qrel("q2", "c", 2),
         Qrel("q2", "a", 1),
-        Qrel("q3", "gone", 1),
     ]
     queries = {"q1": "oil gate", "q2": "oil", "q3": "oil"}
     collection = collection_of(tmp_path / "c", PASSAGES, queries, qrels)
@@ -94,7 +93,7 @@ def test_the_passage_is_the_one_judged_highest_then_of_two_sentences_then_by_id(
     with pytest.raises(
         InputError, match="wanted sentences chosen by query terms in relevant passages of split 'test'; found none"
     ):
-        chosen_evidence(collection, "test", [Qrel("q3", "gone", 1)], collection_terms(collection), SETTINGS)
+        chosen_evidence(collection, "test", [Qrel("q3", "d", 1)], collection_terms(collection), SETTINGS)
 
 
 def test_equal_sentences_are_drawn_and_no_place_is_favoured() -> None:
