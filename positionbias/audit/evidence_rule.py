@@ -250,7 +250,7 @@ class Wrong(NamedTuple):
     msmarco: float
 
 
-MEASURED: Mapping[str, Wrong] = {}
+MEASURED = {BY_TERMS: Wrong(0.199, 0.377), MINILM: Wrong(0.229, 0.280)}
 
 
 def noted(result: Result, rule: str) -> Result:
