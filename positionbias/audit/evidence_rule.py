@@ -11,14 +11,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.audit.evidence import Evidence, FoundEvidence
-from positionbias.audit.settings import TERMS, AuditSettings
+from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.formatting import percent
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
@@ -26,9 +26,6 @@ from positionbias.core.seeds import below, drawn_order
 from positionbias.core.shard_work import MapShards
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.encoder_source import MINILM, encoder_folder
-from positionbias.models.identity import shares_weights
-from positionbias.models.user_code import is_code_name
 from positionbias.positions.locate import Span, TokenisedPassage
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.rerank import rescore
@@ -47,7 +44,6 @@ __all__ = [
     "error_note",
     "model_rule",
     "noted",
-    "refuse_kin",
     "terms_rule",
 ]
 
@@ -104,7 +100,7 @@ class _Sentences(dict[str, str]):
         return [self[passage_id] for passage_id in passage_ids]
 
 
-def model_rule(checkpoint: Checkpoint, config: RankingConfig | None = None) -> Rule:
+def model_rule(checkpoint: Checkpoint, config: RankingConfig | None = None, name: str = "") -> Rule:
     """Return the rule by a model: it scores each sentence by itself for the query, an encoder by the similarity of their vectors."""
 
     def score(asked: Sequence[Asked]) -> list[np.ndarray]:
@@ -125,10 +121,7 @@ def model_rule(checkpoint: Checkpoint, config: RankingConfig | None = None) -> R
             found.append(np.array([by_id[ids[sentence]] for sentence in one.sentences], np.float64))
         return found
 
-    name = checkpoint.name
-    if name == MINILM and checkpoint.path != encoder_folder(MINILM):  # a folder called so, which was not measured
-        name = f"{name} ({checkpoint.manifest.checksum[:8]})"
-    return Rule(name, score)
+    return Rule(name or checkpoint.name, score)
 
 
 def chosen_place(scores: np.ndarray, seed: int, query_id: str, *, sparse: bool = False) -> int | None:
@@ -204,45 +197,6 @@ def _texts(collection: Collection, ids: Sequence[str]) -> Iterator[tuple[str, st
         yield from zip(part, collection.texts(part), strict=True)
 
 
-def refuse_kin(chooser: Checkpoint, audited: Sequence[Checkpoint | Callable[..., Any]], flag: str = "--evidence") -> None:
-    """Refuse a model that chooses the evidence of its own audit, or of that of a model of the same base.
-
-    Compared are checksums, the checkpoint that a training started from, and the weights themselves (``shares_weights``). Functions are compared by name:
-    what one calls cannot be known.
-
-    Raises:
-        SettingError: one of them is it, or its kin.
-    """
-    for one in audited:
-        if kinship := _kinship(chooser, one):
-            raise SettingError(
-                f"{flag}: wanted a model apart from those audited and their base; found {chooser.name}, which {kinship}; "
-                f"give another, or {flag} {TERMS}"
-            )
-
-
-def _kinship(chooser: Checkpoint, audited: Checkpoint | Callable[..., Any]) -> str:
-    """Say what the chooser has in common with an audited model; nothing: empty."""
-    if not isinstance(audited, Checkpoint):
-        name = f"{getattr(audited, '__module__', '')}:{getattr(audited, '__qualname__', '')}"
-        return "is audited itself" if chooser.name == name else ""
-    if is_code_name(chooser.name) or is_code_name(audited.name):  # their checksums are of files, which may hold several
-        return "is audited itself" if chooser.name == audited.name else ""
-    if chooser.manifest.checksum and chooser.manifest.checksum == audited.manifest.checksum:
-        return "is audited itself"
-    own, theirs = ({one.manifest.checksum, *_bases(one)} - {""} for one in (chooser, audited))
-    if own & theirs or shares_weights(chooser.model, audited.model):
-        return f"shares weights with {audited.name}"
-    return ""
-
-
-def _bases(checkpoint: Checkpoint) -> set[str]:
-    """The checksums of the checkpoint or encoder that a training began with, if any."""
-    encoder = checkpoint.manifest.settings.get("encoder")
-    named = {str(encoder.get("checksum", ""))} if isinstance(encoder, Mapping) else set()
-    return named | {given.checksum for given in checkpoint.manifest.inputs if given.role == "start"}
-
-
 class Wrong(NamedTuple):
     """How often a rule chooses a sentence without the answer, of SQuAD's questions and of MS MARCO's (``benchmarks/results/evidence_rule.json``)."""
 
@@ -250,7 +204,7 @@ class Wrong(NamedTuple):
     msmarco: float
 
 
-MEASURED = {BY_TERMS: Wrong(0.199, 0.377), MINILM: Wrong(0.229, 0.280)}
+MEASURED = {BY_TERMS: Wrong(0.199, 0.377), "minilm": Wrong(0.229, 0.280)}
 
 
 def noted(result: Result, rule: str) -> Result:

@@ -7,19 +7,12 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from positionbias.core.files import sha256_file
 from positionbias.models.sentence_transformers import MODULES
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-__all__ = ["MODULE_FOLDER", "model_checksum", "shares_weights", "weights_checksum"]
-
-_ROWS = 64  # of each matrix that are compared
-_LEAST = 256  # numbers: the correlation of so many independent ones is below 0.5 by eight standard deviations
-_ALIKE = 0.5  # correlation from which two matrices come from one [decision]
+__all__ = ["MODULE_FOLDER", "model_checksum", "weights_checksum"]
 
 MODULE_FOLDER = re.compile(r"\d|(query|document)_\d")  # sentence-transformers' names for module folders
 _SUFFIXES = (".json", ".model", ".jinja")
@@ -104,26 +97,3 @@ def _lasting(record: Any) -> Any:
     if isinstance(record, dict):
         return {name: _lasting(value) for name, value in record.items() if name not in _VOLATILE}
     return [_lasting(item) for item in record] if isinstance(record, list) else record
-
-
-def shares_weights(model: Any, other: Any) -> bool:
-    """Return whether one model was made of the other, or both of a third: a weight matrix of one correlates with one of the other.
-
-    Training moves weights by little, and independent trainings have none in common. Compared are the first rows of all matrices, each less its columns'
-    means, whatever their names. A function has no weights to compare.
-    """
-    own, theirs = _samples(model), _samples(other)
-    return any(float((own[shape] @ theirs[shape].T).abs().max()) > _ALIKE for shape in own.keys() & theirs.keys())
-
-
-def _samples(model: Any) -> dict[tuple[int, int], Tensor]:
-    """The first rows of a model's matrices as unit vectors, ``(matrices, rows · columns)`` by rows and columns."""
-    import torch
-
-    weights = next((part for part in (model, *vars(model).values()) if isinstance(part, torch.nn.Module)), None)
-    found: dict[tuple[int, int], list[Tensor]] = {}
-    for matrix in weights.parameters() if weights is not None else ():
-        if matrix.ndim == 2 and matrix[:_ROWS].numel() >= _LEAST:
-            part = matrix.detach()[:_ROWS].to("cpu", torch.float32)
-            found.setdefault((len(part), part.shape[1]), []).append((part - part.mean(dim=0)).flatten())
-    return {shape: torch.nn.functional.normalize(torch.stack(parts)) for shape, parts in found.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.audit.settings import (
@@ -396,14 +397,19 @@ def _chooser(evidence: Place, models: Sequence[Checkpoint | Callable[..., Any]],
     Raises:
         SettingError: it is audited, or of the same base as one that is.
     """
-    from positionbias.audit.evidence_rule import refuse_kin
     from positionbias.models.checkpoint import Checkpoint
+    from positionbias.models.kinship import kinship
 
     if str(evidence) in (ANSWERS, TERMS):
         return None
     chooser = _model(evidence, None, device)
     assert isinstance(chooser, Checkpoint)
-    refuse_kin(chooser, models)
+    for model in models:
+        if kin := kinship(chooser, model):
+            raise SettingError(
+                f"--evidence: wanted a model apart from those audited and their base; found {chooser.name}, which {kin}; "
+                f"give another, or --evidence {TERMS}"
+            )
     return chooser
 
 
@@ -411,10 +417,12 @@ def _rule(
     collection: Collection, chooser: Checkpoint | None, settings: AuditSettings, config: RankingConfig, shards: MapShards
 ) -> Rule | None:
     """The rule that chooses the evidence; None: the answers are it."""
-    from positionbias.audit.evidence_rule import collection_terms, model_rule
+    from positionbias.audit.evidence_rule import MEASURED, collection_terms, model_rule
 
     if chooser is not None:
-        return model_rule(chooser, config)
+        # a folder of the same name is not the model whose errors were measured
+        other = chooser.name in MEASURED and isinstance(model_place(settings.evidence), Path)
+        return model_rule(chooser, config, f"{chooser.name} ({chooser.manifest.checksum[:8]})" if other else "")
     return collection_terms(collection, shards) if str(settings.evidence) == TERMS else None
 
 

@@ -23,7 +23,6 @@ from positionbias.audit.evidence_rule import (
     collection_terms,
     error_note,
     model_rule,
-    refuse_kin,
     terms_rule,
 )
 from positionbias.audit.settings import Audited, AuditSettings, Limits
@@ -34,7 +33,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
-from positionbias.models.identity import shares_weights
+from positionbias.models.kinship import kinship, shares_weights
 from positionbias.ops.artefacts import page_of
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.payloads import Question
@@ -123,10 +122,10 @@ def test_a_model_chooses_the_sentence_whose_vector_is_closest(tmp_path: Path) ->
     assert scores.tolist() == pytest.approx(by_hand, rel=1e-5)
 
 
-def test_neither_the_audited_model_nor_one_of_its_base_chooses(tmp_path: Path) -> None:
+def test_neither_the_audited_model_nor_one_of_its_base_chooses(tmp_path: Path, judged: Path) -> None:
     own = saved_dot(tmp_path / "own")
     with pytest.raises(SettingError) as refused:
-        refuse_kin(own, [own])
+        pb.audit_model(tmp_path / "own", str(judged), settings=AuditSettings(evidence=tmp_path / "own"))
     assert str(refused.value) == (
         "--evidence: wanted a model apart from those audited and their base; found own, which is audited itself; "
         "give another, or --evidence terms"
@@ -144,8 +143,7 @@ def test_neither_the_audited_model_nor_one_of_its_base_chooses(tmp_path: Path) -
     save_checkpoint(tmp_path / "moved.ckpt", model, depth=None, training={}, manifest=Manifest("checkpoint", "moved", "a test"))
     moved = load_checkpoint(tmp_path / "moved.ckpt")
     assert moved.manifest.checksum != own.manifest.checksum
-    with pytest.raises(SettingError, match="found own, which shares weights with moved"):
-        refuse_kin(own, [moved])
+    assert kinship(own, moved) == kinship(moved, own).replace("own", "moved") == "shares weights with moved"
     with torch.no_grad():  # one of the same shape, drawn anew
         for number, (name, weights) in enumerate(model.state_dict().items()):
             if weights.is_floating_point():
@@ -156,13 +154,12 @@ def test_neither_the_audited_model_nor_one_of_its_base_chooses(tmp_path: Path) -
     assert not shares_weights(own.model, pb)  # what has no weights
 
 
-def test_a_function_that_is_audited_does_not_choose(tmp_path: Path) -> None:
+def test_a_function_that_is_audited_does_not_choose() -> None:
     chooser = load_checkpoint("tests.audit.scorers:blind")
-    with pytest.raises(SettingError, match="found tests.audit.scorers:blind, which is audited itself"):
-        refuse_kin(chooser, [chooser])
-    with pytest.raises(SettingError, match="which is audited itself"):
-        refuse_kin(chooser, [blind])
-    refuse_kin(chooser, [front_lover, load_checkpoint("tests.audit.scorers:front_lover")])  # of the same file
+    assert kinship(chooser, chooser) == kinship(chooser, blind) == "is audited itself"
+    assert (
+        kinship(chooser, front_lover) == kinship(chooser, load_checkpoint("tests.audit.scorers:front_lover")) == ""
+    )  # of the same file
 
 
 @pytest.fixture(scope="module")
