@@ -153,7 +153,8 @@ def exchanged_halves(text: str, words: WordMethod = "blingfire") -> str:
     """
     spans = [place for place, _ in word_spans(text, words)]
     starts = [place for place in sentence_starts(text) if place > min(spans, default=0)]
-    cut = min(starts or spans[1:], key=lambda place: abs(2 * bisect_left(spans, place) - len(spans)), default=0)
+    spaced = [place for place in spans[1:] if text[place - 1].isspace()] or spans[1:]  # a stop stays with its word
+    cut = min(starts or spaced, key=lambda place: abs(2 * bisect_left(spans, place) - len(spans)), default=0)
     return _joined(text[cut:].strip(), text[:cut].strip()) if starts else rotate_at(text, cut)
 
 

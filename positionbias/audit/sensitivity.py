@@ -168,10 +168,8 @@ def sensitivity_verdict(
             ]
         return Verdict(Question.TEXT, Preference.UNKNOWN, sentences, over_all, margin, None, queries, drawn=queries)
     found = _answer(deciding, margin, queries, noise)
-    own = [
-        replace(one, detectable=None) if one.contrast in SIZES else one for one in own
-    ]  # an effect of what size is found matters not
     effects = sorted(own, key=lambda one: one.contrast != found.deciding.contrast) + ([] if own is over_all else over_all)
+    effects = [replace(one, detectable=None) if one.contrast in SIZES else one for one in effects]  # a size of 0 is no question
     sentences = [_headline(name, found, margin), _meaning(found, own, measure)]
     sentences += [f"Noise is part of it: a repeated call changes scores by {decimal(noise)} deviations."] if noise else []
     sentences += [] if found.preference is Preference.INSENSITIVE else [NEXT]

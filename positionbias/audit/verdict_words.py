@@ -59,6 +59,7 @@ CONTRASTS = {
     Contrast.TURNED_MORE: ContrastWords("rotated: relevant − irrelevant", "irrelevant", "relevant"),
     Contrast.HALVES_MORE: ContrastWords("halves exchanged: relevant − irrelevant", "irrelevant", "relevant"),
     Contrast.ORDER: ContrastWords("list: first to last place", "last", "first"),
+    Contrast.ORDER_MIDDLE: ContrastWords("list: ends to middle", "middle", "ends"),
 }
 PREFERS = {
     Preference.FRONT: "front",
