@@ -310,7 +310,7 @@ class _Audit:
 
     def _counts(self, trials: Sequence[Trial], skipped: dict[str, int], orders: int, nature: Nature, reads: str) -> Result:
         figures = ManipulationFigures(
-            queries=len(trials),
+            queries=len({one.query_id for one in trials}),
             unmoved=skipped,
             orders=orders,
             texts=sum(len(one.texts) for one in trials),
@@ -320,8 +320,8 @@ class _Audit:
             alone=nature.alone,
             length_limit=reads,
         )
-        value, count = float(len(trials)), len(trials)
-        return self.system.result(self.task, MANIPULATIONS, figures, value=value, count=count, seed=self.settings.seed)
+        count = figures.queries
+        return self.system.result(self.task, MANIPULATIONS, figures, value=float(count), count=count, seed=self.settings.seed)
 
     def _rotations(self, ranked: Run, values: dict[str, np.ndarray]) -> Rotated:
         rotated = rotate_and_rank(self.system, self.task, ranked, self.settings)

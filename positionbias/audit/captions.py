@@ -21,7 +21,7 @@ from positionbias.core.interval import Interval
 from positionbias.report.captions import MOST_NAMED
 from positionbias.results.audit import GapFigures
 from positionbias.results.buckets import GAIN, MOVEMENT, PSI, ResponseCurve, SegmentBuckets, bounds_of
-from positionbias.results.payloads import SIZES, Contrast
+from positionbias.results.payloads import Contrast, Question
 from positionbias.results.result import Result
 
 __all__ = [
@@ -150,7 +150,7 @@ def compared_caption(results: Sequence[Result]) -> str:
     shown, contrasts = margins(verdicts), [contrast for contrast, _ in compared_effects(results)]
     sentences = [
         "The effects of moved evidence with their 95 % intervals; arrows say which place an effect on that side prefers."
-        if any(contrast not in SIZES for contrast in contrasts)
+        if any(verdict.question is not Question.TEXT and verdict.effects for verdict in verdicts)
         else "The mean sizes of changes with their 95 % intervals, whichever way."
     ]
     if shown:

@@ -175,7 +175,8 @@ PART = Part(
         PageSection(
             "compared",
             "The systems compared",
-            "Every system's effects, with the same evidence at another place. An interval that leaves out 0 shows a preference.",
+            "Every system's effects, with the same evidence at another place. An interval that leaves out 0 shows a preference, but that of a size of change "
+            "has no side.",
             _compared,
             before="run",
         ),

@@ -36,7 +36,7 @@ MORE = (Contrast.TURNED_MORE, Contrast.HALVES_MORE)
 NO_PLACEBO = "no irrelevant candidate of two words or more"
 NEXT = "To find out: audit a collection with answers, or let a rule choose the evidence (--evidence terms)."
 LEFT_OUT = (
-    "No answer of this split is known, so what needs its place is not measured: moved sentences, the response by place, quality and gain by position, PSI, "
+    "This split has no located answer, so what needs one is not measured: moved sentences, the response by place, quality and gain by position, PSI, "
     "position-blind scorers, and the rotation gap by movement."
 )
 _DONE = {Contrast.TURNED: "rotated", Contrast.HALVES: "with its halves exchanged"}

@@ -154,7 +154,7 @@ def _without_answers(
     gaps = rotation_results(system, task, values, compared(task, runs[0], runs[1:], settings.measures), settings)
     first, measure = gaps[0], settings.measures[0]
     sentences = [
-        f"{system_name}: cannot tell: no answer of this split is known, so nobody knows where rotation moved the evidence.",
+        f"{system_name}: cannot tell: this split has no located answer, so nobody knows where rotation moved the evidence.",
         f"Rotation changes {measure} by {decimal(first.value, sign=True)} {interval(first.interval, sign=True)} ({count(first.count)} queries); moves to the front and to "
         "the end cancel in it.",
         NEXT,
@@ -188,7 +188,7 @@ def _moves(task: Task, rotated: Sequence[RotatedRun], settings: AuditSettings) -
 
 def run_alone_verdict(system_name: str, task: Task, run: Run | None = None) -> Result:
     """Return the verdict on a run without rotated ones: always ``cannot tell``, and how to find out."""
-    why = "and no answer of this split is known" if task.evidence.whole else "harder questions may have their answers elsewhere"
+    why = "and this split has no located answer" if task.evidence.whole else "harder questions may have their answers elsewhere"
     joined = ", " if task.evidence.whole else "; "
     sentences = (f"{system_name}: cannot tell from one run{joined}{why}.", NEXT if task.evidence.whole else HOW)
     verdict = Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences)

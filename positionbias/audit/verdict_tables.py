@@ -45,7 +45,8 @@ SIGNS = {
     Contrast.RUNS: "Two runs: evidence moved to the end less moved to the front; below 0 the front is preferred.",
     Contrast.TURNED: "Rotated: the mean size of a relevant passage's change, whichever way, when it is cut at a drawn word and its parts are exchanged.",
     Contrast.HALVES: "Halves exchanged: the same, when it is cut at the sentence boundary nearest to its middle.",
-    Contrast.TURNED_MORE: "Relevant − irrelevant: a relevant passage's size of change less that of an irrelevant candidate.",
+    Contrast.TURNED_MORE: "Rotated, relevant − irrelevant: the size less that of an irrelevant candidate of the same query.",
+    Contrast.HALVES_MORE: "Halves exchanged, relevant − irrelevant: likewise.",
     Contrast.ORDER: "List: ranks lost from the list's first place to its last; above 0 the first places are preferred.",
     Contrast.ORDER_MIDDLE: "List: ranks lost from the list's ends to its middle; above 0 the ends are preferred.",
 }
@@ -145,7 +146,7 @@ def effects_table(results: Sequence[Result], question: Question | None = None) -
     columns += [Column("Queries"), *_unit_columns(units, [effect for _, effect in found])]
     drop_empty(columns, rows, first=4)
     drop_constant(columns, rows, [2])
-    notes = [SIGNS[contrast] for contrast in SIGNS if any(effect.contrast == contrast for _, effect in found)]
+    notes = [SIGNS[contrast] for contrast in Contrast if any(effect.contrast == contrast for _, effect in found)]
     notes += [text for unit, text in UNIT_NOTES if unit in units and (unit, question) != (RANKS, Question.TEXT)]
     if any(subset == READ_WHOLE for _, _, subset in keys):
         notes.append("Read whole: only the queries whose texts the system reads to the end.")
