@@ -5,7 +5,9 @@ an average of 0 fits a strong preference. The mean *size* of the change, E|Δ|, 
 side of the passage gains more than that when it moves. Where it is large, place is one of several causes: text broken at the cut and the order of words are others. The
 placebo is an irrelevant candidate of the same query, changed alike.
 
-E|Δ| is **insensitive** where its simultaneous 95 % intervals lie within the margin for both changes, **sensitive** where one lies beyond it [decision].
+A scorer is **insensitive** where the simultaneous 95 % intervals of E|Δ| lie within the margin for both changes, **sensitive** where one lies beyond it [decision]. A few queries
+may hold none of the rare ones that change much: no interval in deviations ends below E|Δ| + 3 / passages, as if three of so many had changed by a deviation more, unseen ("rule of
+three") [decision].
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +36,7 @@ from positionbias.results.payloads import SIZES, Contrast, Effect, Preference, Q
 __all__ = ["LEFT_OUT", "NEXT", "TextTrials", "sensitivity_effects", "sensitivity_verdict", "text_trials"]
 
 MORE = (Contrast.TURNED_MORE, Contrast.HALVES_MORE)
+UNSEEN = 3  # queries of a change of one deviation, of which a sample may hold none
 NO_PLACEBO = "no irrelevant candidate of two words or more"
 NEXT = "To find out: audit a collection with answers, or let a rule choose the evidence (--evidence terms)."
 LEFT_OUT = (
@@ -89,10 +93,18 @@ def _trial(task: Task, query_id: str, passage_id: str, settings: AuditSettings, 
     return Trial(query_id, passage_id, "", texts, pairs, label=label)
 
 
+def _with_unseen(effect: Effect, passages: int) -> Effect:
+    """Return a mean size with what a rare query may add to it."""
+    if effect.value is None or effect.low is None or effect.high is None:
+        return effect
+    high = max(effect.high, effect.value + UNSEEN / passages) if effect.unit == DEVIATIONS else effect.high
+    return replace(effect, low=max(effect.low, 0.0), high=high)
+
+
 def sensitivity_effects(relevant: Measured, placebo: Measured, measure: str, *, read: bool) -> list[Effect]:
     """Return E|Δ| of both changes, and how much more than the placebo's it is, in deviations, ranks and the measure, of all texts or of those ``read`` whole.
 
-    Intervals hold together over both changes of one unit. A mean size is not below 0.
+    Intervals hold together over both changes of one unit. A mean size is not below 0, and what was not seen may add to it.
     """
     rows = {query_id: row for row, query_id in enumerate(relevant.query_ids)}
     at = [rows[query_id] for query_id in placebo.query_ids]
@@ -104,15 +116,13 @@ def sensitivity_effects(relevant: Measured, placebo: Measured, measure: str, *, 
         more = np.full_like(own, np.nan)
         more[at] = own[at] - other
         units = relevant.units if unit == "score" else None
-        for contrasts, values, least in ((SIZES, own, 0.0), (MORE, more, -np.inf)):
-            found += [
-                Effect(
-                    contrast, name, e.value, None if e.low is None else max(e.low, least), e.high, e.detectable, e.count,
-                    READ_WHOLE if read else "",
-                )
-                for contrast, e in zip(contrasts, simultaneous(values, relevant.clusters, units), strict=True)
-                if e.count
-            ]  # fmt: skip
+        for contrasts, values in ((SIZES, own), (MORE, more)):
+            estimates = simultaneous(values, relevant.clusters, units)
+            for contrast, column, e in zip(contrasts, values.T, estimates, strict=True):
+                passages = len({label for label, value in zip(relevant.clusters, column, strict=True) if not np.isnan(value)})
+                effect = Effect(contrast, name, e.value, e.low, e.high, e.detectable, e.count, READ_WHOLE if read else "")
+                if e.count:
+                    found.append(_with_unseen(effect, passages) if contrast in SIZES else effect)
     return found
 
 
@@ -126,14 +136,18 @@ class _Answered:
 
 
 def _answer(effects: Sequence[Effect], margin: float, drawn: int, noise: float) -> _Answered:
-    """Return the answer of E|Δ| in deviations, at least one. The largest decides."""
+    """Return the answer of E|Δ| in deviations, at least one: the largest shows a sensitive scorer, the least certain an insensitive one."""
     largest = max(effects, key=lambda one: (one.low or 0, one.value or 0))
     if largest.low is not None and largest.low - noise > margin:
         return _Answered(Preference.SENSITIVE, largest)
     widest = max(effects, key=lambda one: one.high if one.high is not None else np.inf)
     if len(effects) == len(SIZES) and widest.high is not None and widest.high <= margin:
         return _Answered(Preference.INSENSITIVE, widest)
-    return _Answered(Preference.UNKNOWN, widest, queries_for(widest, abs((widest.value or 0.0) - margin), drawn))
+    room = margin - (widest.value or 0.0)
+    wanted = queries_for(widest, abs(room), drawn)
+    if wanted is not None and room > 0:  # what may be unseen shrinks with the queries, not with their root
+        wanted = max(wanted, ceil(drawn * ((widest.high or 0.0) - (widest.value or 0.0)) / room))
+    return _Answered(Preference.UNKNOWN, widest, wanted)
 
 
 def sensitivity_verdict(
@@ -192,8 +206,11 @@ def _headline(name: str, found: _Answered, margin: float) -> str:
     head = found.deciding
     of = f"({count(head.queries)} queries)"
     if found.preference is Preference.INSENSITIVE:
-        if not head.high:
-            return f"{name} is {found.preference}: scores do not change when relevant passages are rotated or their halves exchanged {of}."
+        if not head.value:
+            return (
+                f"{name} is {found.preference}: scores do not change when relevant passages are rotated or their halves exchanged {of}; at most {decimal(head.high)} "
+                "deviations on average may go unseen."
+            )
         return (
             f"{name} is {found.preference}: when a relevant passage is rotated or its halves are exchanged, its score changes by at most {decimal(head.high)} deviations "
             f"on average, either way {of}, within the margin of {margin:g}."
