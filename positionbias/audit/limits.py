@@ -10,7 +10,7 @@ from typing import NamedTuple
 from positionbias.audit.settings import Limits
 from positionbias.audit.verdict import MOST_QUERIES
 from positionbias.core.checks import Check, Measured, Outcome, overall
-from positionbias.results.audit import DEVIATIONS, FIRST_STAGE, RANKS, GapFigures
+from positionbias.results.audit import DEVIATIONS, EVIDENCE, FIRST_STAGE, RANKS, GapFigures
 from positionbias.results.buckets import PSI, QueryBuckets
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result
@@ -48,7 +48,11 @@ def _systems(results: Sequence[Result]) -> list[str]:
     """The names of the systems; the first stage only where nothing else was audited."""
     names = list(dict.fromkeys(result.system for result in results))
     first = {result.system for result in results if result.facts.model == FIRST_STAGE}
-    return [name for name in names if name not in first] or names
+    counted = {
+        result.system for result in results if result.measure == EVIDENCE
+    }  # the first stage's, beside nothing else without answers
+    measured = {result.system for result in results if result.measure != EVIDENCE}
+    return [name for name in names if name not in first | (counted - measured)] or names
 
 
 def _first_measure(results: Sequence[Result]) -> str | None:
