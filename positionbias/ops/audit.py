@@ -155,8 +155,8 @@ def audit_systems(
 ) -> Audit:
     """Audit models and runs: does where an answer stands in its passage change how they rank it?
 
-    Where no answer of the split is known, the sensitivity to the order of a passage's text is measured instead, which has no side. A run is measured as it is; a model re-ranks the candidates, or with ``retrieve`` ranks the whole
-    collection, once as it is and once for every rotation of its passages. Several are compared.
+    A split without answers has no places; how much the order of a passage's text matters is measured instead. A run is measured as it is; a model
+    re-ranks the candidates, or with ``retrieve`` ranks the whole collection, once as it is and once for every rotation of its passages. Several are compared.
 
         posbias audit squad --model minilm --out squad-minilm
         posbias audit squad --model minilm --retrieve --vectors squad-vectors --out squad-minilm-retriever
