@@ -1,6 +1,6 @@
 """How often is a scorer called sensitive or insensitive to the order of a passage's text where it is not, and how often is a preference for the front found?
 
-    python benchmarks/audit_sensitivity.py DATA FOLDER [--samples 400]   # writes benchmarks/results/audit_sensitivity_HARDWARE_DATE.md
+    python benchmarks/audit_sensitivity.py DATA FOLDER [--samples 200] [--only topics]   # writes benchmarks/results/audit_sensitivity_HARDWARE_DATE.md
 
 ``DATA`` is what ``$POSBIAS_DATA`` names. SQuAD's development questions stand without their answers, and TREC's topics of 2019 and 2020 over MS MARCO's passages with their judgements. Texts,
 trials, scores and deviations are those of the audit; a sample draws queries, and for scorers with noise the noise anew. The rule is ``sensitivity_verdict``.
@@ -49,7 +49,7 @@ from positionbias.results.payloads import SIZES, Preference, Question, Verdict
 MARGIN, DEPTH, MOST = 0.1, 30, 2_000
 SETTINGS = AuditSettings(measures=("nDCG@10",), needles=MOST, draws=0, segments=0, examples=0, depth=DEPTH)
 ANSWERS = (Preference.SENSITIVE, Preference.INSENSITIVE, Preference.UNKNOWN)
-FEW = 100  # samples of a scorer without noise
+FEW = 50  # samples of a scorer without noise
 NO_LIMIT = Reads(everything, None, "none")
 SLOPES = (0.05, 0.1, 0.25, 0.5, 1.0)
 Scorer = Callable[[str, Sequence[str]], list[float]]
@@ -263,7 +263,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--samples", type=int, default=400)
+    parser.add_argument("--samples", type=int, default=200)
+    parser.add_argument("--only", choices=("squad", "topics"))
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     pages = []
@@ -271,6 +272,8 @@ def main() -> None:
         ("SQuAD, development questions without their answers", squad, (20, 43, 100, 300, 1_000)),
         ("TREC's topics of 2019 and 2020", topics, (20, 43, 97)),
     ):
+        if given.only not in (None, made.__name__):
+            continue
         task = made(given.data, given.folder)
         weights = Weights(task.collection)
         bag = scored(task, weights.bm25())
@@ -288,8 +291,9 @@ def main() -> None:
         ]
         print("\n\n".join(pages[-2:]), flush=True)
     place = result_place("audit_sensitivity")
+    only = f" --only {given.only}" if given.only else ""
     intro = (
-        f"# Sensitivity without answers: false alarms and power\n\n`python benchmarks/audit_sensitivity.py DATA FOLDER --samples {given.samples}`, {time.process_time():.0f} s of the processor. "
+        f"# Sensitivity without answers: false alarms and power\n\n`python benchmarks/audit_sensitivity.py DATA FOLDER --samples {given.samples}{only}`, {time.process_time():.0f} s of the processor. "
         f"The margin is {MARGIN:g} deviations. E|Δ| and the signed mean are over all queries; shares are of {FEW} samples of queries, at the margin of {given.samples}, each with noise of its own. "
         f"At the margin both answers are false alarms; the standard error of 5 % is {100 * sqrt(0.05 * 0.95 / given.samples):.1f} %."
     )
