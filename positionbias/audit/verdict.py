@@ -25,10 +25,11 @@ from positionbias.evaluation.simultaneous import simultaneous
 from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 
-__all__ = ["ORDER_MARGIN", "answer", "list_verdict", "moved_words", "passage_verdict", "wanted_queries"]
+__all__ = ["ORDER_MARGIN", "answer", "list_verdict", "moved_words", "passage_verdict", "queries_for", "sized", "wanted_queries"]
 
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
 LEAST_READ = 0.1  # of the trials: below it there is no verdict on preference within the limit
+MOST_QUERIES = 1_000_000  # the largest number given as advice
 LEAST_SHOWN = 20  # queries: a contrast of fewer may still show a preference
 _BELOW = {
     Contrast.ENDS: Preference.FRONT,
@@ -81,14 +82,21 @@ def wanted_queries(effect: Effect, margin: float, drawn: int = 0) -> int | None:
     """Estimate the queries needed for an answer with 80 % power, if the estimate is right; two digits. None without an interval.
 
     An answer is an interval within the margin, or one that excludes 0. Where ``drawn`` queries gave those of the effect, it is the number to draw."""
+    value = abs(effect.value or 0.0)
+    return queries_for(effect, max(margin - value, value), drawn)
+
+
+def queries_for(effect: Effect, room: float, drawn: int = 0) -> int | None:
+    """Estimate the queries needed to find a difference of ``room`` with 80 % power, in two digits; None without an interval, or beyond a million."""
     if effect.value is None or effect.low is None or effect.high is None or not effect.queries:
         return None
-    room = max(margin - abs(effect.value), abs(effect.value))
     half = effect.detectable or (effect.high - effect.low) / 2  # the effect found with 80 % power
     if not room > 0 or not math.isfinite(half):
         return None
     queries = drawn or effect.queries
     number = queries * (half / room) ** 2
+    if number > MOST_QUERIES:
+        return None
     step = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
     return max(queries + 1, math.ceil(number / step) * step)
 
@@ -218,13 +226,14 @@ def _deciding_first(effects: Sequence[Effect], deciding: Effect) -> list[Effect]
     return sorted(effects, key=lambda effect: effect.contrast != deciding.contrast)
 
 
-def _with_interval(effect: Effect) -> str:
+def sized(effect: Effect, *, sign: bool = True) -> str:
+    """Return an effect with its interval, in the decimals of its unit."""
     largest = max(abs(number) for number in (effect.value, effect.low, effect.high, 0) if number is not None)
     places = (1 if largest >= 1 else 2) if effect.unit == RANKS else 3
-    value = decimal(effect.value, places, sign=True)
+    value = decimal(effect.value, places, sign=sign)
     if effect.low is None or effect.high is None:
         return f"{value} (no interval: queries of one passage only)"
-    return f"{value} [{decimal(effect.low, places, sign=True)}, {decimal(effect.high, places, sign=True)}]"
+    return f"{value} [{decimal(effect.low, places, sign=sign)}, {decimal(effect.high, places, sign=sign)}]"
 
 
 def moved_words(rule: str, answer: str = "an answer") -> str:
@@ -235,7 +244,7 @@ def moved_words(rule: str, answer: str = "an answer") -> str:
 def _headline(name: str, found: Answered, margin: float, restricted: bool, rule: str) -> str:
     head = found.deciding
     where = ", within what it reads" if restricted else ""
-    size = f"{head.contrast} {_with_interval(head)} deviations ({count(head.queries)} queries)"
+    size = f"{head.contrast} {sized(head)} deviations ({count(head.queries)} queries)"
     size += f" of moving {moved_words(rule)}" if rule else ""
     if found.preference == Preference.NONE:
         largest = max(abs(head.low or 0), abs(head.high or 0))
@@ -249,7 +258,7 @@ def _headline(name: str, found: Answered, margin: float, restricted: bool, rule:
         more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
         return f"{name}: cannot tell{where}: {size}, margin {margin:g}{more}."
     compared = "beyond the margin of" if found.exceeds else "perhaps within the margin of"
-    besides = "".join(f"; {one.contrast} {_with_interval(one)} too" for one in found.besides)
+    besides = "".join(f"; {one.contrast} {sized(one)} too" for one in found.besides)
     return f"{name} {found.preference}{where}: {size}, {compared} {margin:g}{besides}."
 
 
@@ -265,7 +274,7 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str, rule: str
             return ""
         return f"Moving {moved_words(rule)} within its passage changes {measure} by at most {decimal(largest)} on average."
     if found.preference == Preference.UNKNOWN:
-        return f"Measured so far: {_with_interval(quality)} {measure}."
+        return f"Measured so far: {sized(quality)} {measure}."
     if not any((ranks.value, ranks.low, ranks.high, quality.value, quality.low, quality.high)):
         return "Yet no passage changes its rank by it: each stands too far from the next."
     moved = {
@@ -273,8 +282,8 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str, rule: str
         Preference.MIDDLE: ("middle", "ends"), Preference.ENDS: ("ends", "middle"),
     }[found.preference]  # fmt: skip
     return (
-        f"When {moved_words(rule)} moves from the {moved[0]} to the {moved[1]}, its passage changes by {_with_interval(_from_preferred(ranks, found.preference))} "
-        f"places and {measure} by {_with_interval(_from_preferred(quality, found.preference))}."
+        f"When {moved_words(rule)} moves from the {moved[0]} to the {moved[1]}, its passage changes by {sized(_from_preferred(ranks, found.preference))} "
+        f"places and {measure} by {sized(_from_preferred(quality, found.preference))}."
     )
 
 
@@ -293,7 +302,7 @@ def _unread(name: str, over_all: Sequence[Effect], measure: str, reads: Reads, u
     said = (
         ""
         if cost is None
-        else f" Over all texts, moving {moved_words(rule)} from front to end changes {measure} by {_with_interval(cost)}."
+        else f" Over all texts, moving {moved_words(rule)} from front to end changes {measure} by {sized(cost)}."
     )
     return f"{name} reads no further than {limit}; {percent(unread, 0)} of the queries have longer texts, whose ends are lost.{said}"
 
@@ -365,4 +374,4 @@ def _ranks_lost(effect: Effect) -> str:
     places = (
         "from the list's first place to its last" if effect.contrast == Contrast.ORDER else "from the list's ends to its middle"
     )
-    return f"{_with_interval(effect)} ranks lost {places} ({count(effect.queries)} queries)"
+    return f"{sized(effect)} ranks lost {places} ({count(effect.queries)} queries)"

@@ -54,7 +54,9 @@ _RETRIEVES = (
     "Models rank every passage of the collection by exact search, and each rotation is one of all its passages [decision]."
 )
 
-AuditedOf = Annotated[CollectionLike, Setting("A collection with answers in the split.", place="read")]
+AuditedOf = Annotated[
+    CollectionLike, Setting("A collection; without answers in the split, only sensitivity is measured.", place="read")
+]
 Runs = Annotated[Sequence[Place], Setting("Runs over it, each measured as it is.", metavar="[RUN]...", place="read")]
 
 
@@ -167,8 +169,8 @@ def audit_systems(
 ) -> Audit:
     """Audit models and runs: does where an answer stands in its passage change how they rank it?
 
-    ``collection`` needs answers in the split. A run is measured as it is; a model re-ranks the candidates, or with ``retrieve`` ranks the whole
-    collection, once as it is and once for every rotation of its passages. Several are compared.
+    A split without answers has no places; how much the order of a passage's text matters is measured instead. A run is measured as it is; a model
+    re-ranks the candidates, or with ``retrieve`` ranks the whole collection, once as it is and once for every rotation of its passages. Several are compared.
 
         posbias audit squad --model minilm --out squad-minilm
         posbias audit squad --model minilm --retrieve --vectors squad-vectors --out squad-minilm-retriever
@@ -189,10 +191,12 @@ def audit_systems(
         ...
     """
     from positionbias.audit.audit import audit
+    from positionbias.audit.sensitivity import LEFT_OUT
 
     refuse_outputs(out, overwrite=overwrite)
     task, systems, chooser = _opened(collection, runs, audited, settings, computing, workers)
     results = audit(task, systems, settings, tell=say)
+    whole = task.evidence.whole
     loaded = [(system, system.checkpoint) for system in systems if system.checkpoint is not None]
     found = Audit(
         results,
@@ -209,12 +213,13 @@ def audit_systems(
         name=f"Audit of {', '.join(system.name for system in systems if not system.first_stage)} on {task.collection.name}",
         licence=task.collection.manifest.licence,
         notes=(
-            _evidence(task.rule),
+            LEFT_OUT if whole else _evidence(task.rule),
             _RETRIEVES if settings.retrieve else _RE_RANKS,
             *(f"{system.name}: {note}" for system, checkpoint in loaded for note in checkpoint.manifest.notes),
         ),
         packages=("numpy", "torch"),
         host={"workers": workers},
+        remarks=(f"\n{LEFT_OUT}",) if whole else (),
     )
     save_if_asked(found, out, overwrite=overwrite)
     return found
@@ -231,7 +236,7 @@ def audit_model(
     memory: float = MEMORY,
     settings: AuditSettings = AuditSettings(),
 ) -> Audit:
-    """Audit one model or several on a split with answers, as ``audit_systems`` does.
+    """Audit one model or several on a split, as ``audit_systems`` does.
 
     A model is a name (a checkpoint, a folder or id of transformers or sentence-transformers, ``minilm``, ``module:function``), a loaded
     checkpoint, or a function ``(query, passages) → scores``. ``candidates`` are what it re-ranks, by default BM25's. With ``AuditSettings(retrieve=True)`` it
@@ -246,7 +251,7 @@ def audit_model(
 
     Args:
         model: One model, or several to compare.
-        collection: A collection with answers in the split, its folder, or its name under $POSBIAS_HOME.
+        collection: A collection, without answers in the split for sensitivity only, its folder, or its name under $POSBIAS_HOME.
         split: Whose queries.
         candidates: The run that models re-rank; by default BM25's.
         queries: How many queries to draw by the seed; by default all.
