@@ -11,6 +11,7 @@ import numpy as np
 from positionbias.audit.blind import alike, blind_results, blind_runs, outside_blind
 from positionbias.audit.by_position import gain_result, position_results
 from positionbias.audit.evidence import evidence_of
+from positionbias.audit.evidence_rule import Rule, chosen_evidence, noted
 from positionbias.audit.examples import worst_queries
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
@@ -18,6 +19,7 @@ from positionbias.audit.needles import Needles, make_needles, needle_curve
 from positionbias.audit.reads import everything, reads_of
 from positionbias.audit.rotations import Rotated, rotate_and_rank, rotation_results
 from positionbias.audit.segments import segment_similarity
+from positionbias.audit.sensitivity import sensitivity_verdict, text_trials
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task, distinct_names
 from positionbias.audit.trials import Trial, make_trials, shortened_trials
@@ -41,8 +43,8 @@ from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import RankingConfig
 from positionbias.results.audit import EVIDENCE, MANIPULATIONS, RETRIEVAL, VERDICT, EvidenceFigures, ManipulationFigures
 from positionbias.results.buckets import RESPONSE, SEGMENTS
-from positionbias.results.payloads import Verdict
-from positionbias.results.result import Result
+from positionbias.results.payloads import SIZES, Verdict
+from positionbias.results.result import Facts, Result
 
 __all__ = ["audit", "make_task", "orders_wanted"]
 
@@ -56,11 +58,12 @@ def make_task(
     queries: int | None = None,
     config: RankingConfig | None = None,
     map_shards: MapShards = map,
+    rule: Rule | None = None,
 ) -> Task:
-    """Return the queries of a split with evidence (or ``queries`` of them, drawn by the seed), with their candidates to ``depth``.
+    """Return the queries of a split with evidence, or where no answer is known with a relevant passage (or ``queries`` of them, drawn by the seed), with their candidates to ``depth``.
 
     ``candidates`` are the first stage, which re-rankers rank and retrievers are compared with; or a function that ranks passages for the drawn queries
-    only.
+    only. A ``rule`` chooses the evidence, else it is the answers.
 
     Raises:
         InputError: no evidence, or candidates of another collection.
@@ -68,7 +71,10 @@ def make_task(
     if isinstance(candidates, Run):
         check_run(candidates, collection, split)
     qrels = collection.qrels(split)
-    evidence = evidence_of(collection, split, qrels, settings.matching, level=settings.relevant_from, map_shards=map_shards)
+    if rule is not None:
+        evidence = chosen_evidence(collection, split, qrels, rule, settings, queries=queries)
+    else:
+        evidence = evidence_of(collection, split, qrels, settings.matching, level=settings.relevant_from, map_shards=map_shards)
     if queries is not None and queries < len(evidence.by_query):
         drawn = drawn_order(evidence.query_ids, settings.seed, "audit")
         evidence = evidence.of(drawn[:queries])
@@ -76,6 +82,8 @@ def make_task(
     chosen = [query for query in collection.queries(split) if query.query_id in kept]
     run = candidates if isinstance(candidates, Run) else candidates(chosen)
     clusters = clusters_by_passage(qrels, level=settings.relevant_from)
+    if evidence.whole:  # the one relevant passage of several that is changed
+        clusters = {query_id: f"passage {item.passage_id}" for query_id, item in evidence.by_query.items()}
     return Task(
         collection=collection,
         split=split,
@@ -85,6 +93,7 @@ def make_task(
         candidates=_of_queries(run, evidence.query_ids, settings.depth),
         clusters=[clusters.get(query_id, query_id) for query_id in evidence.query_ids],
         config=config or RankingConfig(),
+        rule=rule.name if rule is not None else "",
     )
 
 
@@ -126,21 +135,28 @@ def audit(
     first = next((of_system for of_system in audits if of_system.system.first_stage), None)
     for of_system in audits:
         results += of_system.found
-        if first is not None and not of_system.system.first_stage:
+        if first is not None and not of_system.system.first_stage and not task.evidence.whole:
             values, before = (one.values[settings.measures[0]] for one in (of_system, first))
             results.append(gain_result(of_system.system, task, values, first.system, before, settings))
     # the order-blind scorers on the same queries
-    blind = blind_runs(task.collection, task.queries, task.candidates, settings.seed) if settings.blind else []
+    blind = (
+        blind_runs(task.collection, task.queries, task.candidates, settings.seed)
+        if settings.blind and not task.evidence.whole
+        else []
+    )
     results += blind_results(task, blind, settings)
     said = [result for of_system in audits for result in of_system.verdicts or of_system.of_run(results, blind)]
-    return said + results
+    return [noted(result, task.rule) for result in said] + results
 
 
 def _counted(task: Task) -> Result:
     """The number of queries with evidence, and why the others have none."""
     count = len(task.query_ids)
     figures = EvidenceFigures(outcomes=task.evidence.counts, audited=count, with_candidates=len(task.candidates))
-    return Result(EVIDENCE, task.collection.name, task.split, task.candidates.name, None, float(count), None, count, figures)
+    facts = Facts(evidence=task.rule)
+    return Result(
+        EVIDENCE, task.collection.name, task.split, task.candidates.name, None, float(count), None, count, figures, facts
+    )
 
 
 PILOT = 50  # queries for measuring the scorer's noise and speed
@@ -175,9 +191,12 @@ class _Audit:
         piloted = self._pilot() if self.system.model is not None and settings.needles else None
         ranked = self.system.ranked(self.task)
         self.values = values = self.task.values(ranked, settings.measures)
-        self.found = position_results(self.system, self.task, values, settings)
+        if not self.task.evidence.whole:
+            self.found = position_results(self.system, self.task, values, settings)
         rotated = self._rotations(ranked, values) if self.system.model is not None and settings.draws else None
-        if piloted is not None:
+        if piloted is not None and self.task.evidence.whole:
+            self._sensitivity(piloted, ranked)
+        elif piloted is not None:
             self._manipulations(piloted, ranked, rotated)
             self._needles(ranked, piloted)
         if self.system.model is not None:
@@ -210,10 +229,15 @@ class _Audit:
         nature = declared.get(settings.lists) or nature_of(system, task, settings.seed)
         ids = drawn_order(task.query_ids, settings.seed, "needle")
         few = min(PILOT, settings.needles)
-        trials, _ = make_trials(task, ids, most=few, orders=ORDERS[0], seed=settings.seed)
+        placebos: list[Trial] = []
+        if task.evidence.whole:
+            trials, placebos, _ = text_trials(task, ids, settings, most=few)
+        else:
+            trials, _ = make_trials(task, ids, most=few, orders=ORDERS[0], seed=settings.seed)
         known = Asked()
         how = self._how(nature, Run("none", []), None)
-        ask(how, trials, known, f"{system.name}: pilot")
+        for part in (trials, placebos):
+            ask(how, part, known, f"{system.name}: pilot")
         if known.texts:
             self._tell_time(known, len(trials))
         return _Piloted(ids, trials, nature, known)
@@ -255,15 +279,34 @@ class _Audit:
         if short:
             ask(how, short, piloted.known, f"{system.name}: shortened passages")
             shortened = measure(how, short, piloted.known, reads.fits)
-        verdict = passage_verdict(system.name, measured, settings.measures[0], settings.margin, reads, skipped, shortened)
-        self.verdicts.append(self._verdict(verdict))
-        slopes = None
-        if not piloted.nature.order_matters_not:
-            slopes = order_slopes(system, task, [one.query_id for one in trials], settings.seed)
-        self.verdicts.append(
-            self._verdict(list_verdict(system.name, piloted.nature, slopes, len(trials) + sum(skipped.values())))
+        verdict = passage_verdict(
+            system.name, measured, settings.measures[0], settings.margin, reads, skipped, shortened, task.rule
         )
+        self.verdicts.append(self._verdict(verdict))
+        self._order(piloted.nature, trials, len(trials) + sum(skipped.values()))
         self.found.append(self._counts(trials, skipped, orders, piloted.nature, reads.found))
+
+    def _sensitivity(self, piloted: _Piloted, ranked: Run) -> None:
+        """Relevant passages and placebos in another order of their text, and the verdicts that need no answer."""
+        system, task, settings = self.system, self.task, self.settings
+        how = self._how(piloted.nature, ranked, None)
+        reads = reads_of(system, task, declared=settings.reads, listwise=piloted.nature.listwise, seed=settings.seed)
+        made = text_trials(task, piloted.query_ids, settings, most=settings.needles)
+        for trials, of in ((made.relevant, "relevant"), (made.placebo, "irrelevant")):
+            ask(how, trials, piloted.known, f"{system.name}: {of} passages in another order")
+        relevant, placebo = (measure(how, part, piloted.known, reads.fits, SIZES) for part in (made.relevant, made.placebo))
+        noise = 0.0 if piloted.nature.repeatable else piloted.nature.noise
+        verdict = sensitivity_verdict(system.name, relevant, placebo, settings.measures[0], settings.margin, reads, noise)
+        self.verdicts.append(self._verdict(verdict))
+        self._order(piloted.nature, made.relevant, len(made.relevant))
+        self.found.append(self._counts([*made.relevant, *made.placebo], made.skipped, 0, piloted.nature, reads.found))
+
+    def _order(self, nature: Nature, trials: Sequence[Trial], drawn: int) -> None:
+        """The order of the list, on the queries of these trials."""
+        slopes = None
+        if not nature.order_matters_not:
+            slopes = order_slopes(self.system, self.task, [one.query_id for one in trials], self.settings.seed)
+        self.verdicts.append(self._verdict(list_verdict(self.system.name, nature, slopes, drawn)))
 
     def _verdict(self, verdict: Verdict) -> Result:
         head = verdict.effects[0] if verdict.effects else None
@@ -278,7 +321,7 @@ class _Audit:
 
     def _counts(self, trials: Sequence[Trial], skipped: dict[str, int], orders: int, nature: Nature, reads: str) -> Result:
         figures = ManipulationFigures(
-            queries=len(trials),
+            queries=len({one.query_id for one in trials}),
             unmoved=skipped,
             orders=orders,
             texts=sum(len(one.texts) for one in trials),
@@ -288,8 +331,8 @@ class _Audit:
             alone=nature.alone,
             length_limit=reads,
         )
-        value, count = float(len(trials)), len(trials)
-        return self.system.result(self.task, MANIPULATIONS, figures, value=value, count=count, seed=self.settings.seed)
+        count = figures.queries
+        return self.system.result(self.task, MANIPULATIONS, figures, value=float(count), count=count, seed=self.settings.seed)
 
     def _rotations(self, ranked: Run, values: dict[str, np.ndarray]) -> Rotated:
         rotated = rotate_and_rank(self.system, self.task, ranked, self.settings)

@@ -118,7 +118,7 @@ def blind_results(task: Task, runs: Iterable[Run], settings: AuditSettings) -> l
     found = []
     for run in runs:
         results = position_results(System(run.name, run=run), task, task.values(run, narrow.measures), narrow, by_length=False)
-        found += [replace(result, measure=BLIND, facts=Facts(model=BLIND)) for result in results]
+        found += [replace(result, measure=BLIND, facts=Facts(model=BLIND, evidence=task.rule)) for result in results]
     return found
 
 

@@ -21,7 +21,7 @@ from positionbias.core.interval import Interval
 from positionbias.report.captions import MOST_NAMED
 from positionbias.results.audit import GapFigures
 from positionbias.results.buckets import GAIN, MOVEMENT, PSI, ResponseCurve, SegmentBuckets, bounds_of
-from positionbias.results.payloads import Contrast
+from positionbias.results.payloads import Contrast, Question
 from positionbias.results.result import Result
 
 __all__ = [
@@ -150,6 +150,8 @@ def compared_caption(results: Sequence[Result]) -> str:
     shown, contrasts = margins(verdicts), [contrast for contrast, _ in compared_effects(results)]
     sentences = [
         "The effects of moved evidence with their 95 % intervals; arrows say which place an effect on that side prefers."
+        if any(verdict.question is not Question.TEXT and verdict.effects for verdict in verdicts)
+        else "The mean sizes of changes with their 95 % intervals, whichever way."
     ]
     if shown:
         sentences.append(f"Grey: the margin, ±{' or ±'.join(shown)}, the smallest effect of interest.")

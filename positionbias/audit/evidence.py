@@ -3,6 +3,8 @@
 The relative position is the answer's first word over the last word at which it could start, so that 0 is the very front and 1 the very end
 for answers of every length [decision]. Divided by the passage's words, long answers would never be late. The
 histogram of answer positions (``positions``) keeps the paper's definition.
+
+Where no answer is known, the evidence of a query is a whole relevant passage, which has no position: it serves what judgements alone allow.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -53,10 +55,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class FoundEvidence:
-    """The evidence of each query that has some, by query id in sorted order; ``counts`` the others by reason."""
+    """The evidence of each query that has some, by query id in sorted order; ``counts`` the others by reason. ``whole``: no answer is known, and
+    the evidence of each query is a whole passage."""
 
     by_query: Mapping[str, Evidence]
     counts: Mapping[str, int]
+    whole: bool = False
 
     @property
     def query_ids(self) -> list[str]:
@@ -75,7 +79,7 @@ class FoundEvidence:
     def of(self, query_ids: Sequence[str]) -> FoundEvidence:
         """Restrict the evidence to these queries."""
         keep = set(query_ids)
-        return FoundEvidence({query_id: item for query_id, item in self.by_query.items() if query_id in keep}, self.counts)
+        return replace(self, by_query={query_id: item for query_id, item in self.by_query.items() if query_id in keep})
 
 
 def evidence_of(
@@ -90,10 +94,10 @@ def evidence_of(
     """Find the evidence of every query of a split: the earliest answer in a passage judged ``level`` or higher.
 
     Of several relevant passages with answers, the one judged highest counts, then the one answering earliest; one that the answer fills
-    comes last within its grade, as it has no position [decision].
+    comes last within its grade, as it has no position [decision]. Where no query has such an answer, the evidence is ``whole`` passages.
 
     Raises:
-        InputError: no query has an answer that can be located in a relevant passage, or an answer lies outside its passage.
+        InputError: no query has a relevant passage of two words or more, or an answer lies outside its passage.
     """
     grades = {(qrel.query_id, qrel.passage_id): qrel.grade for qrel in qrels if qrel.grade >= level}
     best: dict[str, tuple[tuple, Evidence]] = {}
@@ -116,11 +120,37 @@ def evidence_of(
     counts["queries whose answer fills its passage"] = sum(math.isnan(item.relative) for _, item in best.values())
     counts["queries without a located answer"] = len(judged - answered)
     if not best:
-        raise InputError(
-            f"{collection.path}: wanted answers of split {split!r} in its relevant passages; found none; "
-            "audit a split with answers (posbias show lists them), or add some (posbias import … --attach)"
-        )
+        return _whole_passages(collection, split, grades, matching, counts)
     return FoundEvidence({query_id: best[query_id][1] for query_id in sorted(best)}, dict(counts))
+
+
+def _whole_passages(
+    collection: Collection, split: str, grades: Mapping[tuple[str, str], int], matching: Matching, counts: Counter[str]
+) -> FoundEvidence:
+    """Return for each query the passage of two words or more that was judged highest, ties by id [decision].
+
+    Raises:
+        InputError: no query has such a passage.
+    """
+    judged: dict[str, list[str]] = {}
+    absent = set(collection.absent(sorted({passage_id for _, passage_id in grades})))
+    for _, query_id, passage_id in sorted((-grade, *names) for names, grade in grades.items()):
+        if passage_id not in absent:
+            judged.setdefault(query_id, []).append(passage_id)
+    chosen: dict[str, Evidence] = {}
+    while waiting := {query_id: passages.pop(0) for query_id, passages in judged.items() if passages}:
+        for (query_id, passage_id), text in zip(waiting.items(), collection.texts(list(waiting.values())), strict=True):
+            words = len(unit_starts(text, matching.words))
+            if words > 1:
+                chosen[query_id] = Evidence(query_id, passage_id, 0, len(text), 0, words, words)
+                judged[query_id].clear()
+    if not chosen:
+        raise InputError(
+            f"{collection.path}: wanted relevant passages of two words or more for split {split!r}; found none; "
+            "audit a split with judgements (posbias show lists them)"
+        )
+    counts["queries with a relevant passage of two words or more"] = len(chosen)
+    return FoundEvidence({query_id: chosen[query_id] for query_id in sorted(chosen)}, dict(counts), whole=True)
 
 
 def _shard(matching: Matching, shard: AnswerShard) -> tuple[list[Evidence], Counter[str]]:

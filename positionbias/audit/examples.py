@@ -30,14 +30,14 @@ def worst_queries(
     examples = []
     for index in order:
         item = task.evidence.by_query[task.query_ids[index]]
-        end = int(rotated.movement.ends[0, index])
+        end = -1 if rotated.movement is None else int(rotated.movement.ends[0, index])
         examples.append(
             Example(
                 query_id=item.query_id,
                 query=queries[item.query_id],
                 passage_id=item.passage_id,
                 original=task.collection.texts([item.passage_id])[0],
-                original_spans=[[item.start, item.end]],
+                original_spans=[] if task.evidence.whole else [[item.start, item.end]],
                 rotated=texts.texts([item.passage_id])[0],
                 rotated_spans=[[end - (item.end - item.start), end]] if end >= 0 else [],
                 before=float(values[index]),

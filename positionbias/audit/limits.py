@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from positionbias.audit.evidence_rule import error_note
 from positionbias.audit.settings import Limits
+from positionbias.audit.verdict import MOST_QUERIES, moved_words
 from positionbias.core.checks import Check, Measured, Outcome, overall
-from positionbias.results.audit import DEVIATIONS, FIRST_STAGE, RANKS, GapFigures
+from positionbias.results.audit import DEVIATIONS, EVIDENCE, FIRST_STAGE, RANKS, GapFigures
 from positionbias.results.buckets import PSI, QueryBuckets
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result
@@ -18,7 +20,6 @@ from positionbias.results.select import of_type
 __all__ = ["EXIT_CODES", "MOST_QUERIES", "Check", "Limits", "Measured", "Outcome", "checks_of", "exit_code"]
 
 EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.CANNOT_TELL: 3}
-MOST_QUERIES = 1_000_000  # the largest number given as advice
 _SCORES_ALONE = "scores each passage by itself: the order of the list cannot change a score"
 ZEROS = 3  # the rule of three: an effect of 0 in all queries has the interval ± 3 / queries
 _GAP_NOTE = (
@@ -36,7 +37,16 @@ def checks_of(results: Sequence[Result], limits: Limits) -> list[Check]:
     """
     unit = _first_measure(results)
     own = {system: [result for result in results if result.system == system] for system in _systems(results)}
-    return [check for system, found in own.items() for check in _checks(system, found, limits, unit)]
+    return [_named(check, found) for system, found in own.items() for check in _checks(system, found, limits, unit)]
+
+
+def _named(check: Check, results: Sequence[Result]) -> Check:
+    """Say which sentence was moved, where a rule chose it."""
+    rule = next((result.facts.evidence for result in results if result.facts.evidence), "")
+    if not rule:
+        return check
+    of = f"--{check.limit} is of moving {moved_words(rule)}. {error_note(rule).removesuffix('.')}"
+    return replace(check, note=f"{check.note}. {of}" if check.note else of)
 
 
 def exit_code(checks: Sequence[Check]) -> int:
@@ -48,7 +58,11 @@ def _systems(results: Sequence[Result]) -> list[str]:
     """The names of the systems; the first stage only where nothing else was audited."""
     names = list(dict.fromkeys(result.system for result in results))
     first = {result.system for result in results if result.facts.model == FIRST_STAGE}
-    return [name for name in names if name not in first] or names
+    counted = {
+        result.system for result in results if result.measure == EVIDENCE
+    }  # the first stage's, beside nothing else without answers
+    measured = {result.system for result in results if result.measure != EVIDENCE}
+    return [name for name in names if name not in first | (counted - measured)] or names
 
 
 def _first_measure(results: Sequence[Result]) -> str | None:
@@ -79,7 +93,7 @@ def _checks(system: str, results: Sequence[Result], limits: Limits, unit: str | 
         yield replace(ruled.check(system, "max-rotation-gap", limits.max_rotation_gap), note=_GAP_NOTE)
     if limits.max_psi is not None:
         measured = _psi(results, unit)
-        reason = "" if measured and _defined(measured) else "PSI is undefined here, or was not measured"
+        reason = "" if measured and _defined(measured) else "PSI is undefined here, or was not measured; it takes answers"
         yield Check(system, "max-psi", limits.max_psi, Outcome.CANNOT_TELL, measured, None, reason, _PSI_NOTE, decides=False)
 
 
@@ -201,13 +215,13 @@ def _advice(queries: float, *, beyond: bool = False) -> int | None:
 
 def _response(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
     """The moved sentence: its ends and its middle."""
-    takes = "it takes a model that can be asked again, --needles above 0, and passages of three sentences or more"
+    takes = "it takes answers, a model that can be asked again, --needles above 0, and passages of three sentences or more"
     return _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ENDS,), (Contrast.MIDDLE,)), unit, takes)
 
 
 def _movement(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
     """Rotation, measured by the model's new scores or from two runs."""
-    takes = "it takes a model that can be asked again with --needles and --draws above 0, or two runs, the second over the rotated collection (--rotated)"
+    takes = "it takes answers, and a model that can be asked again with --needles and --draws above 0, or two runs, the second over the rotated collection (--rotated)"
     return _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ROTATION, Contrast.RUNS),), unit, takes)
 
 

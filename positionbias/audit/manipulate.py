@@ -62,8 +62,8 @@ class Manipulation:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The contrasts of each query, ``(queries, 3)`` in the order of ``COLUMNS`` and NaN where a query has none, by unit: "score", "ranks" (gained) and
-    the measure. ``units (queries,)`` deviations of the candidates' scores. ``whole (queries, 3)``: the model reads all texts of the contrast whole.
+    """The contrasts of each query, ``(queries, contrasts)``, by default those of ``COLUMNS``, and NaN where a query has none, by unit: "score", "ranks" (gained) and
+    the measure. ``units (queries,)`` deviations of the candidates' scores. ``whole (queries, contrasts)``: the model reads all texts of the contrast whole.
 
     ``within`` is the variance of one order's ENDS contrast around its query's mean, of ``orders`` orders.
     """
@@ -140,19 +140,21 @@ def _lists(how: Manipulation, one: Trial, queries: Mapping[str, str]) -> list[_L
     ]
 
 
-def measure(how: Manipulation, trials: Sequence[Trial], known: Asked, fits: Fits) -> Measured:
-    """The contrasts of scored trials."""
+def measure(
+    how: Manipulation, trials: Sequence[Trial], known: Asked, fits: Fits, contrasts: Sequence[Contrast] = COLUMNS
+) -> Measured:
+    """The contrasts of scored trials, a column each."""
     queries = {query.query_id: query.text for query in how.task.queries}
     labels = dict(zip(how.task.query_ids, how.task.clusters, strict=True))
     answers = [_answers(how, one, known) for one in trials]
     qualities = _qualities(how, trials, answers)
-    by_unit = {unit: np.full((len(trials), len(COLUMNS)), np.nan) for unit in ("score", "ranks", how.measure)}
-    whole = np.ones((len(trials), len(COLUMNS)), bool)
+    by_unit = {unit: np.full((len(trials), len(contrasts)), np.nan) for unit in ("score", "ranks", how.measure)}
+    whole = np.ones((len(trials), len(contrasts)), bool)
     within = []
     for row, (one, answer, quality) in enumerate(zip(trials, answers, qualities, strict=True)):
         read = np.array(fits(queries[one.query_id], one.texts))
         columns = {"score": answer.scores, "ranks": -answer.ranks(), how.measure: quality}
-        for column, contrast in enumerate(COLUMNS):
+        for column, contrast in enumerate(contrasts):
             pairs = one.of(contrast)
             if not pairs:
                 continue

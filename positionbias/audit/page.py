@@ -33,6 +33,7 @@ from positionbias.report.parts import PageSection, Part, each
 from positionbias.report.table import Table
 from positionbias.results.audit import AUDIT_MEASURES
 from positionbias.results.buckets import GAIN, MOVEMENT, PSI, ResponseCurve, SegmentBuckets
+from positionbias.results.payloads import Question
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, of_type
 
@@ -109,6 +110,10 @@ def _response(study: Study) -> Block:
     return block_of(study, {"position-response": RESPONSE}, [effects_table(results)], data)
 
 
+def _text_order(study: Study) -> Block:
+    return block_of(study, {}, [effects_table(study.results, Question.TEXT)])
+
+
 def _sensitivity(study: Study) -> Block:
     results, main = study.results, main_quality(study.results)
     every = distinct(payload.quality for _, payload in query_buckets(results, PSI))
@@ -170,7 +175,8 @@ PART = Part(
         PageSection(
             "compared",
             "The systems compared",
-            "Every system's effects, with the same evidence at another place. An interval that leaves out 0 shows a preference.",
+            "Every system's effects, with the same evidence at another place. An interval that leaves out 0 shows a preference, but that of a size of change "
+            "has no side.",
             _compared,
             before="run",
         ),
@@ -180,6 +186,14 @@ PART = Part(
             "Only the evidence moves: the words and the question stay. The verdicts rest on the effects in the table. The curve shows the places "
             "between, with the other sentences in their own order; nothing is concluded from it.",
             each(_response),
+        ),
+        PageSection(
+            "text-order",
+            "A passage's text in another order",
+            "No answer of these queries is known, so a change has no side. Its size, whichever way, is measured where a relevant passage is rotated at a drawn "
+            "word or its halves are exchanged, beside an irrelevant candidate of the same query. A small size leaves no room for a preference; a large one may come from the "
+            "place of the evidence, from text broken at the cut, or from the order of words.",
+            each(_text_order),
         ),
         PageSection(
             "sensitivity",

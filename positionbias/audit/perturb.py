@@ -8,17 +8,20 @@ exactly.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from positionbias.positions.rotate import rotate_at
 from positionbias.text.sentences import Parts, parts_of, with_own_at
-from positionbias.text.words import WordMethod, word_spans
+from positionbias.text.words import WordMethod, sentence_starts, word_spans
 
 __all__ = [
     "NO_PLACEBO",
     "Exchange",
     "Needle",
+    "exchanged_halves",
     "exchanges",
     "fillers",
     "has_end",
@@ -136,6 +139,23 @@ def turned(parts: Parts) -> tuple[str, str]:
     texts, own = parts.sentences, parts.own
     rest = [*texts[own + 1 :], *texts[:own]]
     return _joined(texts[own], *rest), _joined(*rest, texts[own])
+
+
+def exchanged_halves(text: str, words: WordMethod = "blingfire") -> str:
+    """Exchange a passage's halves at the sentence boundary nearest to its middle word, or where it is one sentence at the word boundary there.
+
+    Of two boundaries as near the first counts [decision]. A text of fewer than two words stays.
+
+    >>> exchanged_halves("One came. Two left. Three of them stayed here.")
+    'Three of them stayed here. One came. Two left.'
+    >>> exchanged_halves("one two three")
+    'two three one '
+    """
+    spans = [place for place, _ in word_spans(text, words)]
+    starts = [place for place in sentence_starts(text) if place > min(spans, default=0)]
+    spaced = [place for place in spans[1:] if text[place - 1].isspace()] or spans[1:]  # a stop stays with its word
+    cut = min(starts or spaced, key=lambda place: abs(2 * bisect_left(spans, place) - len(spans)), default=0)
+    return _joined(text[cut:].strip(), text[:cut].strip()) if starts else rotate_at(text, cut)
 
 
 def _joined(*texts: str) -> str:

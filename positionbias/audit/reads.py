@@ -44,8 +44,9 @@ def reads_of(system: System, task: Task, *, declared: int | None, listwise: bool
     model = system.model
     if isinstance(model, Ranker | PassageEncoder):
         return Reads(_by_tokens(model), None, "its tokenizer")
-    if listwise:
-        return Reads(everything, None, "not tried: the scorer is listwise")
+    if listwise or task.evidence.whole:
+        why = "the scorer is listwise" if listwise else "no answer is located"
+        return Reads(everything, None, f"not tried: {why}")
     words = cliff(system, task, seed)
     return Reads(everything, None, "no limit found") if words is None else Reads(_by_words(words), words, "its scores")
 

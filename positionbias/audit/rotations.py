@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,53 +21,68 @@ from positionbias.results.audit import GAP, GapFigures
 from positionbias.results.buckets import MOVEMENT
 from positionbias.results.result import Result
 
-__all__ = ["Rotated", "rotate_and_rank", "rotation_results"]
+__all__ = ["Rotated", "compared", "rotate_and_rank", "rotation_results"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
     """The result of each draw for every audited query. ``values`` by measure ``(draws, queries)``; ``first_changed`` and ``overlap``
     ``(draws, queries)``; ``truncated`` the share of answers that end beyond the model's length limit, None where it is unknown;
-    ``first_run`` the ranking of the first draw."""
+    ``movement`` of the evidence is None where it has no place; ``first_run`` the ranking of the first draw."""
 
     values: Mapping[str, np.ndarray]
     first_changed: np.ndarray
     overlap: np.ndarray
     truncated: float | None
-    movement: Movement
+    movement: Movement | None
     first_run: Run
 
 
 def rotate_and_rank(system: System, task: Task, ranked: Run, settings: AuditSettings) -> Rotated:
     """Rank rotated passages, the candidates or the whole collection, once a draw; an encoder encodes each passage once a draw."""
     rotations = settings.rotations()
-    movement = movements(task.collection, task.evidence, rotations)
-    by_measure: dict[str, list[np.ndarray]] = {name: [] for name in settings.measures}
-    changed, overlap, first_run = [], [], ranked
-    for draw, rotation in enumerate(rotations):
-        texts = RotatedTexts(task.collection, rotation)
-        run = system.ranked(task, texts, f"{system.name}, rotation {draw + 1} of {len(rotations)}")
-        for name, values in task.values(run, settings.measures).items():
+    movement = None if task.evidence.whole else movements(task.collection, task.evidence, rotations)
+    truncated = None if movement is None else _truncated_share(system, task, rotations, movement)
+    runs = (
+        system.ranked(task, RotatedTexts(task.collection, rotation), f"{system.name}, rotation {draw + 1} of {len(rotations)}")
+        for draw, rotation in enumerate(rotations)
+    )
+    return compared(task, ranked, runs, settings.measures, truncated, movement)
+
+
+def compared(
+    task: Task,
+    ranked: Run,
+    runs: Iterable[Run],
+    measures: Sequence[str],
+    truncated: float | None = None,
+    movement: Movement | None = None,
+) -> Rotated:
+    """Measure rankings of rotated passages beside that of the original ones; one is held at a time."""
+    by_measure: dict[str, list[np.ndarray]] = {name: [] for name in measures}
+    changed, overlap, first_run = [], [], None
+    for run in runs:
+        for name, values in task.values(run, measures).items():
             by_measure[name].append(values)
         pairs = [(_ids(ranked, query_id), _ids(run, query_id)) for query_id in task.query_ids]
         changed.append([before[:1] != after[:1] for before, after in pairs])
         overlap.append(rank_biased_overlaps([before for before, _ in pairs], [after for _, after in pairs]))
-        first_run = run if draw == 0 else first_run
+        first_run = first_run or run
     return Rotated(
         {name: np.array(values) for name, values in by_measure.items()},
         np.array(changed),
         np.array(overlap),
-        _truncated_share(system, task, rotations, movement),
+        truncated,
         movement,
-        first_run,
+        first_run or ranked,
     )
 
 
 def rotation_results(
     system: System, task: Task, values: Mapping[str, np.ndarray], rotated: Rotated, settings: AuditSettings
 ) -> list[Result]:
-    """The gap of each measure, and of the first one against how far the evidence moved."""
-    before = task.evidence.column("relative")
+    """The gap of each measure, and of the first one against how far the evidence moved, where it has a place."""
+    movement = rotated.movement
     overlap = clustered_mean(rotated.overlap.mean(axis=0), task.clusters)
     results = []
     for measure, original in values.items():
@@ -83,12 +98,14 @@ def rotation_results(
             detectable=change.detectable,
             first_changed=gap.first_changed.value,
             overlap=overlap.value,
-            cut=float((rotated.movement.ends < 0).mean()),
+            cut=None if movement is None else float((movement.ends < 0).mean()),
             truncated=rotated.truncated,
         )
         results.append(system.result(task, GAP, figures, value=change.value, interval=change.interval, count=count))
+    if movement is None:
+        return results
     measure = settings.measures[0]
-    moved = rotated.movement.after - before
+    moved = movement.after - task.evidence.column("relative")
     buckets = change_by_movement(
         values[measure],
         rotated.values[measure],

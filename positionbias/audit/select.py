@@ -109,13 +109,18 @@ def series_of(results: Iterable[Result]) -> dict[System, Series]:
     plain = [replace(result, seed=None, facts=replace(result.facts, seed=None, rotation=None)) for result in ordered]
     for result, label in zip(ordered, labels(plain), strict=True):
         if is_first_stage(result):
-            series[system_of(result)] = Series(label, MUTED.light, DASHES[2], "", True)
+            series[system_of(result)] = Series(_named(label, result), MUTED.light, DASHES[2], "", True)
         else:
             # dashes and markers cycle apart from the six colours, so that a seventh system differs from the first
             style = models % len(DASHES)
-            series[system_of(result)] = Series(label, colour_of(models), DASHES[style], MARKERS[style], False)
+            series[system_of(result)] = Series(_named(label, result), colour_of(models), DASHES[style], MARKERS[style], False)
             models += 1
     return series
+
+
+def _named(label: str, result: Result) -> str:
+    """Add the rule that chose the evidence, if one did."""
+    return f"{label}, sentence chosen by {rule}" if (rule := result.facts.evidence) else label
 
 
 def main_quality(results: Iterable[Result]) -> str:

@@ -30,10 +30,12 @@ else:
     ModelLike = VectorsLike = Place  # so that reading annotations does not import torch
 
 __all__ = [
+    "ANSWERS",
     "MEASURES",
     "MEMORY",
     "RETRIEVAL_DEPTH",
     "RETRIEVAL_MEASURES",
+    "TERMS",
     "AuditSettings",
     "Audited",
     "CheckFiles",
@@ -46,6 +48,7 @@ __all__ = [
 MEASURES = ("nDCG@10", "RR@10", "R@10")
 RETRIEVAL_MEASURES = ("nDCG@10", "RR@10", "R@10", "R@100")
 DEPTH, RETRIEVAL_DEPTH = 30, 1_000
+ANSWERS, TERMS = "answers", "terms"  # what the evidence is
 MEMORY = 4.0  # GiB for a search
 Lists = Literal["test", "pointwise", "listwise"]
 
@@ -148,6 +151,11 @@ class AuditSettings:
         "Candidates a query that models re-rank, or passages that they retrieve.",
         least=1,
         absent=f"{DEPTH}; {RETRIEVAL_DEPTH} with --retrieve",
+    )
+    evidence: Place = setting(
+        ANSWERS,
+        "The sentence that is moved: that of the answers; the one with most query terms, weighted by rarity (terms); or the one that another model likes best.",
+        metavar="answers|terms|MODEL",
     )
     relevant_from: int = setting(1, "Grade from which a passage is relevant evidence.", least=1)
     matching: Matching = field(default_factory=Matching)

@@ -35,7 +35,9 @@ RETRIEVER = "retriever"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The audited queries, which have evidence, their judgements and the first stage's candidates, which re-rankers rank."""
+    """The audited queries, which have evidence, their judgements and the first stage's candidates, which re-rankers rank.
+
+    ``rule`` names what chose the evidence; empty: it is the answers."""
 
     collection: Collection
     split: str
@@ -45,6 +47,7 @@ class Task:
     candidates: Run
     clusters: Sequence[str]
     config: RankingConfig
+    rule: str = ""
 
     @property
     def query_ids(self) -> list[str]:
@@ -121,7 +124,8 @@ class System:
         seed: int | None = None,
     ) -> Result:
         """A measurement of this system; ``seed`` where it has draws of its own."""
-        facts = Facts(model=FIRST_STAGE if self.first_stage else self.kind, role=RETRIEVER if self.retriever else "")
+        model, role = FIRST_STAGE if self.first_stage else self.kind, RETRIEVER if self.retriever else ""
+        facts = Facts(model=model, role=role, evidence=task.rule)
         return Result(measure, task.collection.name, task.split, self.name, seed, value, interval, count, payload, facts)
 
     def ranked(self, task: Task, rotated: RotatedTexts | None = None, description: str = "") -> Run:

@@ -18,9 +18,11 @@ import numpy as np
 
 from positionbias.audit.evidence import Evidence
 from positionbias.audit.rotated_run import RotatedRun
+from positionbias.audit.rotations import compared, rotation_results
+from positionbias.audit.sensitivity import NEXT
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.audit.verdict import answer
+from positionbias.audit.verdict import answer, moved_words
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.formatting import count, decimal, interval, percent
@@ -93,16 +95,11 @@ def two_run_verdict(
     measure, items = settings.measures[0], [task.evidence.by_query[query_id] for query_id in task.query_ids]
     runs = [System(system_name, run=of).ranked(task) for of in (run, *(one.run for one in rotated))]
     cutoff = min(settings.depth, *(of.depth for of in runs))
+    if task.evidence.whole:
+        return _without_answers(system_name, task, runs, rotated, settings)
     values = np.array([task.values(of, [measure])[measure] for of in runs])
     ranks = np.array([[_rank(of, item, cutoff) for item in items] for of in runs])
-    moves = [moves_of(one.collection, task, items, settings) for one in rotated]
-    if all(moved.left_out[UNCHANGED] == len(items) for moved in moves):
-        raise bad_input(
-            rotated[0].collection.path,
-            wanted=f"a rotation of {task.collection.path}",
-            found="the same texts",
-            do="make one with: posbias debias",
-        )
+    moves = _moves(task, rotated, settings)
     before, after, cuts = (np.array([getattr(moved, name) for moved in moves]) for name in ("before", "after", "cuts"))
     used = ~np.isnan(after)
     labels = np.broadcast_to(np.asarray(task.clusters, dtype=np.str_), used.shape)[used].tolist()
@@ -115,7 +112,8 @@ def two_run_verdict(
         )
 
     estimates = {measure: effect_of(values, 1.0), RANKS: effect_of(-ranks.astype(np.float64), float(cutoff))}
-    verdict = _verdict(system_name, measure, estimates, margin, queries, len(items), len(rotated))
+    moved = moved_words(task.rule, "the answer")
+    verdict = _verdict(system_name, measure, estimates, margin, queries, len(items), len(rotated), moved)
     if all(_alike(run, one.run) for one in rotated):
         verdict = replace(verdict, sentences=[verdict.sentences[0], ALIKE])
     shared, alike = min((_shared(run, one.run) for one in rotated), key=lambda pair: pair[1])
@@ -147,9 +145,53 @@ def two_run_verdict(
     ]
 
 
+def _without_answers(
+    system_name: str, task: Task, runs: Sequence[Run], rotated: Sequence[RotatedRun], settings: AuditSettings
+) -> list[Result]:
+    """Return "cannot tell", as nobody knows where the evidence moved, and what rotation changes."""
+    _moves(task, rotated, settings)
+    system = System(system_name, run=runs[0])
+    values = task.values(runs[0], settings.measures)
+    gaps = rotation_results(system, task, values, compared(task, runs[0], runs[1:], settings.measures), settings)
+    first, measure = gaps[0], settings.measures[0]
+    sentences = [
+        f"{system_name}: cannot tell: this split has no located answer, so nobody knows where rotation moved the evidence.",
+        f"Rotation changes {measure} by {decimal(first.value, sign=True)} {interval(first.interval, sign=True)} ({count(first.count)} queries); moves to the front and to "
+        "the end cancel in it.",
+        NEXT,
+    ]
+    if all(_alike(runs[0], run) for run in runs[1:]):
+        sentences[1] = ALIKE
+    verdict = Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences, drawn=len(task.query_ids))
+    shared, alike = min((_shared(runs[0], run) for run in runs[1:]), key=lambda pair: pair[1])
+    if alike < UNLIKE:
+        verdict = _of_unlike(verdict, shared)
+    return [system.result(task, VERDICT, verdict, value=None, count=0), *gaps]
+
+
+def _moves(task: Task, rotated: Sequence[RotatedRun], settings: AuditSettings) -> list[Moves]:
+    """Locate the evidence in each rotated collection.
+
+    Raises:
+        InputError: passages that are no rotations, or none that was rotated.
+    """
+    items = [task.evidence.by_query[query_id] for query_id in task.query_ids]
+    moves = [moves_of(one.collection, task, items, settings) for one in rotated]
+    if all(moved.left_out[UNCHANGED] == len(items) for moved in moves):
+        raise bad_input(
+            rotated[0].collection.path,
+            wanted=f"a rotation of {task.collection.path}",
+            found="the same texts",
+            do="make one with: posbias debias",
+        )
+    return moves
+
+
 def run_alone_verdict(system_name: str, task: Task, run: Run | None = None) -> Result:
     """Return the verdict on a run without rotated ones: always ``cannot tell``, and how to find out."""
-    sentences = (f"{system_name}: cannot tell from one run; harder questions may have their answers elsewhere.", HOW)
+    why = "and this split has no located answer" if task.evidence.whole else "harder questions may have their answers elsewhere"
+    joined = ", " if task.evidence.whole else "; "
+    sentences = (f"{system_name}: cannot tell from one run{joined}{why}.", NEXT if task.evidence.whole else HOW)
     verdict = Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences)
     return System(system_name, run=run).result(task, VERDICT, verdict, value=None, count=0)
 
@@ -305,7 +347,14 @@ def _rank(run: Run, item: Evidence, cutoff: int) -> int:
 
 
 def _verdict(
-    system: str, measure: str, estimates: dict[str, Estimate], margin: float, queries: int, drawn: int, rotations: int
+    system: str,
+    measure: str,
+    estimates: dict[str, Estimate],
+    margin: float,
+    queries: int,
+    drawn: int,
+    rotations: int,
+    moved: str,
 ) -> Verdict:
     effects = [_effect(unit, estimate, queries) for unit, estimate in estimates.items()]
     found, bounds = estimates[measure], estimates[measure].interval
@@ -317,7 +366,7 @@ def _verdict(
         return Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences, effects, margin, queries=queries, drawn=drawn)
     size = f"{decimal(found.value, sign=True)} {measure} {interval(bounds, sign=True)}"
     turns = f"{count(rotations)} rotation{'s' if rotations > 1 else ''}"
-    measured = f"{size} when the answer moves from the front to the end ({count(queries)} queries, {turns})."
+    measured = f"{size} when {moved} moves from the front to the end ({count(queries)} queries, {turns})."
     answered = answer(effects[:1], margin, drawn)
     preference, exceeds = answered.preference, answered.exceeds
     if preference == Preference.NONE:

@@ -25,10 +25,11 @@ from positionbias.evaluation.simultaneous import simultaneous
 from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 
-__all__ = ["ORDER_MARGIN", "answer", "list_verdict", "passage_verdict", "wanted_queries"]
+__all__ = ["ORDER_MARGIN", "answer", "list_verdict", "moved_words", "passage_verdict", "queries_for", "sized", "wanted_queries"]
 
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
 LEAST_READ = 0.1  # of the trials: below it there is no verdict on preference within the limit
+MOST_QUERIES = 1_000_000  # the largest number given as advice
 LEAST_SHOWN = 20  # queries: a contrast of fewer may still show a preference
 _BELOW = {
     Contrast.ENDS: Preference.FRONT,
@@ -81,14 +82,21 @@ def wanted_queries(effect: Effect, margin: float, drawn: int = 0) -> int | None:
     """Estimate the queries needed for an answer with 80 % power, if the estimate is right; two digits. None without an interval.
 
     An answer is an interval within the margin, or one that excludes 0. Where ``drawn`` queries gave those of the effect, it is the number to draw."""
+    value = abs(effect.value or 0.0)
+    return queries_for(effect, max(margin - value, value), drawn)
+
+
+def queries_for(effect: Effect, room: float, drawn: int = 0) -> int | None:
+    """Estimate the queries needed to find a difference of ``room`` with 80 % power, in two digits; None without an interval, or beyond a million."""
     if effect.value is None or effect.low is None or effect.high is None or not effect.queries:
         return None
-    room = max(margin - abs(effect.value), abs(effect.value))
     half = effect.detectable or (effect.high - effect.low) / 2  # the effect found with 80 % power
     if not room > 0 or not math.isfinite(half):
         return None
     queries = drawn or effect.queries
     number = queries * (half / room) ** 2
+    if number > MOST_QUERIES:
+        return None
     step = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
     return max(queries + 1, math.ceil(number / step) * step)
 
@@ -154,8 +162,9 @@ def passage_verdict(
     reads: Reads,
     skipped: Mapping[str, int],
     shortened: Measured | None = None,
+    rule: str = "",
 ) -> Verdict:
-    """Return the verdict on the place of the evidence in its passage.
+    """Return the verdict on the place of the evidence in its passage, which the answers give or a ``rule`` chose.
 
     ``skipped`` counts queries without a trial, by reason. Where the system does not read all texts whole, preference rests on texts that fit and on those of ``shortened`` passages.
     """
@@ -171,7 +180,7 @@ def passage_verdict(
             f"{name}: cannot tell whether it prefers a place within what it reads: too few passages can be shortened to that."
         )
         sentences = [
-            _unread(name, over_all, measure, reads, unread),
+            _unread(name, over_all, measure, reads, unread, rule),
             said,
             "Audit it on shorter passages, or let it read further.",
         ]
@@ -190,13 +199,14 @@ def passage_verdict(
             "; ".join(f"{count(number)} queries: {said}" for said, number in skipped.items())
             or "no query has a passage with a sentence to move"
         )
-        sentence = f"{name}: cannot tell whether it prefers a place in the passage: {why}."
+        of = f", moving {moved_words(rule)}" if rule else ""
+        sentence = f"{name}: cannot tell whether it prefers a place in the passage{of}: {why}."
         return Verdict(Question.PASSAGE, Preference.UNKNOWN, [sentence], margin=margin, drawn=drawn)
     found = answer(in_unit, margin, drawn)
     effects = [*_deciding_first(own, found.deciding), *([] if own is over_all else over_all)]
-    sentences = [_headline(name, found, margin, restricted), _meaning(found, own, measure), _next(found)]
+    sentences = [_headline(name, found, margin, restricted, rule), _meaning(found, own, measure, rule), _next(found)]
     if unread:  # the most certain finding comes first
-        sentences = [_unread(name, over_all, measure, reads, unread), sentences[0], sentences[2] or sentences[1]]
+        sentences = [_unread(name, over_all, measure, reads, unread, rule), sentences[0], sentences[2] or sentences[1]]
     return Verdict(
         Question.PASSAGE,
         found.preference,
@@ -216,25 +226,30 @@ def _deciding_first(effects: Sequence[Effect], deciding: Effect) -> list[Effect]
     return sorted(effects, key=lambda effect: effect.contrast != deciding.contrast)
 
 
-def _with_interval(effect: Effect) -> str:
+def sized(effect: Effect, *, sign: bool = True) -> str:
+    """Return an effect with its interval, in the decimals of its unit."""
     largest = max(abs(number) for number in (effect.value, effect.low, effect.high, 0) if number is not None)
     places = (1 if largest >= 1 else 2) if effect.unit == RANKS else 3
-    value = decimal(effect.value, places, sign=True)
+    value = decimal(effect.value, places, sign=sign)
     if effect.low is None or effect.high is None:
         return f"{value} (no interval: queries of one passage only)"
-    return f"{value} [{decimal(effect.low, places, sign=True)}, {decimal(effect.high, places, sign=True)}]"
+    return f"{value} [{decimal(effect.low, places, sign=sign)}, {decimal(effect.high, places, sign=sign)}]"
 
 
-def _headline(name: str, found: Answered, margin: float, restricted: bool) -> str:
+def moved_words(rule: str, answer: str = "an answer") -> str:
+    """Return what is moved, in words: the answer, or the sentence that a rule chose."""
+    return f"the sentence chosen by {rule}" if rule else answer
+
+
+def _headline(name: str, found: Answered, margin: float, restricted: bool, rule: str) -> str:
     head = found.deciding
     where = ", within what it reads" if restricted else ""
-    size = f"{head.contrast} {_with_interval(head)} deviations ({count(head.queries)} queries)"
+    size = f"{head.contrast} {sized(head)} deviations ({count(head.queries)} queries)"
+    size += f" of moving {moved_words(rule)}" if rule else ""
     if found.preference == Preference.NONE:
         largest = max(abs(head.low or 0), abs(head.high or 0))
         if not largest:
-            return (
-                f"{name}: no preference{where}: its scores do not change when the answer moves ({count(head.queries)} queries)."
-            )
+            return f"{name}: no preference{where}: its scores do not change when {moved_words(rule, 'the answer')} moves ({count(head.queries)} queries)."
         detects = f"; detects {decimal(head.detectable)} with 80 % power" if head.detectable else ""
         return f"{name}: no preference larger than {decimal(largest)}{where}: {size}{detects}."
     if found.preference == Preference.UNKNOWN and head.contrast == Contrast.ROTATION and head.low is not None:
@@ -243,11 +258,11 @@ def _headline(name: str, found: Answered, margin: float, restricted: bool) -> st
         more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
         return f"{name}: cannot tell{where}: {size}, margin {margin:g}{more}."
     compared = "beyond the margin of" if found.exceeds else "perhaps within the margin of"
-    besides = "".join(f"; {one.contrast} {_with_interval(one)} too" for one in found.besides)
+    besides = "".join(f"; {one.contrast} {sized(one)} too" for one in found.besides)
     return f"{name} {found.preference}{where}: {size}, {compared} {margin:g}{besides}."
 
 
-def _meaning(found: Answered, effects: Sequence[Effect], measure: str) -> str:
+def _meaning(found: Answered, effects: Sequence[Effect], measure: str, rule: str) -> str:
     """The deciding contrast in ranks and in the measure."""
     of = {effect.unit: effect for effect in effects if effect.contrast == found.deciding.contrast}
     ranks, quality = of.get(RANKS), of.get(measure)
@@ -257,9 +272,9 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str) -> str:
         largest = max(abs(quality.low or 0), abs(quality.high or 0))
         if not largest:
             return ""
-        return f"Moving an answer within its passage changes {measure} by at most {decimal(largest)} on average."
+        return f"Moving {moved_words(rule)} within its passage changes {measure} by at most {decimal(largest)} on average."
     if found.preference == Preference.UNKNOWN:
-        return f"Measured so far: {_with_interval(quality)} {measure}."
+        return f"Measured so far: {sized(quality)} {measure}."
     if not any((ranks.value, ranks.low, ranks.high, quality.value, quality.low, quality.high)):
         return "Yet no passage changes its rank by it: each stands too far from the next."
     moved = {
@@ -267,8 +282,8 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str) -> str:
         Preference.MIDDLE: ("middle", "ends"), Preference.ENDS: ("ends", "middle"),
     }[found.preference]  # fmt: skip
     return (
-        f"When an answer moves from the {moved[0]} to the {moved[1]}, its passage changes by {_with_interval(_from_preferred(ranks, found.preference))} "
-        f"places and {measure} by {_with_interval(_from_preferred(quality, found.preference))}."
+        f"When {moved_words(rule)} moves from the {moved[0]} to the {moved[1]}, its passage changes by {sized(_from_preferred(ranks, found.preference))} "
+        f"places and {measure} by {sized(_from_preferred(quality, found.preference))}."
     )
 
 
@@ -280,14 +295,14 @@ def _from_preferred(effect: Effect, preference: Preference) -> Effect:
     return Effect(effect.contrast, effect.unit, -effect.value, low, high, effect.detectable, effect.queries, effect.subset)
 
 
-def _unread(name: str, over_all: Sequence[Effect], measure: str, reads: Reads, unread: float) -> str:
+def _unread(name: str, over_all: Sequence[Effect], measure: str, reads: Reads, unread: float, rule: str) -> str:
     limit = f"about {reads.words:,.0f} words" if reads.words is not None else "its tokenizer's limit"
     by_contrast = {(effect.contrast, effect.unit): effect for effect in over_all}
     cost = by_contrast.get((Contrast.ENDS, measure))
     said = (
         ""
         if cost is None
-        else f" Over all texts, moving an answer from front to end changes {measure} by {_with_interval(cost)}."
+        else f" Over all texts, moving {moved_words(rule)} from front to end changes {measure} by {sized(cost)}."
     )
     return f"{name} reads no further than {limit}; {percent(unread, 0)} of the queries have longer texts, whose ends are lost.{said}"
 
@@ -359,4 +374,4 @@ def _ranks_lost(effect: Effect) -> str:
     places = (
         "from the list's first place to its last" if effect.contrast == Contrast.ORDER else "from the list's ends to its middle"
     )
-    return f"{_with_interval(effect)} ranks lost {places} ({count(effect.queries)} queries)"
+    return f"{sized(effect)} ranks lost {places} ({count(effect.queries)} queries)"

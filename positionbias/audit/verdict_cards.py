@@ -45,7 +45,7 @@ def _sure(verdict: Verdict) -> str:
     """Return the style of an answer's edge: beyond the margin, a preference at least, none, or no answer."""
     if verdict.preference == Preference.UNKNOWN:
         return "unknown"
-    if verdict.preference == Preference.NONE:
+    if verdict.preference in (Preference.NONE, Preference.INSENSITIVE):
         return "none"
     return "beyond" if verdict.exceeds else "found"
 

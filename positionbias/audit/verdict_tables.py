@@ -29,13 +29,13 @@ from positionbias.report.cells import (
 )
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
-from positionbias.results.payloads import Contrast, Effect, Question, Verdict
+from positionbias.results.payloads import SIZES, Contrast, Effect, Question, Verdict
 from positionbias.results.result import Result
 from positionbias.results.select import distinct
 
 __all__ = ["SIGNS", "compared_table", "effects_table", "verdict_tables"]
 
-NAMES = {Question.PASSAGE: "verdicts", Question.LIST: "verdicts-list"}
+NAMES = {Question.PASSAGE: "verdicts", Question.TEXT: "verdicts-text", Question.LIST: "verdicts-list"}
 EXCEEDS = {True: "yes", False: "no", None: "–"}
 # the direction of an effect in words
 SIGNS = {
@@ -43,17 +43,23 @@ SIGNS = {
     Contrast.MIDDLE: "Middle − ends: evidence in the middle less the mean of both ends; below 0 both ends are preferred.",
     Contrast.ROTATION: "Rotation: evidence rotated to the end less rotated to the front; below 0 the front is preferred.",
     Contrast.RUNS: "Two runs: evidence moved to the end less moved to the front; below 0 the front is preferred.",
+    Contrast.TURNED: "Rotated: the mean size of a relevant passage's change, whichever way, when it is cut at a drawn word and its parts are exchanged.",
+    Contrast.HALVES: "Halves exchanged: the same, when it is cut at the sentence boundary nearest to its middle.",
+    Contrast.TURNED_MORE: "Rotated, relevant − irrelevant: the size less that of an irrelevant candidate of the same query.",
+    Contrast.HALVES_MORE: "Halves exchanged, relevant − irrelevant: likewise.",
     Contrast.ORDER: "List: ranks lost from the list's first place to its last; above 0 the first places are preferred.",
+    Contrast.ORDER_MIDDLE: "List: ranks lost from the list's ends to its middle; above 0 the ends are preferred.",
 }
 DEVIATION = "Deviations: of the scores of a query's candidates."
 RANK = "Ranks: places gained; −2 falls two places."
+UNIT_NOTES = ((DEVIATIONS, DEVIATION), (RANKS, RANK))
 READ = "Effects are over the texts that a system reads whole, where it does not read all of them to the end."
 DETECTABLE = "Detectable: the smallest effect found with 80 % power."
 
 
 def verdict_tables(results: Sequence[Result]) -> list[Table]:
     """Return the verdicts, a table per question and a row per system, with the deciding effect in every unit."""
-    tables = [_verdict_table(results, Question.PASSAGE)]
+    tables = [_verdict_table(results, Question.PASSAGE), _verdict_table(results, Question.TEXT)]
     if any(verdict.effects for _, verdict in verdicts_of(results, Question.LIST)):  # else the words say all
         tables.append(_verdict_table(results, Question.LIST))
     return [table for table in tables if table.rows]
@@ -78,13 +84,21 @@ def _verdict_table(results: Sequence[Result], question: Question) -> Table:
                 count_cell(verdict.wanted),
             ]
         )
-    columns = [Column("System", numeric=False), Column("Prefers", numeric=False), Column("Effect", numeric=False)]
+    columns = [
+        Column("System", numeric=False),
+        Column("Answer" if question == Question.TEXT else "Prefers", numeric=False),
+        Column("Effect", numeric=False),
+    ]
     columns += _unit_columns(units, [effect for shown in effects for effect in shown.values()])
     columns += [Column(_beyond([verdict for _, verdict in found]), numeric=False), Column("Detectable"), Column("Queries")]
     columns += [Column("Wanted")]
     contrasts = distinct(first.contrast for first in firsts if first)
     notes = [SIGNS[contrast] for contrast in contrasts]
-    notes += [text for unit, text in ((DEVIATIONS, DEVIATION), (RANKS, RANK)) if unit in units and question == Question.PASSAGE]
+    notes += [
+        text
+        for unit, text in UNIT_NOTES
+        if unit in units and question != Question.LIST and (unit, question) != (RANKS, Question.TEXT)
+    ]
     if any(first and number(first.detectable) is not None for first in firsts):
         decided = distinct(first.unit for first in firsts if first)
         notes.append(DETECTABLE.removesuffix(".") + f", in {' or '.join(decided)}.")
@@ -111,9 +125,10 @@ def _by_unit(verdict: Verdict) -> dict[str, Effect]:
     return {unit: effect for unit, effect in found.items() if effect is not None}
 
 
-def effects_table(results: Sequence[Result]) -> Table:
-    """Return every effect with its interval: a row per system, contrast and subset of queries, a column per unit."""
-    found, series = all_effects(results), series_of(results)
+def effects_table(results: Sequence[Result], question: Question | None = None) -> Table:
+    """Return every effect with its interval: a row per system, contrast and subset of queries, a column per unit. Those on the order of a passage's text
+    have a table of their own."""
+    found, series = all_effects(results, question), series_of(results)
     units = _units(effect for _, effect in found)
     keys = distinct((system_of(result), effect.contrast, effect.subset) for result, effect in found)
     cells = {(system_of(result), effect.contrast, effect.subset, effect.unit): effect for result, effect in reversed(found)}
@@ -132,9 +147,11 @@ def effects_table(results: Sequence[Result]) -> Table:
     drop_empty(columns, rows, first=4)
     drop_constant(columns, rows, [2])
     notes = [SIGNS[contrast] for contrast in Contrast if any(effect.contrast == contrast for _, effect in found)]
-    notes += [text for unit, text in ((DEVIATIONS, DEVIATION), (RANKS, RANK)) if unit in units]
+    notes += [text for unit, text in UNIT_NOTES if unit in units and (unit, question) != (RANKS, Question.TEXT)]
     if any(subset == READ_WHOLE for _, _, subset in keys):
         notes.append("Read whole: only the queries whose texts the system reads to the end.")
+    if question == Question.TEXT:
+        return Table("effects-text", "Changes by another order of the text", columns, rows, notes, stub=2)
     return Table("effects", "Effects of moved evidence", columns, rows, notes, stub=2)
 
 
@@ -171,7 +188,8 @@ def _unit_columns(units: Sequence[str], effects: Sequence[Effect]) -> list[Colum
 def _effect_cell(effect: Effect | None) -> Cell:
     if effect is None:
         return decimal_cell(None)
-    return decimal_cell(number(effect.value), bounds_of_effect(effect), places=places_of(effect.unit), sign=True)
+    signed = effect.contrast not in SIZES
+    return decimal_cell(number(effect.value), bounds_of_effect(effect), places=places_of(effect.unit), sign=signed)
 
 
 def _beyond(verdicts: Sequence[Verdict]) -> str:

@@ -10,7 +10,7 @@ from positionbias.audit.select import System, of_audit, series_of, system_of
 from positionbias.core.formatting import count, decimal, interval, percent, with_interval
 from positionbias.core.interval import Interval
 from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
-from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
+from positionbias.results.payloads import SIZES, Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result
 from positionbias.results.select import distinct
 
@@ -54,7 +54,12 @@ CONTRASTS = {
     Contrast.MIDDLE: ContrastWords("middle − ends", "ends", "middle"),
     Contrast.ROTATION: ContrastWords("rotation: end − front", "front", "end"),
     Contrast.RUNS: ContrastWords("two runs: end − front", "front", "end"),
+    Contrast.TURNED: ContrastWords("rotated: size of change", "none", "change"),
+    Contrast.HALVES: ContrastWords("halves exchanged: size of change", "none", "change"),
+    Contrast.TURNED_MORE: ContrastWords("rotated: relevant − irrelevant", "irrelevant", "relevant"),
+    Contrast.HALVES_MORE: ContrastWords("halves exchanged: relevant − irrelevant", "irrelevant", "relevant"),
     Contrast.ORDER: ContrastWords("list: first to last place", "last", "first"),
+    Contrast.ORDER_MIDDLE: ContrastWords("list: ends to middle", "middle", "ends"),
 }
 PREFERS = {
     Preference.FRONT: "front",
@@ -64,6 +69,8 @@ PREFERS = {
     Preference.FIRST: "first places",
     Preference.LAST: "last places",
     Preference.NONE: "none",
+    Preference.SENSITIVE: "sensitive",
+    Preference.INSENSITIVE: "insensitive",
     Preference.UNKNOWN: "cannot tell",
 }
 
@@ -135,9 +142,9 @@ def places_of(unit: str) -> int:
 
 def effect_text(effect: Effect) -> str:
     """Return an effect with its interval and unit: ``−0.41 [−0.45, −0.37] deviations``."""
-    places = places_of(effect.unit)
+    places, signed = places_of(effect.unit), effect.contrast not in SIZES
     shown = with_interval(
-        decimal(effect.value, places, sign=True), interval(bounds_of_effect(effect), places=places, sign=True)
+        decimal(effect.value, places, sign=signed), interval(bounds_of_effect(effect), places=places, sign=signed)
     )
     return f"{shown} {effect.unit}"
 
@@ -154,9 +161,15 @@ def margins(verdicts: Iterable[Verdict]) -> list[str]:
     return distinct(f"{margin:g} {unit}" for verdict, unit in named if (margin := margin_in(verdict, unit)) is not None)
 
 
-def all_effects(results: Iterable[Result]) -> list[tuple[Result, Effect]]:
-    """Return every effect with its system's result, in the verdicts' order."""
-    return [(result, effect) for result, verdict in verdicts_of(results) for effect in verdict.effects]
+def all_effects(results: Iterable[Result], question: Question | None = None) -> list[tuple[Result, Effect]]:
+    """Return the effects of one question, by default of all but the order of a passage's text, with their systems' results, in the verdicts' order."""
+    found = verdicts_of(results, question)
+    return [
+        (result, effect)
+        for result, verdict in found
+        if question is not None or verdict.question != Question.TEXT
+        for effect in verdict.effects
+    ]
 
 
 def compared_effects(results: Sequence[Result]) -> dict[Panel, dict[System, Effect]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -57,6 +58,12 @@ class MappedIndex:
             at = bisect_left(range(len(self._terms)), term, key=lambda index: self._terms[index].as_py())
             self._numbers[term] = at if at < len(self._terms) and self._terms[at].as_py() == term else None
         return self._numbers[term]
+
+    def idf(self, term: str) -> float:
+        """Return a term's idf as BM25 weighs it (``firststage.bm25``), also of one that no passage has."""
+        number, postings = self._number(term), self._scorer.scores["indptr"]
+        having = 0 if number is None else int(postings[number + 1] - postings[number])
+        return math.log1p((len(self._places) - having + 0.5) / (having + 0.5))
 
     def rows(self, text: str, depth: int) -> Found:
         """Return the best rows for a query's text with their float32 scores, at most ``depth``, in rank order.

@@ -8,7 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from positionbias.audit.settings import MEMORY, Audited, AuditSettings, CheckFiles, Limits, ModelLike, VectorsLike
+from positionbias.audit.settings import (
+    ANSWERS,
+    MEMORY,
+    TERMS,
+    Audited,
+    AuditSettings,
+    CheckFiles,
+    Limits,
+    ModelLike,
+    VectorsLike,
+)
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.json_text import JsonObject
@@ -24,12 +34,15 @@ if TYPE_CHECKING:
     import pandas
     import torch
 
+    from positionbias.audit.evidence_rule import Rule
     from positionbias.audit.systems import System, Task
     from positionbias.core.checks import Check, Outcome
     from positionbias.core.collection import Collection
     from positionbias.core.records import Query
     from positionbias.core.run import Run
+    from positionbias.core.shard_work import MapShards
     from positionbias.models.checkpoint import Checkpoint
+    from positionbias.ranking.config import RankingConfig
     from positionbias.report.load import Study
     from positionbias.report.table import Table
     from positionbias.results.payloads import Verdict
@@ -42,7 +55,10 @@ _RETRIEVES = (
     "Models rank every passage of the collection by exact search, and each rotation is one of all its passages [decision]."
 )
 
-AuditedOf = Annotated[CollectionLike, Setting("A collection with answers in the split.", place="read")]
+AuditedOf = Annotated[
+    CollectionLike,
+    Setting("A collection; without answers in the split, and without --evidence, only sensitivity is measured.", place="read"),
+]
 Runs = Annotated[Sequence[RunLike], Setting("Runs over it, each measured as it is.", metavar="[RUN]...", place="read")]
 
 
@@ -153,8 +169,8 @@ def audit_systems(
 ) -> Audit:
     """Audit models and runs: does where an answer stands in its passage change how they rank it?
 
-    ``collection`` needs answers in the split. A run is measured as it is; a model re-ranks the candidates, or with ``retrieve`` ranks the whole
-    collection, once as it is and once for every rotation of its passages. Several are compared.
+    A split without answers has no places; how much the order of a passage's text matters is measured instead. A run is measured as it is; a model
+    re-ranks the candidates, or with ``retrieve`` ranks the whole collection, once as it is and once for every rotation of its passages. Several are compared.
 
         posbias audit squad --model minilm --out squad-minilm
         posbias audit squad --model minilm --retrieve --vectors squad-vectors --out squad-minilm-retriever
@@ -175,26 +191,35 @@ def audit_systems(
         ...
     """
     from positionbias.audit.audit import audit
+    from positionbias.audit.sensitivity import LEFT_OUT
 
     refuse_outputs(out, overwrite=overwrite)
-    task, systems = _opened(collection, runs, audited, settings, computing, workers)
+    task, systems, chooser = _opened(collection, runs, audited, settings, computing, workers)
     results = audit(task, systems, settings, tell=say)
+    whole = task.evidence.whole
     loaded = [(system, system.checkpoint) for system in systems if system.checkpoint is not None]
     found = Audit(
         results,
         command="audit",
-        settings={"split": task.split, "queries": audited.queries, "retrieve": settings.retrieve, **asdict(settings)},
-        read=_read(task, systems, runs, audited),
+        settings={
+            "split": task.split,
+            "queries": audited.queries,
+            "retrieve": settings.retrieve,
+            **asdict(settings),
+            "evidence": task.rule or ANSWERS,
+        },
+        read=_read(task, systems, runs, audited, chooser),
         seed=settings.seed,
         name=f"Audit of {', '.join(system.name for system in systems if not system.first_stage)} on {task.collection.name}",
         licence=task.collection.manifest.licence,
         notes=(
-            "The evidence of a query is the earliest answer in its highest-judged relevant passage [decision].",
+            LEFT_OUT if whole else _evidence(task.rule),
             _RETRIEVES if settings.retrieve else _RE_RANKS,
             *(f"{system.name}: {note}" for system, checkpoint in loaded for note in checkpoint.manifest.notes),
         ),
         packages=("numpy", "torch"),
         host={"workers": workers},
+        remarks=(f"\n{LEFT_OUT}",) if whole else (),
     )
     save_if_asked(found, out, overwrite=overwrite)
     return found
@@ -211,7 +236,7 @@ def audit_model(
     memory: float = MEMORY,
     settings: AuditSettings = AuditSettings(),
 ) -> Audit:
-    """Audit one model or several on a split with answers, as ``audit_systems`` does.
+    """Audit one model or several on a split, as ``audit_systems`` does.
 
     A model is a name (a checkpoint, a folder or id of transformers or sentence-transformers, ``minilm``, ``module:function``), a loaded
     checkpoint, or a function ``(query, passages) → scores``. ``candidates`` are what it re-ranks, by default BM25's. With ``AuditSettings(retrieve=True)`` it
@@ -226,7 +251,7 @@ def audit_model(
 
     Args:
         model: One model, or several to compare.
-        collection: A collection with answers in the split, its folder, or its name under $POSBIAS_HOME.
+        collection: A collection, without answers in the split for sensitivity only, its folder, or its name under $POSBIAS_HOME.
         split: Whose queries.
         candidates: The run that models re-rank; by default BM25's.
         queries: How many queries to draw by the seed; by default all.
@@ -330,8 +355,8 @@ def _opened(
     settings: AuditSettings,
     computing: Computing,
     workers: int,
-) -> tuple[Task, list[System]]:
-    """The task and the systems, the first stage first where it is one that models re-rank or was given."""
+) -> tuple[Task, list[System], Checkpoint | None]:
+    """The task, the systems, the first stage first where it is one that models re-rank or was given, and the model that chooses the evidence."""
     from positionbias.audit.audit import make_task
     from positionbias.audit.retriever import fitting_vectors
     from positionbias.audit.rotated_run import RotatedRun
@@ -345,6 +370,7 @@ def _opened(
     found = find_collection(collection)
     loaded = [find_run(run) for run in runs]
     models = [_model(model, audited.kind, computing.pick_device()) for model in audited.models]
+    chooser = _chooser(settings.evidence, models, computing.pick_device())
     config, memory = computing.config, MEMORY if audited.memory is None else audited.memory
     vectors = [of if isinstance(of, Vectors) else Vectors(input_place(of)) for of in audited.vectors]
     checkpoints = [_checkpoint(model) for model in models] if settings.retrieve else []
@@ -352,7 +378,10 @@ def _opened(
         fitting_vectors(checkpoints, found, vectors, depth=settings.depth, config=config, memory=memory)
     candidates = _candidates(found, loaded, audited, settings)
     shards = partial(map_shards, workers=workers)
-    task = make_task(found, audited.split, candidates, settings, queries=audited.queries, config=config, map_shards=shards)
+    rule = _rule(found, chooser, settings, config, shards)
+    task = make_task(
+        found, audited.split, candidates, settings, queries=audited.queries, config=config, map_shards=shards, rule=rule
+    )
     rotated = [RotatedRun(find_collection(place), find_run(run)) for place, run in audited.rotated]
     systems = [
         System(run.name, run=run, rotated=rotated)
@@ -364,7 +393,51 @@ def _opened(
     else:
         systems += [_system(model) for model in models]
     beside_first_stage = audited.models or audited.candidates is not None
-    return task, [System.of_candidates(task), *systems] if beside_first_stage else systems
+    return task, [System.of_candidates(task), *systems] if beside_first_stage else systems, chooser
+
+
+def _chooser(evidence: Place, models: Sequence[Checkpoint | Callable[..., Any]], device: torch.device) -> Checkpoint | None:
+    """The model that chooses the evidence, if one does.
+
+    Raises:
+        SettingError: it is audited, or of the same base as one that is.
+    """
+    from positionbias.models.checkpoint import Checkpoint
+    from positionbias.models.kinship import kinship
+
+    if str(evidence) in (ANSWERS, TERMS):
+        return None
+    chooser = _model(evidence, None, device)
+    assert isinstance(chooser, Checkpoint)
+    for model in models:
+        if kin := kinship(chooser, model):
+            raise SettingError(
+                f"--evidence: wanted a model apart from those audited and their base; found {chooser.name}, which {kin}; "
+                f"give another, or --evidence {TERMS}"
+            )
+    return chooser
+
+
+def _rule(
+    collection: Collection, chooser: Checkpoint | None, settings: AuditSettings, config: RankingConfig, shards: MapShards
+) -> Rule | None:
+    """The rule that chooses the evidence; None: the answers are it."""
+    from positionbias.audit.evidence_rule import MEASURED, collection_terms, model_rule
+
+    if chooser is not None:
+        # a folder of the same name is not the model whose errors were measured
+        other = chooser.name in MEASURED and isinstance(model_place(settings.evidence), Path)
+        return model_rule(chooser, config, f"{chooser.name} ({chooser.manifest.checksum[:8]})" if other else "")
+    return collection_terms(collection, shards) if str(settings.evidence) == TERMS else None
+
+
+def _evidence(rule: str) -> str:
+    """Say what the evidence is."""
+    from positionbias.audit.evidence_rule import error_note
+
+    if rule:
+        return f"The evidence of a query is the sentence chosen by {rule} in its highest-judged relevant passage [decision]. {error_note(rule)}"
+    return "The evidence of a query is the earliest answer in its highest-judged relevant passage [decision]."
 
 
 def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: AuditSettings) -> None:
@@ -470,11 +543,15 @@ def _given_twice(run: RunLike, candidates: RunLike | None) -> bool:
     return same
 
 
-def _read(task: Task, systems: Sequence[System], runs: Sequence[RunLike], audited: Audited) -> list[Read]:
+def _read(
+    task: Task, systems: Sequence[System], runs: Sequence[RunLike], audited: Audited, chooser: Checkpoint | None
+) -> list[Read]:
     """Return the audit's inputs on disk."""
     from positionbias.core.collection import find_collection
 
     found = [Read("collection", task.collection.path, task.collection.checksum)]
+    if chooser is not None:
+        found.append(Read("evidence", chooser.path, chooser.manifest.checksum))
     for system in systems:
         if system.checkpoint is not None:
             found.append(Read("model", system.checkpoint.path, system.checkpoint.manifest.checksum))

@@ -22,6 +22,7 @@ from positionbias.results.suspicion import Suspicion
 __all__ = [
     "KINDS",
     "REMARKS",
+    "SIZES",
     "AtsCurve",
     "Comparison",
     "Contrast",
@@ -180,14 +181,17 @@ class Finding:
 
 
 class Question(StrEnum):
-    """The question of a verdict: the effect of the evidence's place in its passage, or of a passage's place in the list."""
+    """The question of a verdict: the effect of the evidence's place in its passage, of the order of a passage's text where no answer is known, or of a
+    passage's place in the list."""
 
     PASSAGE = "position in the passage"
+    TEXT = "order of a passage's text"
     LIST = "order in the list"
 
 
 class Preference(StrEnum):
-    """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNKNOWN`` too little data to say."""
+    """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNKNOWN`` too little data to say. ``SENSITIVE`` and ``INSENSITIVE`` answer
+    for the order of a text, which has no side."""
 
     FRONT = "prefers the front"
     END = "prefers the end"
@@ -196,19 +200,30 @@ class Preference(StrEnum):
     FIRST = "prefers the first places"
     LAST = "prefers the last places"
     NONE = "no preference"
+    SENSITIVE = "sensitive to the order of a passage's text"
+    INSENSITIVE = "insensitive to the order of a passage's text"
     UNKNOWN = "cannot tell"
 
 
 class Contrast(StrEnum):
     """A contrast of places: the first named less the second, so the second is preferred below 0. ``ORDER`` is the loss in
-    ranks from the list's first place to its last, so the first places are preferred above 0; ``ORDER_MIDDLE`` that from its ends to its middle."""
+    ranks from the list's first place to its last, so the first places are preferred above 0; ``ORDER_MIDDLE`` that from its ends to its middle.
+
+    ``TURNED`` and ``HALVES`` are mean sizes of changes, without a sign; ``TURNED_MORE`` and ``HALVES_MORE`` are these less an irrelevant passage's."""
 
     ENDS = "end − front"
     MIDDLE = "middle − ends"
     ROTATION = "rotated to the end − to the front"
     RUNS = "two runs: moved to the end − to the front"
+    TURNED = "size of change, rotated"
+    HALVES = "size of change, halves exchanged"
+    TURNED_MORE = "size of change, rotated: relevant − irrelevant"
+    HALVES_MORE = "size of change, halves exchanged: relevant − irrelevant"
     ORDER = "first to last place in the list"
     ORDER_MIDDLE = "ends to middle of the list"
+
+
+SIZES = (Contrast.TURNED, Contrast.HALVES)  # without a sign
 
 
 @dataclass(frozen=True, slots=True)

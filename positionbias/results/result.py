@@ -48,7 +48,8 @@ class Facts:
     "re-ranker", "ensemble", "retriever".
 
     ``unfinished``: one of its trainings was not finished when it ended (``core.convergence``). So finished and unfinished trainings
-    are different systems: no mean and no comparison mixes them.
+    are different systems: no mean and no comparison mixes them. ``evidence``: what chose the sentence that an audit takes for the evidence
+    ("query terms", a model's name); empty: it is the answer.
     """
 
     model: str = ""
@@ -64,6 +65,7 @@ class Facts:
     loss: str = ""
     share: float | None = None
     unfinished: bool = False
+    evidence: str = ""
 
     def __post_init__(self) -> None:
         for name in ("training", "test", "source_training"):

@@ -240,7 +240,7 @@ def test_order_of_queries_candidates_and_judgements_changes_nothing(
         ],
     )
     again = audit(make_task(collection, "test", backwards, SETTINGS), [system("front_lover")], SETTINGS)
-    for question in Question:
+    for question in (Question.PASSAGE, Question.LIST):
         before, after = (verdict(found, "front_lover", question) for found in (results, again))
         assert (after.preference, after.queries, len(after.effects)) == (before.preference, before.queries, len(before.effects))
         for left, right in zip(before.effects, after.effects, strict=True):

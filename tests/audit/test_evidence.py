@@ -89,10 +89,22 @@ def test_an_answer_that_fills_its_passage_has_no_position_and_is_chosen_last(tmp
     assert np.isnan(movements(collection, found, [Rotation(seed=1)]).after[0, 1])
 
 
-def test_no_evidence_at_all_is_an_error(tmp_path: Path) -> None:
-    collection = colours(tmp_path / "c")
-    with pytest.raises(InputError, match="wanted answers of split 'test' in its relevant passages; found none"):
-        evidence_of(collection, "test", [Qrel("q3", "p3", 1)], Matching())
+def test_without_a_located_answer_the_evidence_is_the_highest_judged_passage(tmp_path: Path) -> None:
+    with create_collection(tmp_path / "c") as writer:
+        writer.add_passages([Passage("a", "One red lamp."), Passage("b", "Two blue lamps."), Passage("c", "Word")])
+        judged = [Qrel("q1", "gone", 3), Qrel("q1", "c", 3), Qrel("q1", "b", 2), Qrel("q1", "a", 2), Qrel("q2", "b", 0)]
+        writer.add_split("test", [Query("q1", "lamp"), Query("q2", "blue")], judged)
+        writer.finish(Manifest("collection", "small", "a test", seed=1, licence="invented"), allow_absent=True)
+    collection = Collection(tmp_path / "c")
+    # one judged higher is not there, another has one word; of two alike the id decides
+    found = evidence_of(collection, "test", collection.qrels("test"), Matching())
+    item = found.by_query["q1"]
+    assert (found.whole, list(found.by_query), item.passage_id, item.start, item.end) == (True, ["q1"], "a", 0, 13)
+    assert found.positioned == 0
+    assert found.of(["q1"]).whole
+    # a higher level leaves one word alone
+    with pytest.raises(InputError, match="wanted relevant passages of two words or more for split 'test'; found none"):
+        evidence_of(collection, "test", collection.qrels("test"), Matching(), level=3)
 
 
 def test_movements_are_where_the_answer_stands_in_the_rotated_text(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from positionbias.results.payloads import Contrast, Effect, Preference, Question
 from positionbias.results.result import Facts, Result
 from tests.bucket_figures import bucket_figures
 
-ENDS, MIDDLE, ROTATION, RUNS, ORDER, ORDER_MIDDLE = Contrast
+ENDS, MIDDLE, ROTATION = Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION
+RUNS, ORDER, ORDER_MIDDLE = Contrast.RUNS, Contrast.ORDER, Contrast.ORDER_MIDDLE
 NDCG = "nDCG@10"
 
 

@@ -215,3 +215,49 @@ def test_what_stands_there_is_kept_unless_told_otherwise(
     assert code == 2
     assert "--overwrite" in said
     assert (tmp_path / "there" / "note.txt").read_text() == "mine"
+
+
+def test_a_collection_in_beir_s_form_has_no_answers_and_is_audited_still(
+    posbias: Command, collection: Collection, run_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a user has of most collections: passages, queries, judgements."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "beir" / "qrels").mkdir(parents=True)
+    rows = [{"_id": passage.passage_id, "title": "", "text": passage.text} for passage in collection.passages()]
+    (tmp_path / "beir" / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    asked = [{"_id": query.query_id, "text": query.text} for query in collection.queries("test")]
+    (tmp_path / "beir" / "queries.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in asked))
+    judged = [f"{one.query_id}\t{one.passage_id}\t{one.grade}\n" for one in collection.qrels("test")]
+    (tmp_path / "beir" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judged))
+    assert posbias("import", "beir", "beir", "--out", "judged")[0] == 0
+
+    code, printed, said = posbias("audit", "judged", "--model", FRONT, "--model", BLIND, "--depth", 6, "--out", "found")
+    assert code == 0, said
+    assert printed.startswith(f"{FRONT} is sensitive to the order of a passage's text: ")
+    assert f"{BLIND} is insensitive to the order of a passage's text: scores do not change when" in printed
+    assert "(--evidence terms)" in printed
+    for table in ("Verdicts: order of a passage's text", "What rotation changes"):
+        assert table in printed
+    assert "Sensitivity to position" not in printed
+    assert printed.count("This split has no located answer, so what needs one is not measured: moved sentences") == 1
+    assert posbias("report", "found", "--out", "page.html")[0] == 0
+    page = (tmp_path / "page.html").read_text()
+    for words in ("s text in another order", "Changes by another order of the text", "no located answer"):
+        assert words in page
+
+    limits = ("--max-response", 1, "--max-order", 1, "--max-rotation-gap", 1)
+    code, printed, said = posbias("check", "judged", "--model", BLIND, "--depth", 6, *limits)
+    assert code == 3
+    assert f"posbias check: {BLIND}: cannot tell about --max-response 1" in said
+    assert "it takes answers" in said
+    assert posbias("check", "judged", "--model", BLIND, "--depth", 6, *limits[2:])[0] == 0
+
+    assert posbias("debias", "judged", "--out", "rotated")[0] == 0
+    code, printed, said = posbias("audit", "judged", run_path, "--rotated", "rotated", run_path.with_name("test.run"))
+    assert (code, "wanted the run over the rotated collection" in said) == (2, True)
+    other = tmp_path / "other.run"
+    other.write_text(run_path.read_text() + "\n")
+    code, printed, _ = posbias("audit", "judged", run_path, "--rotated", "rotated", other)
+    assert code == 0
+    assert "cannot tell: this split has no located answer, so nobody knows where rotation moved the evidence" in printed
+    assert "What rotation changes" in printed

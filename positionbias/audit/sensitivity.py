@@ -1,0 +1,243 @@
+"""Sensitivity of scores to the order of a passage's text: what judgements without answers allow.
+
+A relevant passage is changed in two ways: rotated at a drawn word, and with its halves exchanged. Nobody knows where its evidence stands, so a change has no side:
+an average of 0 fits a strong preference. The mean *size* of the change, E|Δ|, bounds every signed mean, |E(s·Δ)| ≤ E|Δ| for any signs s: where it is small, no
+side of the passage gains more than that when it moves. Where it is large, place is one of several causes: text broken at the cut and the order of words are others. The
+placebo is an irrelevant candidate of the same query, changed alike.
+
+A scorer is **insensitive** where the simultaneous 95 % intervals of E|Δ| lie within the margin for both changes, **sensitive** where one lies beyond it [decision]. A few queries
+may hold none of the rare ones that change much: no interval in deviations ends below E|Δ| + 3 / passages, as if three of so many had changed by a deviation more, unseen ("rule of
+three") [decision].
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from positionbias.audit.manipulate import Measured
+from positionbias.audit.perturb import exchanged_halves
+from positionbias.audit.reads import Reads
+from positionbias.audit.settings import DEPTH, AuditSettings
+from positionbias.audit.systems import Task
+from positionbias.audit.trials import Pair, Trial
+from positionbias.audit.verdict import LEAST_READ, queries_for, sized
+from positionbias.core.formatting import count, decimal, percent
+from positionbias.evaluation.simultaneous import simultaneous
+from positionbias.positions.rotate import Rotation, unit_starts
+from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
+from positionbias.results.payloads import SIZES, Contrast, Effect, Preference, Question, Verdict
+
+__all__ = ["LEFT_OUT", "NEXT", "TextTrials", "sensitivity_effects", "sensitivity_verdict", "text_trials"]
+
+MORE = (Contrast.TURNED_MORE, Contrast.HALVES_MORE)
+UNSEEN = 3  # queries of a change of one deviation, of which a sample may hold none
+NO_PLACEBO = "no irrelevant candidate of two words or more"
+NEXT = "To find out: audit a collection with answers, or let a rule choose the evidence (--evidence terms)."
+LEFT_OUT = (
+    "This split has no located answer, so what needs one is not measured: moved sentences, the response by place, quality and gain by position, PSI, "
+    "position-blind scorers, and the rotation gap by movement."
+)
+_DONE = {Contrast.TURNED: "rotated", Contrast.HALVES: "with its halves exchanged"}
+
+
+class TextTrials(NamedTuple):
+    """The trials of the relevant passages, of the placebos of those that have one, and the queries without one, by reason."""
+
+    relevant: list[Trial]
+    placebo: list[Trial]
+    skipped: dict[str, int]
+
+
+def text_trials(task: Task, query_ids: Iterable[str], settings: AuditSettings, *, most: int) -> TextTrials:
+    """Make the trials of the first ``most`` of these queries.
+
+    The placebo is a candidate that was judged and found irrelevant, else one that was not judged relevant; of these the nearest in words among the query's first 30, ties
+    by id [decision]. A rotation changes every passage: one left as it is would count as a change of 0 [decision].
+    """
+    grades = {(qrel.query_id, qrel.passage_id): qrel.grade for qrel in task.qrels}
+    found = TextTrials([], [], {})
+    skipped = Counter[str]()
+    for query_id in [name for _, name in zip(range(most), query_ids, strict=False)]:
+        item = task.evidence.by_query[query_id]
+        found.relevant.append(_trial(task, query_id, item.passage_id, settings, ""))
+        candidates = task.candidates[query_id].passage_ids[:DEPTH] if query_id in task.candidates else []
+        judged = {name: grades.get((query_id, name)) for name in candidates}
+        irrelevant = [name for name, grade in judged.items() if grade is None or grade < settings.relevant_from]
+        lengths = [len(unit_starts(text, settings.matching.words)) for text in task.collection.texts(irrelevant)]
+        nearest = sorted(
+            (judged[name] is None, abs(words - item.words), name)
+            for name, words in zip(irrelevant, lengths, strict=True)
+            if words > 1
+        )
+        if nearest:
+            found.placebo.append(_trial(task, query_id, nearest[0][2], settings, "placebo "))
+        else:
+            skipped[NO_PLACEBO] += 1
+    for part in (found.relevant, found.placebo):
+        part.sort(key=lambda one: one.query_id)
+    return found._replace(skipped=dict(skipped))
+
+
+def _trial(task: Task, query_id: str, passage_id: str, settings: AuditSettings, label: str) -> Trial:
+    text = task.collection.texts([passage_id])[0]
+    words = settings.matching.words
+    turned = Rotation(words=words, identity=False, seed=settings.seed).apply(text, passage_id)
+    texts = [text, turned, exchanged_halves(text, words)]
+    pairs = [Pair(contrast, 0, place) for place, contrast in enumerate(SIZES, start=1)]
+    return Trial(query_id, passage_id, "", texts, pairs, label=label)
+
+
+def _with_unseen(effect: Effect, passages: int) -> Effect:
+    """Return a mean size with what a rare query may add to it."""
+    if effect.value is None or effect.low is None or effect.high is None:
+        return effect
+    high = max(effect.high, effect.value + UNSEEN / passages) if effect.unit == DEVIATIONS else effect.high
+    return replace(effect, low=max(effect.low, 0.0), high=high)
+
+
+def sensitivity_effects(relevant: Measured, placebo: Measured, measure: str, *, read: bool) -> list[Effect]:
+    """Return E|Δ| of both changes, and how much more than the placebo's it is, in deviations, ranks and the measure, of all texts or of those ``read`` whole.
+
+    Intervals hold together over both changes of one unit. A mean size is not below 0, and what was not seen may add to it.
+    """
+    rows = {query_id: row for row, query_id in enumerate(relevant.query_ids)}
+    at = [rows[query_id] for query_id in placebo.query_ids]
+    found = []
+    for unit, name in (("score", DEVIATIONS), ("ranks", RANKS), (measure, measure)):
+        own, other = (
+            np.abs(np.where(one.whole, one.by_unit[unit], np.nan) if read else one.by_unit[unit]) for one in (relevant, placebo)
+        )
+        more = np.full_like(own, np.nan)
+        more[at] = own[at] - other
+        units = relevant.units if unit == "score" else None
+        for contrasts, values in ((SIZES, own), (MORE, more)):
+            estimates = simultaneous(values, relevant.clusters, units)
+            for contrast, column, e in zip(contrasts, values.T, estimates, strict=True):
+                passages = len({label for label, value in zip(relevant.clusters, column, strict=True) if not np.isnan(value)})
+                effect = Effect(contrast, name, e.value, e.low, e.high, e.detectable, e.count, READ_WHOLE if read else "")
+                if e.count:
+                    found.append(_with_unseen(effect, passages) if contrast in SIZES else effect)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """The answer, the effect that decides it, and the queries that an answer needs."""
+
+    preference: Preference
+    deciding: Effect
+    wanted: int | None = None
+
+
+def _answer(effects: Sequence[Effect], margin: float, drawn: int, noise: float) -> _Answered:
+    """Return the answer of E|Δ| in deviations, at least one: the largest shows a sensitive scorer, the least certain an insensitive one."""
+    largest = max(effects, key=lambda one: (one.low or 0, one.value or 0))
+    if largest.low is not None and largest.low - noise > margin:
+        return _Answered(Preference.SENSITIVE, largest)
+    widest = max(effects, key=lambda one: one.high if one.high is not None else np.inf)
+    if len(effects) == len(SIZES) and widest.high is not None and widest.high <= margin:
+        return _Answered(Preference.INSENSITIVE, widest)
+    room = margin - (widest.value or 0.0)
+    wanted = queries_for(widest, abs(room), drawn)
+    if wanted is not None and room > 0:  # what may be unseen shrinks with the queries, not with their root
+        wanted = max(wanted, ceil(drawn * ((widest.high or 0.0) - (widest.value or 0.0)) / room))
+    return _Answered(Preference.UNKNOWN, widest, wanted)
+
+
+def sensitivity_verdict(
+    name: str,
+    relevant: Measured,
+    placebo: Measured,
+    measure: str,
+    margin: float,
+    reads: Reads,
+    noise: float = 0.0,
+) -> Verdict:
+    """Return the verdict on the order of a passage's text.
+
+    ``noise`` is the root mean square change of a repeated call, in deviations. It bounds what noise adds to E|Δ|, so a sensitive scorer's lies beyond the margin by more.
+    """
+    queries = len(relevant.query_ids)
+    over_all = sensitivity_effects(relevant, placebo, measure, read=False)
+    unread = float(1 - relevant.whole.all(axis=1).mean()) if queries else 0.0
+    own = sensitivity_effects(relevant, placebo, measure, read=True) if unread else over_all
+    limit = f"about {reads.words:,.0f} words" if reads.words is not None else "its tokenizer's limit"
+    lost = f"{name} reads no further than {limit}; {percent(unread, 0)} of the queries have longer texts, left out here: other parts of them would come into view."
+    deciding = [one for one in own if one.unit == DEVIATIONS and one.contrast in SIZES and one.queries >= LEAST_READ * queries]
+    if not deciding:
+        sentences = [
+            f"{name}: cannot tell whether it is sensitive to the order of a passage's text: {'' if queries else 'no query has candidates.'}"
+        ]
+        if unread:
+            sentences = [
+                f"{sentences[0]}too few texts are read whole.",
+                lost,
+                "Audit it on shorter passages, or let it read further.",
+            ]
+        return Verdict(Question.TEXT, Preference.UNKNOWN, sentences, over_all, margin, None, queries, drawn=queries)
+    found = _answer(deciding, margin, queries, noise)
+    effects = sorted(own, key=lambda one: one.contrast != found.deciding.contrast) + ([] if own is over_all else over_all)
+    effects = [replace(one, detectable=None) if one.contrast in SIZES else one for one in effects]  # a size of 0 is no question
+    sentences = [_headline(name, found, margin), _meaning(found, own, measure)]
+    sentences += [f"Noise is part of it: a repeated call changes scores by {decimal(noise)} deviations."] if noise else []
+    sentences += [] if found.preference is Preference.INSENSITIVE else [NEXT]
+    return Verdict(
+        Question.TEXT,
+        found.preference,
+        [sentence for sentence in [sentences[0], lost if unread else "", *sentences[1:]] if sentence],
+        effects,
+        margin,
+        True if found.preference is Preference.SENSITIVE else None,
+        queries,
+        found.wanted,
+        reads.words if unread else None,
+        unread or None,
+        queries,
+    )
+
+
+def _headline(name: str, found: _Answered, margin: float) -> str:
+    head = found.deciding
+    of = f"({count(head.queries)} queries)"
+    if found.preference is Preference.INSENSITIVE:
+        if not head.value:
+            return (
+                f"{name} is {found.preference}: scores do not change when relevant passages are rotated or their halves exchanged {of}; at most {decimal(head.high)} "
+                "deviations on average may go unseen."
+            )
+        return (
+            f"{name} is {found.preference}: when a relevant passage is rotated or its halves are exchanged, its score changes by at most {decimal(head.high)} deviations "
+            f"on average, either way {of}, within the margin of {margin:g}."
+        )
+    size = f"{_DONE[head.contrast]}, a relevant passage's score changes by {sized(head, sign=False)} deviations on average, either way {of}"
+    if found.preference is Preference.SENSITIVE:
+        return f"{name} is {found.preference}: {size}, beyond the margin of {margin:g}."
+    more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
+    return f"{name}: cannot tell whether it is sensitive to the order of a passage's text: {size}, margin {margin:g}{more}."
+
+
+def _meaning(found: _Answered, effects: Sequence[Effect], measure: str) -> str:
+    """What the answer means and does not mean."""
+    if found.preference is Preference.INSENSITIVE:
+        return "So no place in a passage gains more than that on average when its text moves by about half a passage; from one end to the other it may be twice as much."
+    of = {(effect.contrast, effect.unit): effect for effect in effects}
+    contrast = found.deciding.contrast
+    ranks, quality = of.get((contrast, RANKS)), of.get((contrast, measure))
+    said = ""
+    if ranks is not None and quality is not None:
+        said = f"It moves by {sized(ranks, sign=False)} ranks, and {measure} by {sized(quality, sign=False)}. "
+    more = of.get((MORE[SIZES.index(contrast)], DEVIATIONS))
+    if more is not None:
+        said += f"Relevant − irrelevant passages: {sized(more)} deviations. "
+    if found.preference is Preference.UNKNOWN:
+        return said.strip()
+    return (
+        said
+        + "The place of the evidence is one possible cause; text broken at the cut and the order of words are others. No side is known."
+    )

@@ -1,0 +1,65 @@
+"""Whether two models are one, or have a common base."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.user_code import is_code_name
+
+__all__ = ["kinship", "shares_weights"]
+
+_ROWS = 64  # of each matrix that are compared
+_LEAST = 256  # numbers: the correlation of so many independent ones is below 0.5 by eight standard deviations
+_ALIKE = 0.5  # correlation from which two matrices come from one [decision]
+
+
+def kinship(chooser: Checkpoint, audited: Checkpoint | Callable[..., Any]) -> str:
+    """Say what a model that chooses evidence has in common with an audited one; empty: nothing.
+
+    Compared are checksums, what a training began with, and the weights themselves (``shares_weights``). Functions are compared by name: what one
+    calls cannot be known.
+    """
+    if not isinstance(audited, Checkpoint):
+        name = f"{getattr(audited, '__module__', '')}:{getattr(audited, '__qualname__', '')}"
+        return "is audited itself" if chooser.name == name else ""
+    if is_code_name(chooser.name) or is_code_name(audited.name):  # their checksums are of files, which may hold several
+        return "is audited itself" if chooser.name == audited.name else ""
+    if chooser.manifest.checksum and chooser.manifest.checksum == audited.manifest.checksum:
+        return "is audited itself"
+    own, theirs = ({one.manifest.checksum, *_bases(one)} - {""} for one in (chooser, audited))
+    if own & theirs or shares_weights(chooser.model, audited.model):
+        return f"shares weights with {audited.name}"
+    return ""
+
+
+def _bases(checkpoint: Checkpoint) -> set[str]:
+    """The checksums of the checkpoint or encoder that a training began with, if any."""
+    encoder = checkpoint.manifest.settings.get("encoder")
+    named = {str(encoder.get("checksum", ""))} if isinstance(encoder, Mapping) else set()
+    return named | {given.checksum for given in checkpoint.manifest.inputs if given.role == "start"}
+
+
+def shares_weights(model: Any, other: Any) -> bool:
+    """Return whether one model was made of the other, or both of a third: a weight matrix of one correlates with one of the other.
+
+    Training moves weights by little, and independent trainings have none in common. Compared are the first rows of all matrices, each less its columns'
+    means, whatever their names. A function has no weights to compare.
+    """
+    own, theirs = _samples(model), _samples(other)
+    return any(float((own[shape] @ theirs[shape].T).abs().max()) > _ALIKE for shape in own.keys() & theirs.keys())
+
+
+def _samples(model: Any) -> dict[tuple[int, int], Tensor]:
+    """The first rows of a model's matrices as unit vectors, ``(matrices, rows · columns)`` by rows and columns."""
+    weights = next((part for part in (model, *vars(model).values()) if isinstance(part, torch.nn.Module)), None)
+    found: dict[tuple[int, int], list[Tensor]] = {}
+    for matrix in weights.parameters() if weights is not None else ():
+        if matrix.ndim == 2 and matrix[:_ROWS].numel() >= _LEAST:
+            part = matrix.detach()[:_ROWS].to("cpu", torch.float32)
+            found.setdefault((len(part), part.shape[1]), []).append((part - part.mean(dim=0)).flatten())
+    return {shape: torch.nn.functional.normalize(torch.stack(parts)) for shape, parts in found.items()}
