@@ -6,13 +6,15 @@ Checks, command-line options and their help are made from it (``cli.settings_opt
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
+from numbers import Real
 from typing import Any, Literal
 
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import PositionBiasError, SettingError
 
 __all__ = [
     "SEED_HELP",
@@ -22,8 +24,10 @@ __all__ = [
     "check_whole",
     "declared_setting",
     "flag_of",
+    "flags_as",
     "given_by_hand",
     "given_flags",
+    "refuse_idle",
     "required_setting",
     "seed_setting",
     "setting",
@@ -80,20 +84,25 @@ class Setting:
         if value is None:
             return
         if self.choices:
-            if value not in self.choices:
+            if not isinstance(value, str) or value not in self.choices:
                 known = self.wanted or f"one of {', '.join(self.choices)}"
                 raise SettingError(f"{flag}: wanted {known}; found {value!r}; {self.do or 'pick one'}")
             return
         if isinstance(value, int):
             check_whole(flag, value)
+        if self._bounded and not isinstance(value, Real):
+            raise SettingError(f"{flag}: wanted a number; found {value!r}; give one")
         if not self._holds(value):
             raise SettingError(f"{flag}: wanted {self._range(value)}; found {value}; {self.do or self._advice(value)}")
 
     def _holds(self, value: float) -> bool:
         within = (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
         apart = (self.above is None or value > self.above) and (self.below is None or value < self.below)
-        bounded = any(bound is not None for bound in (self.least, self.most, self.above, self.below))
-        return within and apart and (not bounded or math.isfinite(value))
+        return within and apart and (not self._bounded or math.isfinite(value))
+
+    @property
+    def _bounded(self) -> bool:
+        return any(bound is not None for bound in (self.least, self.most, self.above, self.below))
 
     def _range(self, value: float) -> str:
         if self.wanted:
@@ -148,11 +157,17 @@ def settings_of(kind: type) -> Mapping[str, Setting]:
 
 
 def check_settings(settings: Any) -> None:
-    """Check every field of a settings dataclass against its range.
+    """Check every field of a settings dataclass against its range; that settings in it are settings, and lists lists.
 
     Raises:
-        SettingError: a field is outside its range; the message names the flag of the first.
+        SettingError: a field is not; the message names the flag of the first.
     """
+    for one in fields(settings):
+        value, kind = getattr(settings, one.name), one.default_factory
+        if isinstance(kind, type) and is_dataclass(kind) and not isinstance(value, kind):
+            raise SettingError(f"{one.name}: wanted a {kind.__name__}; found {value!r}; give one of positionbias.settings")
+        if type(one.default) is tuple and (isinstance(value, str) or not isinstance(value, Iterable)):
+            raise SettingError(f"{one.name}: wanted a tuple; found {value!r}; give ({value!r},)")
     for name, declared in settings_of(type(settings)).items():
         value = getattr(settings, name)
         for one in value if isinstance(value, tuple) else (value,):
@@ -172,6 +187,25 @@ def check_once(listed: Mapping[str, Sequence[Any]]) -> None:
 
 
 @contextmanager
+def flags_as(names: Mapping[str, str]) -> Iterator[None]:
+    """Have errors name each flag as the command at hand calls it.
+
+    >>> with flags_as({"--size": "--sizes"}):
+    ...     raise SettingError("--size: wanted 2; found 1; give --size 2")
+    Traceback (most recent call last):
+    ...
+    positionbias.core.errors.SettingError: --sizes: wanted 2; found 1; give --sizes 2
+    """
+    try:
+        yield
+    except PositionBiasError as error:
+        named = re.sub(r"--[a-z][a-z-]*", lambda found: names.get(found[0], found[0]), str(error))
+        if named == str(error):
+            raise
+        raise type(error)(named) from error
+
+
+@contextmanager
 def given_by_hand(flags: Iterable[str]) -> Iterator[None]:
     """Have ``given_flags`` yield these flags of a command line even where their values are the defaults."""
     before = _BY_HAND.set(frozenset(flags))
@@ -179,6 +213,17 @@ def given_by_hand(flags: Iterable[str]) -> Iterator[None]:
         yield
     finally:
         _BY_HAND.reset(before)
+
+
+def refuse_idle(flags: Iterable[str], *, wanted: str, found: str) -> None:
+    """Refuse an option of the command line that would do nothing beside the others.
+
+    Raises:
+        SettingError: one of these was given.
+    """
+    for flag in flags:
+        if flag in _BY_HAND.get():
+            raise SettingError(f"{flag}: wanted {wanted}; found {found}, with which it does nothing; leave it out")
 
 
 def given_flags(settings: Any) -> Iterator[str]:
