@@ -13,7 +13,7 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
-from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
+from types import GenericAlias, MappingProxyType, NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from positionbias.core.errors import SettingError
@@ -190,7 +190,7 @@ def _parameters(function: Any) -> Iterator[Parameter]:
         if isinstance(of, Setting):
             argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                kind, default = Sequence[kind], ()
+                kind, default = GenericAlias(Sequence, (kind,)), ()
             yield Parameter(name, "", *_single(kind), default, of, argument, optional=_optional(kind))
         elif _holds_settings(kind):
             yield from (one for one in settings_parameters(kind, name) if one.name not in of)
@@ -198,7 +198,7 @@ def _parameters(function: Any) -> Iterator[Parameter]:
             raise TypeError(f"{function.__name__}: parameter {name} has no Setting and is no settings dataclass")
 
 
-def _hints(function: Any, *, include_extras: bool = False) -> dict[str, object]:
+def _hints(function: Any, *, include_extras: bool = False) -> dict[str, Any]:
     """The types of the parameters; what is returned may be a type that nobody has imported."""
     annotations = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     return get_type_hints(SimpleNamespace(__annotations__=annotations), function.__globals__, include_extras=include_extras)
