@@ -43,11 +43,13 @@ __all__ = [
 P = ParamSpec("P")
 R = TypeVar("R")
 REQUIRED = inspect.Parameter.empty
-_KINDS: Mapping[type, tuple[type, str]] = {  # what a value of a type may be, and its name
+_KINDS: Mapping[type, tuple[Any, str]] = {  # what a value of a type may be, and its name
     int: (Integral, "a whole number"),
     float: (Real, "a number"),
     bool: (bool, "True or False"),
+    str: (str | Path, "a text or path"),
 }
+_NEVER_READ = (Real, bytes, list, tuple, set, dict, NoneType)
 
 Source = Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")]
 Sources = Annotated[
@@ -76,7 +78,7 @@ class Parameter:
     """One argument or option: of the operation itself (``owner`` is empty), or of the settings in its parameter ``owner``.
 
     ``type`` is that of one value, without None; ``many`` allows several. ``path`` leads to its field from the settings of its owner,
-    which may hold settings themselves.
+    which may hold settings themselves. ``optional`` says whether None is a value.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Parameter:
     of: Setting
     argument: bool = False
     path: tuple[str, ...] = ()
+    optional: bool = True
 
     @property
     def flag(self) -> str:
@@ -101,19 +104,34 @@ class Parameter:
         Raises:
             SettingError: it is one of these.
         """
-        if self.many and isinstance(value, str | Path):
-            raise SettingError(f"{self.flag}: wanted a list; found {value!r}; give [{value!r}]")
+        if value is None:
+            if not self.optional:
+                raise SettingError(f"{self._named}: wanted {self._wanted()}; found None; give it")
+            return
+        if self.many and (isinstance(value, str | Path) or not isinstance(value, Iterable)):
+            raise SettingError(f"{self._named}: wanted a list; found {value!r}; give [{value!r}]")
         if self.many and self.default is REQUIRED and not value:
             raise SettingError(f"{self.flag}: wanted one at least; found none; give it")
-        for item in value if self.many and value is not None else (value,):
-            if item is not None and not self._fits(item):
-                wanted = f"one of {', '.join(map(str, get_args(self.type)))}" if get_args(self.type) else _KINDS[self.type][1]
-                raise SettingError(f"{self.flag}: wanted {wanted}; found {item!r}; give another")
+        for item in value if self.many else (value,):
+            if not self._fits(item):
+                raise SettingError(f"{self._named}: wanted {self._wanted()}; found {item!r}; give another")
             self.of.check(self.flag, item)
+
+    @property
+    def _named(self) -> str:
+        """Its name where its type is wrong, as only values from Python can be: an argument has no flag there."""
+        return self.name if self.argument else self.flag
+
+    def _wanted(self) -> str:
+        if get_args(self.type):
+            return f"one of {', '.join(map(str, get_args(self.type)))}"
+        return _KINDS[self.type][1] if self.type in _KINDS else "a value"
 
     def _fits(self, item: Any) -> bool:
         if get_origin(self.type) is Literal:
             return item in get_args(self.type)
+        if self.type is str and self.of.place == "read":  # also what is open: a collection, a model, a function
+            return not isinstance(item, _NEVER_READ)
         kind, _ = _KINDS.get(self.type, (object, ""))
         return isinstance(item, kind) and (self.type is bool or not isinstance(item, bool) or kind is object)
 
@@ -172,7 +190,9 @@ def _parameters(function: Any) -> Iterator[Parameter]:
         kind, of = get_args(hint)[:2] if get_origin(hint) is Annotated else (_plain(hint), LeftOut())
         if isinstance(of, Setting):
             argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-            yield Parameter(name, "", *_single(kind), default, of, argument)
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                kind, default = Sequence[kind], ()
+            yield Parameter(name, "", *_single(kind), default, of, argument, optional=_optional(kind))
         elif _holds_settings(kind):
             yield from (one for one in settings_parameters(kind, name) if one.name not in of)
         else:
@@ -196,7 +216,7 @@ def settings_parameters(kind: Any, owner: str, path: tuple[str, ...] = ()) -> It
         if _holds_settings(inner := hints[field.name]):
             yield from settings_parameters(inner, owner, here)
         elif of is not None:
-            yield Parameter(field.name, owner, *_single(hints[field.name]), _default(field), of, path=here)
+            yield Parameter(field.name, owner, *_single(inner), _default(field), of, path=here, optional=_optional(inner))
 
 
 def _holds_settings(kind: Any) -> bool:
@@ -216,6 +236,10 @@ def _plain(hint: Any) -> Any:
         left = [part for part in get_args(hint) if part is not NoneType]
         return left[0] if len(left) == 1 else str
     return hint
+
+
+def _optional(hint: Any) -> bool:
+    return hint is Any or NoneType in get_args(hint)
 
 
 def _single(hint: Any) -> tuple[Any, bool]:
@@ -278,7 +302,7 @@ def _read(kind: Any, value: Any) -> Any:
 
 
 def operation(function: Callable[P, R]) -> Callable[P, R]:
-    """Check a public function's arguments before it runs: each value against its setting, and that no output is an input.
+    """Check a public function's arguments before it runs: each value against its type and setting, and that no output is an input.
 
     The parameters are described in its docstring.
     """
@@ -291,6 +315,9 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
                 bound.arguments[name] = tuple(value)
         args, kwargs = bound.args, bound.kwargs
         bound.apply_defaults()
+        for name, kind in _hints(function).items():
+            if _holds_settings(kind) and not isinstance(value := bound.arguments[name], kind):
+                raise SettingError(f"{name}: wanted a {kind.__name__}; found {value!r}; give one of positionbias.settings")
         values = [(one, _given(one, bound.arguments)) for one in parameters_of(function)]
         for one, value in values:
             one.check(value)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
+from numbers import Real
 from typing import Any, Literal
 
 from positionbias.core.errors import SettingError
@@ -80,20 +81,25 @@ class Setting:
         if value is None:
             return
         if self.choices:
-            if value not in self.choices:
+            if not isinstance(value, str) or value not in self.choices:
                 known = self.wanted or f"one of {', '.join(self.choices)}"
                 raise SettingError(f"{flag}: wanted {known}; found {value!r}; {self.do or 'pick one'}")
             return
         if isinstance(value, int):
             check_whole(flag, value)
+        if self._bounded and not isinstance(value, Real):
+            raise SettingError(f"{flag}: wanted a number; found {value!r}; give one")
         if not self._holds(value):
             raise SettingError(f"{flag}: wanted {self._range(value)}; found {value}; {self.do or self._advice(value)}")
 
     def _holds(self, value: float) -> bool:
         within = (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
         apart = (self.above is None or value > self.above) and (self.below is None or value < self.below)
-        bounded = any(bound is not None for bound in (self.least, self.most, self.above, self.below))
-        return within and apart and (not bounded or math.isfinite(value))
+        return within and apart and (not self._bounded or math.isfinite(value))
+
+    @property
+    def _bounded(self) -> bool:
+        return any(bound is not None for bound in (self.least, self.most, self.above, self.below))
 
     def _range(self, value: float) -> str:
         if self.wanted:
@@ -148,11 +154,17 @@ def settings_of(kind: type) -> Mapping[str, Setting]:
 
 
 def check_settings(settings: Any) -> None:
-    """Check every field of a settings dataclass against its range.
+    """Check every field of a settings dataclass against its range; that settings in it are settings, and lists lists.
 
     Raises:
-        SettingError: a field is outside its range; the message names the flag of the first.
+        SettingError: a field is not; the message names the flag of the first.
     """
+    for one in fields(settings):
+        value, kind = getattr(settings, one.name), one.default_factory
+        if isinstance(kind, type) and is_dataclass(kind) and not isinstance(value, kind):
+            raise SettingError(f"{one.name}: wanted a {kind.__name__}; found {value!r}; give one of positionbias.settings")
+        if type(one.default) is tuple and (isinstance(value, str) or not isinstance(value, Iterable)):
+            raise SettingError(f"{one.name}: wanted a tuple; found {value!r}; give ({value!r},)")
     for name, declared in settings_of(type(settings)).items():
         value = getattr(settings, name)
         for one in value if isinstance(value, tuple) else (value,):

@@ -34,6 +34,9 @@ def typed(
         ({"to": "xml"}, "--to: wanted one of beir, trec; found 'xml'"),
         ({"splits": "test"}, r"--splits: wanted a list; found 'test'; give \['test'\]"),
         ({"whole": 1}, "--whole: wanted True or False; found 1"),
+        ({"whole": None}, "--whole: wanted True or False; found None; give it"),
+        ({"splits": 5}, r"--splits: wanted a list; found 5; give \[5\]"),
+        ({"splits": [5]}, "--splits: wanted a text or path; found 5"),
     ],
 )
 def test_values_of_another_type_are_refused(given: dict[str, Any], problem: str) -> None:
@@ -76,6 +79,12 @@ def test_values_in_settings_are_checked_however_deep_they_stand(tmp_path: Path) 
         nested(outer=Outer(Inner(1, str(same))), out=str(same))
 
 
+@pytest.mark.parametrize("wrong", [None, 5, {}])
+def test_settings_of_another_class_are_refused(wrong: Any) -> None:
+    with pytest.raises(SettingError, match="outer: wanted a Outer; found .*; give one of positionbias.settings"):
+        nested(outer=wrong, out="out")
+
+
 @operation
 def narrow(*, outer: Annotated[Outer, LeftOut(("share",))] = Outer()) -> Outer:
     """Return what was given, always with the same share."""
@@ -96,6 +105,23 @@ def listed(runs: Annotated[Sequence[str], Setting("Runs.", metavar="RUN...")]) -
 
 def test_what_can_be_read_once_is_checked_and_reaches_the_operation() -> None:
     assert listed(name for name in ("a", "b")) == ("a", "b")
+
+
+@operation
+def each(name: Annotated[str, Setting("A name.")], *others: Annotated[str, Setting("Others.")]) -> tuple[str, ...]:
+    """Return what was given."""
+    return (name, *others)
+
+
+def test_arguments_are_checked_by_their_names_however_many_they_are() -> None:
+    assert each("a") == ("a",)
+    assert each("a", "b", "c") == ("a", "b", "c")
+    with pytest.raises(SettingError, match="name: wanted a text or path; found 5"):
+        each(5)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="others: wanted a text or path; found None"):
+        each("a", "b", None)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="runs: wanted a list; found 'a'"):
+        listed("a")
 
 
 @pytest.mark.parametrize("nothing", [[], (), iter(())])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,8 @@ class Lamp:
         ({"width": float("nan")}, "--width: wanted a number from 0; found nan; give another"),
         ({"colour": "blue"}, "--colour: wanted one of red, green; found 'blue'; pick one"),
         ({"hours": 0}, "--hours: wanted at least 1; found 0; raise it"),
+        ({"oil": "much"}, "--oil: wanted a number; found 'much'; give one"),
+        ({"colour": []}, "--colour: wanted one of red, green; found []; pick one"),
         ({"wind": -1}, "--lamp-wind: wanted at least 0; found -1; raise it"),
     ],
 )
@@ -109,6 +111,22 @@ def test_a_mapping_is_an_option_of_keys_and_paths(tmp_path: Path) -> None:
     for wrong in ("desk", "=here", "desk="):
         with pytest.raises(SettingError, match=f"--shades: wanted LAMP=SHADE; found '{wrong}'; write it so"):
             given_to(Lamps, "--shades", wrong)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    lamp: Lamp = field(default_factory=Lamp)
+    doors: tuple[int, ...] = setting((1,), "Their widths.")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+def test_settings_and_lists_of_another_type_are_one_line() -> None:
+    with pytest.raises(SettingError, match="lamp: wanted a Lamp; found None; give one of positionbias.settings"):
+        Room(lamp=None)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match=r"doors: wanted a tuple; found 3; give \(3,\)"):
+        Room(doors=3)  # type: ignore[arg-type]
 
 
 def test_each_of_several_values_is_in_the_range() -> None:
