@@ -286,13 +286,15 @@ def _paths(of: Setting, name: str, given: Mapping[str, Any]) -> dict[str, Path]:
     """Return the paths by their keys, given as KEY=PATH.
 
     Raises:
-        SettingError: another form.
+        SettingError: another form, or a key twice.
     """
-    found = {}
+    found: dict[str, Path] = {}
     for text in given[name]:
         key, _, place = text.partition("=")
         if not key or not place:
             raise SettingError(f"{of.flag(name)}: wanted {of.metavar}; found {text!r}; write it so")
+        if key in found:
+            raise SettingError(f"{of.flag(name)}: wanted each name once; found {key!r} twice; drop one")
         found[key] = input_place(place)
     return found
 

@@ -6,6 +6,7 @@ Checks, command-line options and their help are made from it (``cli.settings_opt
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Real
 from typing import Any, Literal
 
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import PositionBiasError, SettingError
 
 __all__ = [
     "SEED_HELP",
@@ -23,6 +24,7 @@ __all__ = [
     "check_whole",
     "declared_setting",
     "flag_of",
+    "flags_as",
     "given_by_hand",
     "given_flags",
     "required_setting",
@@ -181,6 +183,25 @@ def check_once(listed: Mapping[str, Sequence[Any]]) -> None:
         if not values or len(set(values)) < len(values):
             found = ", ".join(map(str, values)) or "none"
             raise SettingError(f"{flag}: wanted at least one, each once; found {found}; give each once")
+
+
+@contextmanager
+def flags_as(names: Mapping[str, str]) -> Iterator[None]:
+    """Have errors name each flag as the command at hand calls it.
+
+    >>> with flags_as({"--size": "--sizes"}):
+    ...     raise SettingError("--size: wanted 2; found 1; give --size 2")
+    Traceback (most recent call last):
+    ...
+    positionbias.core.errors.SettingError: --sizes: wanted 2; found 1; give --sizes 2
+    """
+    try:
+        yield
+    except PositionBiasError as error:
+        named = re.sub(r"--[a-z][a-z-]*", lambda found: names.get(found[0], found[0]), str(error))
+        if named == str(error):
+            raise
+        raise type(error)(named) from error
 
 
 @contextmanager

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from positionbias.core.errors import SettingError
+from positionbias.core.files import read_json
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import manifest_if_any
+from positionbias.core.settings import check_once, flag_of, flags_as
 from positionbias.models.kinds import begins_with, config_class
 from positionbias.positions.rotate import Rotation
 from positionbias.training.config import TrainConfig
@@ -49,9 +51,20 @@ class ModelSettings:
 
     def __post_init__(self) -> None:
         shape = config_class(self.kind)
+        self._check_start()
         if self.model is None and self.start is None:
             object.__setattr__(self, "model", shape())
         self.plan(Path(), Path())  # conflicts show before the study begins
+
+    def _check_start(self) -> None:
+        """Refuse a checkpoint of ours of another kind; what else ``start`` may be shows when it is read."""
+        from positionbias.models.tensors import FACTS
+
+        if self.start is None or not (self.start / FACTS).is_file():
+            return
+        kind = dict(read_json(self.start / FACTS, what="a checkpoint's facts")).get("kind")
+        if kind != self.kind:
+            raise SettingError(f"--start: wanted a checkpoint of kind {self.kind}; found {kind} in {self.start}; give another")
 
     def plan(
         self,
@@ -164,14 +177,17 @@ def with_assignments(
 ) -> tuple[ModelSettings, ...]:
     """Return the models with settings changed: ``bert_cat.batch_size=16``, or without a model for all that have the setting.
 
-    A setting belongs to the training or the model's shape, named as in a checkpoint's manifest; later ones win.
+    A setting belongs to the training or the model's shape, named as in a checkpoint's manifest; of one for all models and one for
+    a model the later wins.
     ``decided`` are those that a study sets itself, each with how.
 
     Raises:
         SettingError: another form, a model that is not in the study, a setting that it does not have or that the study decides, a value out of
-            range.
+            range, one name twice.
     """
     changed = list(models)
+    if assignments:
+        check_once({flag: [text.partition("=")[0].strip().replace("-", "_") for text in assignments]})
     for text in assignments:
         name, equals, value = text.partition("=")
         kind, dot, setting = name.strip().rpartition(".")
@@ -207,11 +223,13 @@ def _hints(model: ModelSettings) -> Mapping[str, object]:
 
 
 def _with_setting(model: ModelSettings, setting: str, text: str, flag: str) -> ModelSettings:
-    value = _read(text, _hints(model)[setting], f"{flag} {model.kind}.{setting}")
-    if setting in TrainConfig.__dataclass_fields__:
-        return replace(model, training=replace(model.training, **{**_INSTEAD.get(setting, {}), setting: value}))
-    shape = model.model if model.model is not None else config_class(model.kind)()
-    return replace(model, model=replace(shape, **{setting: value}))
+    named = f"{flag} {model.kind}.{setting}"
+    value = _read(text, _hints(model)[setting], named)
+    with flags_as({flag_of(setting): named}):
+        if setting in TrainConfig.__dataclass_fields__:
+            return replace(model, training=replace(model.training, **{**_INSTEAD.get(setting, {}), setting: value}))
+        shape = model.model if model.model is not None else config_class(model.kind)()
+        return replace(model, model=replace(shape, **{setting: value}))
 
 
 def _read(text: str, hint: Any, flag: str) -> Any:

@@ -53,14 +53,17 @@ class Leaking:
 
 
 class Source:
-    """A split for training: its usable queries, the leaking ones, and those left out, by cause."""
+    """A split for training: its usable queries, the leaking ones, and those left out, by cause.
+
+    Without ``candidates``, which are not known yet, any query may be usable that has a relevant passage.
+    """
 
     def __init__(
         self,
         split: str,
         query_ids: Iterable[str],
         qrels: Iterable[Qrel],
-        candidates: Run,
+        candidates: Run | None,
         found: Leaking,
         settings: MaterialSettings,
         absent: Container[str] = (),
@@ -100,6 +103,8 @@ class Source:
             return "without a relevant passage"
         if not self.relevant(query_id):
             return "whose relevant passages are missing from the corpus"
+        if self.candidates is None:
+            return ""
         if query_id not in self.candidates:
             return "without candidates"
         return "" if self.negatives(query_id) else "without a candidate that is not judged relevant"
@@ -111,6 +116,7 @@ class Source:
     def negatives(self, query_id: str) -> list[str]:
         """The passages among a query's first candidates without a judgement of grade 1 or more, in order of rank."""
         judged = self._judged[query_id]
+        assert self.candidates is not None
         first = self.candidates[query_id].passage_ids[: self._depth]
         return [item for item in first if item not in judged and item not in self._absent]
 
@@ -189,11 +195,12 @@ def read_material(
     collection: Collection,
     *,
     targets: Sequence[str],
-    candidates: Mapping[str, Run],
+    candidates: Mapping[str, Run | None],
     pairs: Iterable[Pair],
     settings: MaterialSettings | None = None,
 ) -> Material:
-    """Read the material of a collection: ``candidates`` is the run of each source split, ``targets`` the splits with the test queries.
+    """Read the material of a collection: ``candidates`` is the run of each source split (None: not known yet), ``targets`` the
+    splits with the test queries.
 
     If source and target are of different corpora, ``posbias merge`` makes them one collection.
 
@@ -211,10 +218,11 @@ def read_material(
     empty = {query_id for query_id, text in group_queries(collection, (*candidates, *targets)).items() if is_empty(text)}
     qrels = {split: collection.qrels(split) for split in (*candidates, *targets)}
     judged = {qrel.passage_id for records in qrels.values() for qrel in records}
-    absent = set(collection.absent(sorted(judged.union(*(run.passage_ids for run in candidates.values())))))
+    retrieved = {passage_id for run in candidates.values() if run is not None for passage_id in run.passage_ids}
+    absent = set(collection.absent(sorted(judged | retrieved)))
     missing = {
         "judged passages": len(judged & absent),
-        "candidates": len({item for run in candidates.values() for item in run.passage_ids} & absent),
+        "candidates": len(retrieved & absent),
     }
     sources = []
     seen = set(empty)

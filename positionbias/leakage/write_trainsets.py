@@ -35,14 +35,14 @@ _NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakedInputs:
-    """The inputs of sets: a collection, its target splits, a run for each source split, files of pairs.
+    """The inputs of sets: a collection, its target splits, a run for each source split (None: not known yet), files of pairs.
 
     ``prefixes`` are put before the training and test ids of the pairs, as in a merged collection: ("msm:", "robust:").
     """
 
     collection: Collection
     targets: Sequence[str]
-    candidates: Mapping[str, Path]
+    candidates: Mapping[str, Path | None]
     pairs: Sequence[Path]
     prefixes: tuple[str, str] = ("", "")
     settings: MaterialSettings = field(default_factory=MaterialSettings)
@@ -54,7 +54,7 @@ class LeakedInputs:
             InputError: an unreadable file, and as ``read_material``.
             SettingError: as ``read_material``.
         """
-        runs = {split: read_run(path) for split, path in self.candidates.items()}
+        runs = {split: None if path is None else read_run(path) for split, path in self.candidates.items()}
         return read_material(
             self.collection, targets=self.targets, candidates=runs, pairs=self._pairs(), settings=self.settings
         )
@@ -67,7 +67,7 @@ class LeakedInputs:
 
     def refs(self, artefact: Path) -> list[InputRef]:
         """The inputs as the manifest of ``artefact`` names them."""
-        files = [(f"candidates of {split}", path) for split, path in self.candidates.items()]
+        files = [(f"candidates of {split}", path) for split, path in self.candidates.items() if path is not None]
         files += [("pairs", pairs_file(place)) for place in self.pairs]
         collection = input_ref("collection", self.collection.path, self.collection.checksum, artefact=artefact)
         return [collection, *(input_ref(role, path, sha256_file(path), artefact=artefact) for role, path in files)]

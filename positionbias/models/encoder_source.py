@@ -17,9 +17,7 @@ from positionbias.models.identity import MODULE_FOLDER
 __all__ = ["MINILM", "check_encoder_folder", "encoder_folder"]
 
 MINILM = "minilm"
-_OFFLINE_WAYS = (
-    f"give the folder of an encoder that is on this machine, or --encoder {MINILM} (its weights come as a pip package)"
-)
+_OFFLINE_WAYS = f"give the folder of an encoder that is on this machine, or {MINILM} (its weights come as a pip package)"
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 _TOKENIZERS = (
     "tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model", "spm.model", "tokenizer.model",

@@ -223,7 +223,7 @@ def test_names_that_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         load_encoder(tmp_path / "file")
     with pytest.raises(InputError, match="wanted the folder of an encoder, or a hub id; found no such folder; check the path"):
         load_encoder(tmp_path / "nowhere")
-    offline = "found no such folder, and the hub switched off .* give the folder of an encoder .*, or --encoder minilm"
+    offline = "found no such folder, and the hub switched off .* give the folder of an encoder .*, or minilm"
     with pytest.raises(InputError, match=f"^some-one/some.encoder: .*{offline}"):
         load_encoder("some-one/some.encoder")
     monkeypatch.setattr("positionbias.models.encoder_source.find_spec", lambda name: None)

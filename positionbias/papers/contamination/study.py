@@ -17,8 +17,7 @@ from positionbias.contamination.settings import ContaminatedSettings
 from positionbias.contamination.trainsets import write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.run import read_run
-from positionbias.evaluation.evaluate import check_run
+from positionbias.experiments.candidates import check_candidates
 from positionbias.experiments.measuring import Trial
 from positionbias.experiments.model_settings import ModelSettings, Taught
 from positionbias.experiments.workspace import Workspace, drawing
@@ -74,8 +73,7 @@ class _Study:
                     f"{self.collection.path}: wanted passages judged {settings.target_relevant_from} or higher in target {target!r}; found none "
                     "that is in the collection; give a lower --target-relevant-from, or another of --targets"
                 )
-        for split, path in settings.candidates.items():
-            check_run(read_run(path), self.collection, split)
+        check_candidates(settings.candidates, self.collection)
 
     def _positives(self, split: str, relevant_from: int) -> int:
         """Return pairs of a query and a passage judged relevant that is in the collection."""

@@ -9,7 +9,15 @@ from pathlib import Path
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import check_once, check_settings, declared_setting, required_setting, seed_setting, setting
+from positionbias.core.settings import (
+    check_once,
+    check_settings,
+    declared_setting,
+    flags_as,
+    required_setting,
+    seed_setting,
+    setting,
+)
 from positionbias.evaluation.cross_validation import FOLDS
 from positionbias.experiments.model_options import CANDIDATES, SEEDS
 from positionbias.experiments.model_settings import ModelSettings
@@ -18,7 +26,9 @@ from positionbias.leakage.settings import KINDS, SIZES, Kind, LeakedSettings, Le
 from positionbias.papers import StudyCommand
 from positionbias.papers.leakage import CONDITIONS, NO
 
-__all__ = ["COMMAND", "LeakageSettings"]
+__all__ = ["COMMAND", "OWN_FLAGS", "LeakageSettings"]
+
+OWN_FLAGS = {"--size": "--sizes", "--kind": "--kinds"}  # an option of posbias trainset leaked → the study's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +70,8 @@ class LeakageSettings:
             raise SettingError(f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; name one of these")
         if self.target in self.sources:
             raise SettingError(f"--target, --source: wanted different splits; found {self.target!r} as both; name others")
-        self.sets()  # an unusable size or kind shows before the study begins
+        with flags_as(OWN_FLAGS):
+            self.sets()  # an unusable size or kind shows before the study begins
         once = (
             replace(m, training=replace(m.training, epochs=m.training.epochs or 1, most_depth=self.depth)) for m in self.models
         )

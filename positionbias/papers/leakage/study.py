@@ -9,7 +9,7 @@ epoch over the set, the last weights, all candidates re-ranked; the size is chos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from itertools import product
@@ -20,7 +20,8 @@ from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run
-from positionbias.evaluation.evaluate import check_run
+from positionbias.core.settings import flags_as
+from positionbias.experiments.candidates import check_candidates
 from positionbias.experiments.estimate import Work
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace, drawing
@@ -32,7 +33,7 @@ from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
 from positionbias.papers.leakage import NO
 from positionbias.papers.leakage.measured import LeakageStudy, Training, measure_leakage, target_folds
 from positionbias.papers.leakage.memorisation import leaked_pairs, with_leaked
-from positionbias.papers.leakage.settings import LeakageSettings
+from positionbias.papers.leakage.settings import OWN_FLAGS, LeakageSettings
 
 __all__ = ["NOTES", "run_study"]
 
@@ -61,14 +62,25 @@ class _Study:
         self.checksum = workspace.checksum(collection.path)
         self._check()
         self.runs = {split: self._candidates(split) for split in settings.splits}
-        self.inputs = LeakedInputs(
-            collection=collection,
-            targets=(settings.target,),
-            candidates={split: self.runs[split] for split in settings.sources},
-            pairs=settings.leaking.files,
-            prefixes=settings.leaking.id_prefixes,
-            settings=settings.leaking.counted,
+        self.inputs = self._inputs({split: self.runs[split] for split in settings.sources})
+
+    def _inputs(self, candidates: Mapping[str, Path | None]) -> LeakedInputs:
+        return LeakedInputs(
+            collection=self.collection,
+            targets=(self.settings.target,),
+            candidates=candidates,
+            pairs=self.settings.leaking.files,
+            prefixes=self.settings.leaking.id_prefixes,
+            settings=self.settings.leaking.counted,
         )
+
+    def _check_sets(self, inputs: LeakedInputs) -> Material:
+        """Return the source of the sets; faults of any set show before the first is made."""
+        found = inputs.material()
+        with flags_as(OWN_FLAGS):
+            for wanted in self.settings.sets().values():
+                check_set(found, wanted)
+        return found
 
     def _check(self) -> None:
         wanted = self.settings.splits
@@ -81,8 +93,9 @@ class _Study:
         for place in self.settings.leaking.files:
             for _ in read_pairs(place):
                 pass  # faults of a line show before anything is made
-        for split, path in self.settings.candidates.items():
-            check_run(read_run(path), self.collection, split)
+        check_candidates(self.settings.candidates, self.collection)
+        # what no candidates can make good shows before they are retrieved
+        self._check_sets(self._inputs({split: self.settings.candidates.get(split) for split in self.settings.sources}))
 
     def _candidates(self, split: str) -> Path:
         given = self.settings.candidates.get(split)
@@ -91,11 +104,8 @@ class _Study:
 
     @cached_property
     def material(self) -> Material:
-        """Return the source of the sets, read once and on use; faults of any set show before the first is made."""
-        found = self.inputs.material()
-        for wanted in self.settings.sets().values():
-            check_set(found, wanted)
-        return found
+        """Return the source of the sets, read once and on use."""
+        return self._check_sets(self.inputs)
 
     def run(self) -> Path:
         """Run all steps in order."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place
-from positionbias.core.settings import check_settings, declared_setting, required_setting, setting, settings_of
+from positionbias.core.settings import check_once, check_settings, declared_setting, required_setting, setting, settings_of
 from positionbias.papers import StudyCommand
 from positionbias.pooling.settings import DEEPEST, PoolSettings, ReliabilitySettings
 
@@ -39,7 +39,9 @@ class Level(NamedTuple):
             SettingError: another form.
         """
         task, _, grade = text.rpartition("=")
-        return cls(task, int(grade) if grade.isdecimal() else 0)
+        if not grade.isdecimal():
+            raise SettingError(f"--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up; found {text!r}; write it so")
+        return cls(task, int(grade))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,8 @@ class PoolingSettings:
             if grade < 1 or task not in ("", *names):
                 wanted, found = f"GRADE or TASK=GRADE, a grade from 1 up, of {', '.join(names)}", f"{task}={grade}".strip("=")
                 raise SettingError(f"--relevant-from: wanted {wanted}; found {found!r}; write it so")
+        if self.relevant_from:
+            check_once({"--relevant-from": [task or "every task" for task, _ in self.relevant_from]})
         from positionbias.pooling.scores import pool_measures  # which needs arrays
 
         pool_measures(self.measures)

@@ -8,7 +8,16 @@ from pathlib import Path
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import check_settings, declared_setting, required_setting, seed_setting, setting, settings_of
+from positionbias.core.settings import (
+    check_once,
+    check_settings,
+    declared_setting,
+    flags_as,
+    required_setting,
+    seed_setting,
+    setting,
+    settings_of,
+)
 from positionbias.experiments.model_options import CANDIDATES, DRAWS, SEEDS
 from positionbias.experiments.model_settings import ModelSettings, with_assignments
 from positionbias.firststage.settings import Bm25Settings
@@ -21,6 +30,7 @@ from positionbias.text.words import WordMethod
 
 __all__ = [
     "COMMANDS",
+    "SOURCE_FLAGS",
     "TRAIN",
     "ArchitectureSettings",
     "DoseSettings",
@@ -31,6 +41,7 @@ __all__ = [
 
 TRAIN = "train"  # the split of training queries
 DEPTH = 10  # candidates of a query with --quick
+SOURCE_FLAGS = {"--candidates": "--source-candidates", "--validation-split": "--source-validation-split"}
 
 
 class Level(AnswerRange):
@@ -78,15 +89,10 @@ class PositionBiasSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        for flag, values in (("--models", [m.kind for m in self.models]), ("--seeds", self.seeds), ("--rotations", self.draws)):
-            if not values or len(set(values)) < len(values):
-                found = ", ".join(map(str, values)) or "none"
-                raise SettingError(f"{flag}: wanted at least one, each once; found {found}; give each once")
-        unknown = [name for name in self.trainings if name not in TEXTS]
-        if unknown or not self.trainings:
-            raise SettingError(
-                f"--only: wanted some of {', '.join(TEXTS)}; found {', '.join(unknown) or 'none'}; give one of these"
-            )
+        check_once({"--models": [m.kind for m in self.models], "--seeds": self.seeds, "--rotations": self.draws})
+        if unknown := [name for name in self.trainings if name not in TEXTS]:
+            raise SettingError(f"--only: wanted some of {', '.join(TEXTS)}; found {', '.join(unknown)}; give one of these")
+        check_once({"--only": self.trainings})
         if unused := [split for split in self.candidates if split not in self.splits]:
             raise SettingError(
                 f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found {unused[0]!r}; name one of these"
@@ -185,7 +191,9 @@ class ArchitectureSettings(PositionBiasSettings):
         known = [name for name in self.positions if name in POSITIONS]
         if len(set(known)) < max(2, len(self.positions)):
             found = ", ".join(map(str, self.positions)) or "none"
-            raise SettingError(f"--positions: wanted two or more of {', '.join(POSITIONS)}, each once; found {found}")
+            raise SettingError(
+                f"--positions: wanted two or more of {', '.join(POSITIONS)}, each once; found {found}; give --positions again"
+            )
         kinds = [model.kind for model in self.models]
         if kinds != ["tk"]:
             raise SettingError(f"--models: wanted tk, whose positions can be changed; found {', '.join(kinds)}; leave it out")
@@ -226,7 +234,7 @@ class TransferSettings(PositionBiasSettings):
 
     @property
     def source(self) -> PositionBiasSettings:
-        """Return the settings of the source, which has no tests."""
+        """Return the settings of the source, which has no tests; ``flags_as(SOURCE_FLAGS)`` names its options in errors."""
         shared = {one.name: getattr(self, one.name) for one in fields(PositionBiasSettings)}
         own = {
             "models": with_assignments(self.models, self.source_assignments, flag="--set-source"),
@@ -234,7 +242,8 @@ class TransferSettings(PositionBiasSettings):
             "validation": self.source_validation,
             "tests": (),
         }
-        return PositionBiasSettings(**{**shared, **own})
+        with flags_as(SOURCE_FLAGS):
+            return PositionBiasSettings(**{**shared, **own})
 
 
 def _command(run: str, settings: type, help: str, collections: Sequence[str] = ("collection",), **sizes: int) -> StudyCommand:

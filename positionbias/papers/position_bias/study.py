@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.run import read_run
-from positionbias.evaluation.evaluate import check_run
+from positionbias.experiments.candidates import check_candidates
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.systems import Subject, SystemRuns, subject_of
 from positionbias.experiments.workspace import Training, Workspace
@@ -74,8 +73,7 @@ def check_splits(collection: Collection, settings: PositionBiasSettings) -> None
                     "study them one by one"
                 )
             seen[query.query_id] = split
-    for split, path in settings.candidates.items():
-        check_run(read_run(path), collection, split)
+    check_candidates(settings.candidates, collection)
 
 
 def candidate_runs(

@@ -15,6 +15,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.convergence import ended_name
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
+from positionbias.core.settings import flags_as
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.experiments.artefacts import as_ended
 from positionbias.experiments.model_settings import ModelSettings
@@ -32,7 +33,7 @@ from positionbias.experiments.systems import (
 )
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.position_bias.findings import against_transfer, baselines, idle_trainings, trainings
-from positionbias.papers.position_bias.settings import PositionBiasSettings, TransferSettings
+from positionbias.papers.position_bias.settings import SOURCE_FLAGS, PositionBiasSettings, TransferSettings
 from positionbias.papers.position_bias.study import candidate_runs, check_splits, test_runs
 from positionbias.positions.debias import rotation_result
 from positionbias.results.payloads import Comparison, Finding
@@ -84,7 +85,8 @@ def run_transfer(source: Collection, target: Collection, settings: TransferSetti
     if source.checksum == target.checksum:
         raise SettingError(f"transfer: wanted two collections; found {source.path} twice; give another SOURCE or TARGET")
     check_splits(target, settings)
-    check_splits(source, before)
+    with flags_as(SOURCE_FLAGS):
+        check_splits(source, before)
     there, here = workspace.within("source"), workspace.within("target")
     rotated = {draw: there.rotated(source.path, rotation) for draw, rotation in settings.rotations.items()}
     given = candidate_runs(there, source.path, before, before.splits)

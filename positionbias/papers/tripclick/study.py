@@ -10,7 +10,7 @@ the first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +18,12 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.groups import Groups
-from positionbias.core.run import Run, read_rankings, read_run
 from positionbias.dense.approximate import check_faiss
-from positionbias.evaluation.evaluate import check_run
-from positionbias.experiments.artefacts import as_ended, checkpoint_facts
+from positionbias.experiments.artefacts import as_ended
+from positionbias.experiments.candidates import LOOKED_AT, check_candidates
 from positionbias.experiments.measuring import Trial
 from positionbias.experiments.workspace import Workspace, drawing
 from positionbias.models.encoder_source import MINILM, encoder_folder
-from positionbias.models.tensors import FACTS
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.papers.tripclick.measured import TripClickStudy, measure_tripclick
 from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, Ranker, TripClickSettings
@@ -34,7 +32,6 @@ from positionbias.results.result import Facts
 
 __all__ = ["NOTES", "check_study", "run_study"]
 
-_LOOKED_AT = 1_000  # groups of a given training set, queries of a given training run
 NOTES = (
     "Training sets are drawn once, by the study's seed; a training's seed draws its first weights and orders its triples.",
     "Re-rankers reorder BM25's candidates down to one depth, the same for all; no depth is tuned (TripClick paper, §4.1).",
@@ -174,9 +171,8 @@ def check_study(collection: Collection, settings: TripClickSettings, *, dry_run:
     for of in settings.others:
         if of.stored is not None:
             _check_stored(of.stored, collection, settings)
-    for split, path in settings.candidates.items():
-        _check_candidates(path, collection, split, whole=split not in settings.train)
-    _check_beginnings(settings, dry_run=dry_run)
+    check_candidates(settings.candidates, collection, large=settings.train)
+    _check_encoders(settings, dry_run=dry_run)
     if settings.index != "exact":
         check_faiss(settings.index)
 
@@ -226,7 +222,7 @@ def _check_stored(stored: Path, collection: Collection, settings: TripClickSetti
             f"{stored}: wanted a training set of the splits {', '.join(settings.train)}; found one of {min(strange)!r}; "
             "give another, or that split by --train"
         )
-    sample = groups.take(np.unique(np.linspace(0, max(0, len(groups) - 1), min(len(groups), _LOOKED_AT)).astype(np.int64)))
+    sample = groups.take(np.unique(np.linspace(0, max(0, len(groups) - 1), min(len(groups), LOOKED_AT)).astype(np.int64)))
     unknown = {group.query_id for group in sample}
     for split in groups.splits:
         unknown.difference_update(query_id for query_id, _ in collection.query_texts(split))
@@ -241,27 +237,8 @@ def _check_stored(stored: Path, collection: Collection, settings: TripClickSetti
             )
 
 
-def _check_candidates(path: Path, collection: Collection, split: str, *, whole: bool) -> None:
-    """Check candidates: a run of a test or validation whole; that of training queries, which may be huge, at its beginning."""
-    if whole:
-        run = read_run(path)
-    else:
-        first = islice(read_rankings(path), _LOOKED_AT)
-        run = Run(path.name, ((of.query_id, of.passage_ids, of.scores) for of in first))
-    check_run(run, collection, split)
-    if not any(query_id in run for query_id, _ in collection.query_texts(split)):
-        found = "none" if whole else f"none among its first {len(run):,}"
-        do = "check that --candidates names the split that the run was made for"
-        raise bad_input(path, wanted=f"queries of split {split!r}", found=found, do=do)
-
-
-def _check_beginnings(settings: TripClickSettings, *, dry_run: bool) -> None:
-    """Check encoders (fetched here from the hub, as a training would) and checkpoints to go on from."""
+def _check_encoders(settings: TripClickSettings, *, dry_run: bool) -> None:
+    """Check encoders (fetched here from the hub, as a training would)."""
     for model in settings.models:
         if model.encoder is not None and (not dry_run or model.encoder == MINILM or Path(model.encoder).expanduser().exists()):
             encoder_folder(model.encoder)
-        ours = model.start is not None and (model.start / FACTS).is_file()
-        if model.start is not None and ours and (kind := checkpoint_facts(model.start)["kind"]) != model.kind:
-            raise SettingError(
-                f"--start: wanted a checkpoint of kind {model.kind}; found {kind} in {model.start}; give another"
-            )
