@@ -15,6 +15,7 @@ from positionbias.cli.before import say_before, yes_option
 from positionbias.cli.settings_options import option_of
 from positionbias.core.operation import Command, Given, Parameter
 from positionbias.core.progress import say
+from positionbias.core.settings import given_by_hand
 from positionbias.core.terminal import json_line, to_person
 
 __all__ = ["command_of", "print_outcome"]
@@ -28,7 +29,10 @@ def command_of(name: str, made: Command) -> click.Command:
     def run(as_json: bool, **given: Any) -> None:
         if made.shorter:
             given["before"] = partial(say_before, yes=given.pop("yes"), shorter=made.shorter)
-        print_outcome(made.call(Given(given, filter(_stated, given))), as_json=as_json)
+        stated = frozenset(filter(_stated, given))
+        with given_by_hand(one.flag for one in made.parameters if one.name in stated):
+            outcome = made.call(Given(given, stated))
+        print_outcome(outcome, as_json=as_json)
 
     asking = [yes_option] if made.shorter else []
     for option in reversed([*map(option_of, made.parameters), *asking, _json_option]):

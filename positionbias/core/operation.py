@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args,
 
 from positionbias.core.errors import SettingError
 from positionbias.core.places import CollectionLike, Place, input_place, refuse_inputs
-from positionbias.core.settings import SEED_HELP, Setting, given_by_hand, settings_of
+from positionbias.core.settings import SEED_HELP, Setting, settings_of
 
 __all__ = [
     "Before",
@@ -164,13 +164,11 @@ class Command:
 
 def command_for(operation: Callable[..., Any]) -> Command:
     """Return the command that calls an operation."""
-    parameters = parameters_of(operation)
 
     def call(given: Given) -> Any:
-        with given_by_hand(one.flag for one in parameters if one.name in given.stated):
-            return operation(**gathered(operation, given))
+        return operation(**gathered(operation, given))
 
-    return Command(inspect.getdoc(inspect.unwrap(operation)) or "", parameters, call)
+    return Command(inspect.getdoc(inspect.unwrap(operation)) or "", parameters_of(operation), call)
 
 
 @cache

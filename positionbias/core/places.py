@@ -56,7 +56,8 @@ def refuse_inputs(outputs: Mapping[str, object], inputs: Iterable[object]) -> No
     """Compare every output, by its flag, with everything that is read.
 
     Raises:
-        SettingError: an output is an input, a folder that holds one, or a place in an artefact that is one.
+        SettingError: an output is an input, a folder that holds one, or a place in a folder that is one, but for the working
+            directory and those around it.
     """
     read = [(text, place) for given in inputs for text in _texts(given) for place in _places(text)]
     for flag, value in outputs.items():
@@ -90,7 +91,9 @@ def _meets(place: Path, given: Path) -> str:
 
     if os.path.exists(place) and os.path.samefile(place, given):
         return "which is the input"
-    if given.resolve() in place.resolve().parents and (given / MANIFEST).is_file():
+    around = given.resolve()
+    working = around in (here := Path.cwd().resolve(), *here.parents)  # where one works is no input of its own
+    if around in place.resolve().parents and ((given / MANIFEST).is_file() or not working):
         return "which stands in the input"
     if place.is_dir() and not place.is_symlink() and place.resolve() in given.resolve().parents:
         return "which holds the input"

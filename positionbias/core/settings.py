@@ -27,6 +27,7 @@ __all__ = [
     "flags_as",
     "given_by_hand",
     "given_flags",
+    "refuse_idle",
     "required_setting",
     "seed_setting",
     "setting",
@@ -212,6 +213,17 @@ def given_by_hand(flags: Iterable[str]) -> Iterator[None]:
         yield
     finally:
         _BY_HAND.reset(before)
+
+
+def refuse_idle(flags: Iterable[str], *, wanted: str, found: str) -> None:
+    """Refuse an option of the command line that would do nothing beside the others.
+
+    Raises:
+        SettingError: one of these was given.
+    """
+    for flag in flags:
+        if flag in _BY_HAND.get():
+            raise SettingError(f"{flag}: wanted {wanted}; found {found}, with which it does nothing; leave it out")
 
 
 def given_flags(settings: Any) -> Iterator[str]:

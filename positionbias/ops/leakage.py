@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import Json, JsonObject
-from positionbias.core.operation import Out, Overwrite, Source, operation
+from positionbias.core.operation import Out, Overwrite, Source, operation, settings_parameters
 from positionbias.core.places import CollectionLike, Place, input_place, output_place
 from positionbias.core.progress import hint, say
-from positionbias.core.settings import Setting, setting
-from positionbias.leakage.settings import FIELDS, Detector, FindSettings, NearestSettings
+from positionbias.core.settings import Setting, refuse_idle, setting
+from positionbias.leakage.settings import FIELDS, Detector, FindSettings, LexicalSettings, NearestSettings
 from positionbias.ops.outcome import Measurements, Printed, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder, Semantic, say_kept
 
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from positionbias.results.result import Result
 
 __all__ = ["Cleaned", "CountedPairs", "SearchedTexts", "clean_leakage", "find_leakage"]
+
+# options of one detector alone
+_SEMANTIC = tuple(one.of.flag(one.name) for kind in (NearestSettings, Encoder) for one in settings_parameters(kind, ""))
+_LEXICAL = tuple(one.of.flag(one.name) for one in settings_parameters(LexicalSettings, ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,10 @@ def find_leakage(
     from positionbias.leakage.published import target_of
     from positionbias.leakage.queries import field_texts
 
+    if settings.detector == "lexical":
+        refuse_idle(_SEMANTIC, wanted="--detector semantic or both, which it is for", found="--detector lexical")
+    if settings.detector == "semantic":
+        refuse_idle(_LEXICAL, wanted="--detector lexical or both, which it is for", found="--detector semantic")
     refuse_outputs(out, overwrite=overwrite)
     training, test = _sides(queries, sources)
     read = [*(item.read(f"training queries {item.name}") for item in training), test.read("test queries")]

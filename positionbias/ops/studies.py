@@ -119,12 +119,12 @@ def study(
         wanted = " and ".join(of.collections) or "no collection"
         raise SettingError(f"study {name}: wanted {wanted}; found {len(collections)} collections; give as many")
     refuse_inputs({"--out": out}, _places_in(settings))
+    place = _folder(output_place(out))
     if before is not None and not dry_run:
         plan = study(name, *collections, settings=settings, out=out, workers=workers, dry_run=True)
         assert isinstance(plan, StudyPlan)
         _announce(before, plan.steps)
     found = [find_collection(one) for one in collections]
-    place = output_place(out)
     if of.trains:
         from positionbias.experiments.workspace import Workspace
 
@@ -138,6 +138,17 @@ def study(
         steps: Steps = made.steps if of.trains else made
         return StudyPlan([steps.plan(found[-1].name if found else getattr(settings, "collection", ""))])
     return reported(results, place)
+
+
+def _folder(place: Path) -> Path:
+    """Return the folder of a study.
+
+    Raises:
+        SettingError: something else stands there.
+    """
+    if place.exists() and not place.is_dir():
+        raise SettingError(f"--out: wanted a folder for the study; found {place}, a file; give another")
+    return place
 
 
 def _places_in(settings: Any) -> Iterator[Path | str]:
@@ -201,7 +212,7 @@ def demo(
     from positionbias.experiments.workspace import Workspace
     from positionbias.papers.position_bias.study import run_demo
 
-    place = Path(out)
+    place = _folder(Path(out))
     made = Workspace(place, say, workers=workers or min(2, os.cpu_count() or 1))
     return replace(reported(run_demo(made, seed=seed), place), afterwards=_NEXT)
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Command, Given, Parameter, made_of, parameters_of, settings_parameters
 from positionbias.core.places import input_place
-from positionbias.core.settings import Setting, flag_of
+from positionbias.core.settings import Setting, flag_of, refuse_idle
 from positionbias.models.kinds import KINDS, Beginning, Kind
 from positionbias.ops.training import train
 from positionbias.positions.rotate import Rotation
-from positionbias.training.config import settle_steps
+from positionbias.training.config import refuse_validating, settle_steps
 from positionbias.training.plan import TrainPlan
 from positionbias.training.quick import DEPTH, quick_shape, quick_training
 
@@ -24,6 +24,7 @@ _NOT_OF: Mapping[Beginning, frozenset[str]] = {
     "n-graphs": frozenset({"encoder", "dropout", "word_vectors"}),
     "encoder": frozenset({"word_vectors"}),
 }
+_WITH_KERNELS = ("tk", "knrm", "conv_knrm")
 _ROTATE = Setting("Rotate every passage anew at each read in training.")
 _QUICK = Setting("A small training of some minutes on two cores. What is given beside it counts more. See docs/studies.md.")
 
@@ -34,7 +35,9 @@ def train_command(name: str) -> Command:
 
     def call(given: Given) -> object:
         others = {one.name: given[one.name] for one in parameters_of(train) if not one.owner}
-        return train(plan=_plan(name, kind, given), **others)
+        plan = _plan(name, kind, given)
+        _refuse_idle(plan)
+        return train(plan=plan, **others)
 
     left_out = _NOT_OF[kind.beginning] | {"before"} | ({"probe_passages"} if name != "tk" else set())
     quick = {**quick_training(name), **quick_shape(name), "most_depth": DEPTH}
@@ -52,6 +55,22 @@ def _of_kind(kind: Kind, parameter: Parameter) -> Parameter:
     if parameter.name != "encoder":
         return parameter
     return replace(parameter, of=replace(parameter.of, help=kind.sources, absent=kind.encoder))
+
+
+def _refuse_idle(plan: TrainPlan) -> None:
+    """Refuse options that this training does not read.
+
+    Raises:
+        SettingError: one was given.
+    """
+    if plan.validation_candidates is None:
+        refuse_validating("no --validation-candidates")
+    for flag, loss in (("--temperature", "kl"), ("--margin", "hinge")):
+        if plan.training.loss != loss:
+            refuse_idle([flag], wanted=f"--loss {loss}, which it is of", found=f"--loss {plan.training.loss}")
+    if plan.kind not in _WITH_KERNELS:
+        wanted = f"a model with kernels ({', '.join(_WITH_KERNELS)})"
+        refuse_idle(["--kernel-learning-rate"], wanted=wanted, found=plan.kind)
 
 
 def _plan(name: str, kind: Kind, given: Given) -> TrainPlan:

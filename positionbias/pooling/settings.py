@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import check_settings, refuse_idle, seed_setting, setting
 
 __all__ = ["DEEPEST", "CoverageSettings", "PoolSettings", "ReliabilitySettings", "VerdictSettings"]
 
@@ -85,6 +85,8 @@ class ReliabilitySettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if not self.relabel:
+            refuse_idle(["--repeats"], wanted="--relabel above 0, whose repeats they are", found="--relabel 0")
 
     def record(self) -> JsonObject:
         """Return the settings as a manifest has them."""

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Given
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import check_settings, refuse_idle, seed_setting, setting
 from positionbias.models.kinds import kind_named, learning_rates
 
-__all__ = ["LOSSES", "PRECISIONS", "SCHEDULES", "LossKind", "TrainConfig", "settle_steps"]
+__all__ = ["LOSSES", "PRECISIONS", "SCHEDULES", "LossKind", "TrainConfig", "refuse_validating", "settle_steps"]
 
 PRECISIONS = ("float32", "bfloat16", "float16")
 
@@ -161,6 +161,15 @@ class TrainConfig:
     def means(self) -> JsonObject:
         """The other settings: provenance."""
         return {name: getattr(self, name) for name in _MEANS}
+
+
+def refuse_validating(found: str) -> None:
+    """Refuse options of validation on a command line without one.
+
+    Raises:
+        SettingError: one was given.
+    """
+    refuse_idle(("--patience", "--validation-queries"), wanted="a validation, which it is for", found=found)
 
 
 def settle_steps(given: Given) -> None:

@@ -316,7 +316,7 @@ def test_the_papers_encoder_is_the_default(over_encoder, tmp_path):
     )  # no network here: that is said, and what else there is
     assert (code, err.count("\n")) == (2, 1)
     assert "distilbert-base-uncased" in err
-    assert "--encoder minilm" in err
+    assert "or minilm" in err
 
 
 def test_no_tensorboard(over_encoder, encoder, tmp_path, monkeypatch):

@@ -10,14 +10,22 @@ from typing import Literal, NamedTuple
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import check_once, check_settings, declared_setting, required_setting, seed_setting, setting
+from positionbias.core.settings import (
+    check_once,
+    check_settings,
+    declared_setting,
+    refuse_idle,
+    required_setting,
+    seed_setting,
+    setting,
+)
 from positionbias.experiments.model_options import CANDIDATES, SEEDS
 from positionbias.experiments.model_settings import ModelSettings, Taught
 from positionbias.firststage.settings import PRESETS, Bm25Settings
 from positionbias.models.kinds import KINDS, begins_with, scores_log_probabilities
 from positionbias.papers import StudyCommand
 from positionbias.results.result import Facts
-from positionbias.training.config import LOSSES, TrainConfig
+from positionbias.training.config import LOSSES, TrainConfig, refuse_validating
 
 __all__ = ["CLEAN", "COMMAND", "DISTILLATIONS", "ContaminationSettings", "Distillation", "Source"]
 
@@ -167,7 +175,13 @@ class ContaminationSettings:
 
     def __post_init__(self) -> None:
         if not self.doses:
+            of_curve = ("--shares", "--dose-target", "--dose-student", "--dose-loss")
+            refuse_idle(of_curve, wanted="a curve, which it is of", found="--no-doses")
             object.__setattr__(self, "shares", ())
+        if 0 in self.shares:
+            refuse_idle(["--shares"], wanted="shares above 0", found="0, which is the clean teacher")
+        if self.validation is None:
+            refuse_validating("no --validation")
         self._check_lists()
         self._check_splits()
         check_settings(self)

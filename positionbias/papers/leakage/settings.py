@@ -25,6 +25,7 @@ from positionbias.firststage.settings import Bm25Settings
 from positionbias.leakage.settings import KINDS, SIZES, Kind, LeakedSettings, LeakingPairs
 from positionbias.papers import StudyCommand
 from positionbias.papers.leakage import CONDITIONS, NO
+from positionbias.training.config import refuse_validating
 
 __all__ = ["COMMAND", "OWN_FLAGS", "LeakageSettings"]
 
@@ -65,6 +66,7 @@ class LeakageSettings:
                 f"--kinds: wanted {NO}, and a leakage to set against it (msm, test); found {found}; add what is missing"
             )
         check_settings(self)
+        refuse_validating("this study, which has none: the last weights are kept")
         if unused := [split for split in self.candidates if split not in self.splits]:
             splits = ", ".join(self.splits)
             raise SettingError(f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; name one of these")

@@ -9,7 +9,15 @@ from typing import NamedTuple
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place
-from positionbias.core.settings import check_once, check_settings, declared_setting, required_setting, setting, settings_of
+from positionbias.core.settings import (
+    check_once,
+    check_settings,
+    declared_setting,
+    refuse_idle,
+    required_setting,
+    setting,
+    settings_of,
+)
 from positionbias.papers import StudyCommand
 from positionbias.pooling.settings import DEEPEST, PoolSettings, ReliabilitySettings
 
@@ -72,6 +80,8 @@ class PoolingSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if not self.relabel:
+            refuse_idle(["--repeats"], wanted="--relabel above 0, whose repeats they are", found="--relabel 0")
         names = [name for name, *_ in self.tasks]
         if not names or len(set(names)) < len(names):
             found = ", ".join(names) or "none"

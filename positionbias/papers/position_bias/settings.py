@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
@@ -246,8 +247,16 @@ class TransferSettings(PositionBiasSettings):
             return PositionBiasSettings(**{**shared, **own})
 
 
-def _command(run: str, settings: type, help: str, collections: Sequence[str] = ("collection",), **sizes: int) -> StudyCommand:
+def _command(
+    run: str,
+    settings: type,
+    help: str,
+    collections: Sequence[str] = ("collection",),
+    decided: Mapping[str, str] = MappingProxyType({}),
+    **sizes: int,
+) -> StudyCommand:
     return StudyCommand(
+        decided=decided,
         settings=settings,
         collections=collections,
         run=run,
@@ -289,6 +298,7 @@ rotated passages, and tests all on the same queries, original and rotated.
 Trains TK with sinusoid, no, and relative positions (Shaw et al. 2018) on the original and on the rotated passages, tests all on
 both, and writes results, tables and report.html: effectiveness, what rotation changes, and MATS beside each other.
 """,
+        decided={"positions": "--positions names those that are compared"},
         probe_passages=2_000,
     ),
     "transfer": _command(

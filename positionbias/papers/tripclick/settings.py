@@ -18,7 +18,7 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.papers import StudyCommand
 from positionbias.papers.tripclick import CLEANED, REGENERATED
-from positionbias.training.config import TrainConfig
+from positionbias.training.config import TrainConfig, refuse_validating
 
 __all__ = ["COMMAND", "DEPTHS", "OWN_JUDGEMENTS", "JudgedSplit", "Negatives", "Ranker", "StoredSet", "TripClickSettings"]
 
@@ -167,6 +167,8 @@ class TripClickSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.validation is None:
+            refuse_validating("no --validation")
         bound = f"at most --retrieval-depth ({self.retrieval_depth}), what BM25 gives"
         if self.depth > self.retrieval_depth:
             raise _wrong("--depth", bound, self.depth, "change one")
