@@ -189,7 +189,8 @@ def _parameters(function: Any) -> Iterator[Parameter]:
         if isinstance(of, Setting):
             argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                kind, default = Sequence[kind], ()
+                yield Parameter(name, "", _plain(kind), True, (), of, argument)
+                continue
             yield Parameter(name, "", *_single(kind), default, of, argument, optional=_optional(kind))
         elif _holds_settings(kind):
             yield from (one for one in settings_parameters(kind, name) if one.name not in of)
@@ -315,6 +316,7 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
                 bound.arguments[name] = tuple(value)
         args, kwargs = bound.args, bound.kwargs
         bound.apply_defaults()
+        kind: Any
         for name, kind in _hints(function).items():
             if _holds_settings(kind) and not isinstance(value := bound.arguments[name], kind):
                 raise SettingError(f"{name}: wanted a {kind.__name__}; found {value!r}; give one of positionbias.settings")
