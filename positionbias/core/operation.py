@@ -13,7 +13,7 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
-from types import GenericAlias, MappingProxyType, NoneType, SimpleNamespace, UnionType
+from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from positionbias.core.errors import SettingError
@@ -50,7 +50,7 @@ _KINDS: Mapping[type, tuple[Any, str]] = {  # what a value of a type may be, and
     bool: (bool, "True or False"),
     str: (str | Path, "a text or path"),
 }
-_NEVER_READ = (Real, bytes, list, tuple, set, dict, NoneType)
+_NEVER_READ = {bytes, list, tuple, set, dict, NoneType}  # of themselves; judgements are a list of their own
 
 Source = Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")]
 Sources = Annotated[
@@ -132,7 +132,7 @@ class Parameter:
         if get_origin(self.type) is Literal:
             return item in get_args(self.type)
         if self.type is str and self.of.place == "read":  # also what is open: a collection, a model, a function
-            return not isinstance(item, _NEVER_READ)
+            return not isinstance(item, Real) and type(item) not in _NEVER_READ
         kind, _ = _KINDS.get(self.type, (object, ""))
         return isinstance(item, kind) and (self.type is bool or not isinstance(item, bool) or kind is object)
 
@@ -190,7 +190,8 @@ def _parameters(function: Any) -> Iterator[Parameter]:
         if isinstance(of, Setting):
             argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                kind, default = GenericAlias(Sequence, (kind,)), ()
+                yield Parameter(name, "", _plain(kind), True, (), of, argument)
+                continue
             yield Parameter(name, "", *_single(kind), default, of, argument, optional=_optional(kind))
         elif _holds_settings(kind):
             yield from (one for one in settings_parameters(kind, name) if one.name not in of)
@@ -316,6 +317,7 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
                 bound.arguments[name] = tuple(value)
         args, kwargs = bound.args, bound.kwargs
         bound.apply_defaults()
+        kind: Any
         for name, kind in _hints(function).items():
             if _holds_settings(kind) and not isinstance(value := bound.arguments[name], kind):
                 raise SettingError(f"{name}: wanted a {kind.__name__}; found {value!r}; give one of positionbias.settings")

@@ -26,7 +26,7 @@ def test_settings_of_one_model_and_of_all() -> None:
 
 def test_values_by_their_kind() -> None:
     (tk,) = with_assignments(
-        MODELS[:1], ("kernel_layout=even", "learning_rate=1e-3", "learning_rate=none", "precision=bfloat16")
+        MODELS[:1], ("kernel_layout=even", "tk.learning_rate=1e-3", "learning_rate=none", "precision=bfloat16")
     )
     assert (tk.model.kernel_layout, tk.training.learning_rate, tk.training.precision) == ("even", None, "bfloat16")
 
@@ -42,7 +42,7 @@ def test_values_by_their_kind() -> None:
         ("tk.seed=3", "found 'seed'"),
         ("batch_size=many", "--set tk.batch_size: wanted a whole number; found 'many'"),
         ("tk.kernel_layout=odd", "--set tk.kernel_layout: wanted reference or even; found 'odd'"),
-        ("batch_size=0", "--batch-size: wanted at least 1; found 0"),
+        ("batch_size=0", "--set tk.batch_size: wanted at least 1; found 0"),
     ],
 )
 def test_what_is_refused(assignment: str, complaint: str) -> None:
