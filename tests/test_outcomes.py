@@ -16,9 +16,11 @@ from matplotlib.figure import Figure
 
 import positionbias
 from positionbias import ops
+from positionbias.core.collection import Collection
 from positionbias.core.errors import OutputExistsError, SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.shown import Shown
+from positionbias.dense.vectors import Vectors
 from positionbias.ops import imports
 from positionbias.ops.audit import Checked
 from positionbias.planted.generator import PlantedSettings, write_planted
@@ -109,6 +111,10 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(name: str, retur
         for write in (found.save, found.report):
             with pytest.raises(SettingError, match=f"{write.__name__}: wanted results; found none in Verification"):
                 write(tmp_path / "written")
+        return
+    if isinstance(found, Collection | Vectors):  # saving it would be taken for a copy
+        with pytest.raises(SettingError, match="save: wanted results; found .*, which stands on disk already; copy its folder"):
+            found.save(tmp_path / "saved")
         return
     again = positionbias.load(found.save(tmp_path / "saved"))
     assert [one.to_json() for one in again.results] == [one.to_json() for one in found._study().results]

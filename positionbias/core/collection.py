@@ -79,6 +79,8 @@ class Collection(Shown):
         'For its smell, the Julmux yonack has moss.'
     """
 
+    _on_disk = "copy its folder, or write another form with export"
+
     def __init__(self, place: Path | str) -> None:
         self.path = _folder_of(place)
         self.manifest: Manifest = read_manifest(self.path, kind=KIND)

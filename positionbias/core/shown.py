@@ -7,6 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from positionbias.core.errors import SettingError
+
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
@@ -23,6 +25,7 @@ class Shown:
     """What a reader can do with results, whatever holds them; a notebook shows their verdict and their tables."""
 
     __slots__ = ()
+    _on_disk = ""  # the command that copies it, where it is an artefact itself and not what was measured
 
     def __repr__(self) -> str:
         return str(_showing().line_of(self))
@@ -73,8 +76,10 @@ class Shown:
 
         Raises:
             OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
-            SettingError: there are no results.
+            SettingError: there are no results, or this is an artefact that stands on disk already.
         """
+        if self._on_disk:
+            raise SettingError(f"save: wanted results; found {self!r}, which stands on disk already; {self._on_disk}")
         place: Path = _showing().save(self, out, overwrite=overwrite)
         return place
 

@@ -71,6 +71,8 @@ class Vectors(Shown):
         InputError: not such a folder, or not a whole one.
     """
 
+    _on_disk = "copy its folder"
+
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.manifest: Manifest = read_manifest(self.path, kind=KIND)

@@ -78,7 +78,7 @@ def test_runs_in_memory_keep_their_names_and_need_names_of_their_own(collection:
     assert {one.system for one in pb.evaluate([run, file], collection=collection).results} == {run.name, file.stem}
     with pytest.raises(InputError, match="RUN: wanted runs with names of their own; found 'bm25' twice; name them"):
         pb.evaluate([run, run], collection=collection)
-    with pytest.raises(InputError, match="wanted records of Qrel; found records of str"):
+    with pytest.raises(SettingError, match=r"--qrels: wanted a text or path; found \['a', 'b'\]"):
         pb.evaluate([run], qrels=["a", "b"])  # type: ignore[arg-type]
 
 
