@@ -1,8 +1,7 @@
-"""The audit from Python, and the notebook that shows it."""
+"""The audit from Python."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,6 @@ from tests.audit.bags import bag_checkpoint
 from tests.audit.scorers import blind, front_lover
 from tests.tiny import candidates, planted
 
-NOTEBOOK = Path(__file__).parent.parent / "docs" / "audit.ipynb"
 SETTINGS = AuditSettings(buckets=(Buckets.relative(3),), minimum=3, permutations=100, draws=1, needles=30, depth=5, examples=2)
 
 
@@ -130,21 +128,6 @@ def test_a_transformer_object_is_audited_as_it_is(collection: Collection) -> Non
     columns = ["measure", "quality", "scale", "passages", "value"]
     one, other = (pair[pair.system == name][columns].reset_index(drop=True) for name in ("Transformer", "as_function"))
     assert one.equals(other)
-
-
-def test_the_notebook_runs_and_says_what_it_shows(tmp_path: Path) -> None:
-    import nbformat
-    from nbclient import NotebookClient
-
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    for cell in code:
-        cell["outputs"] = []
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    printed = json.dumps([output for cell in code for output in cell.outputs])
-    assert "likes_the_front prefers the front: end" in printed
-    assert "counts_words: no preference" in printed
-    assert "image/png" in printed
 
 
 def test_a_retriever_over_the_whole_collection_from_python(collection: Collection) -> None:

@@ -1,0 +1,46 @@
+"""The notebooks of ``docs/notebooks`` run, and find what is known to be true of their data; none calls a shell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+NOTEBOOKS = Path(__file__).parent.parent / "docs" / "notebooks"
+TRUE = {
+    "find-bias-in-my-data": ["Mean position", "image/png"],
+    "audit-my-embedding-model": [
+        "minilm prefers the front: end",
+        "counts_words: no preference: its scores do not change when the answer moves",
+    ],
+    "train-with-and-without": ["front prefers the front: end", "image/png"],
+    "audit-a-golden-set": [
+        "minilm prefers the front: end",
+        "minilm is sensitive to the order of a passage",
+        "of moving the sentence chosen by query terms",
+    ],
+    "leakage-of-my-training-set": ["30 of 330 test queries", "0 of 330 test queries"],
+    "can-this-collection-judge-my-run": ["new cannot be judged yet by nDCG@10", "as judged"],
+}
+
+
+def test_these_are_the_notebooks() -> None:
+    assert sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")) == sorted(TRUE)
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_a_notebook_runs_and_finds_what_is_true(name: str, tmp_path: Path) -> None:
+    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for cell in code:
+        assert "\n!" not in f"\n{cell.source}", "calls the shell"
+        assert "subprocess" not in cell.source
+        assert cell.outputs == [] or cell.execution_count, "an output of no run"
+        cell["outputs"] = []
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    shown = json.dumps([output for cell in code for output in cell.outputs])
+    for line in TRUE[name]:
+        assert line in shown
