@@ -1,16 +1,18 @@
 """Import rates of tables beside MS MARCO's own import: ``python benchmarks/table_import.py collection.tsv --gigabytes 0.5``.
 
 The first bytes of a ``collection.tsv`` are read as they are, and as tables of the same passages, each with a query (its last five words) and an answer (its second
-to fourth words). Every import is a process of its own with one worker. Rates are in MB (10^6 bytes) of input a processor second, so that other work on the machine
-counts little. Memory is the peak of what is anonymous: what the kernel cannot drop.
+to fourth words). Every import is a process of its own with one worker. Rates are in MB (10^6 bytes) of input, unpacked, a processor
+second, so that other work on the machine counts little. Memory is the peak of what is anonymous: what the kernel cannot drop.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import gzip
 import json
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,13 +20,26 @@ from datetime import date
 from itertools import islice
 from pathlib import Path
 
+import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
+import zstandard
 from measuring import Measured, hardware, measured, result_place
 
 MEGA = 1_000_000
 POSBIAS = [sys.executable, "-c", "from positionbias.cli.main import main; main()"]
-FORMS = ("jsonl", "csv", "parquet")
+NAMES = ("passage_id", "passage", "query", "answer")
+IMPORTS = (  # command, form, input, the file whose bytes are counted
+    ("msmarco", "TSV", "collection.tsv", "collection.tsv"),
+    ("table", "JSON lines", "test.jsonl", "test.jsonl"),
+    ("table", "JSON lines, .gz", "test.jsonl.gz", "test.jsonl"),
+    ("table", "JSON lines, .zst", "test.jsonl.zst", "test.jsonl"),
+    ("table", "CSV", "test.csv", "test.csv"),
+    ("table", "TSV", "test.tsv", "test.tsv"),
+    ("table", "Parquet", "test.parquet", "test.parquet"),
+    ("hf", "a saved data set", "saved", "saved"),
+    ("msmarco", "TSV, again", "collection.tsv", "collection.tsv"),
+)
 
 
 def rows(collection: Path, size: int) -> Iterator[dict[str, str]]:
@@ -39,33 +54,39 @@ def rows(collection: Path, size: int) -> Iterator[dict[str, str]]:
             yield {"passage_id": passage_id, "passage": text, "query": " ".join(words[-5:]), "answer": " ".join(words[1:4])}
 
 
-def write(collection: Path, size: int, folder: Path) -> dict[str, Path]:
-    """Write the files to be read, by their form."""
-    made = {form: folder / f"test.{form}" for form in FORMS}
-    with open(made["jsonl"], "w", encoding="utf-8") as handle:
+def write(collection: Path, size: int, folder: Path) -> None:
+    """Write the inputs."""
+    with open(folder / "test.jsonl", "w", encoding="utf-8") as handle:
         handle.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows(collection, size))
-    with open(made["csv"], "w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, ("passage_id", "passage", "query", "answer"))
+    with open(folder / "test.jsonl", "rb") as plain, gzip.open(folder / "test.jsonl.gz", "wb", 6) as packed:
+        shutil.copyfileobj(plain, packed)
+    with open(folder / "test.jsonl", "rb") as plain, open(folder / "test.jsonl.zst", "wb") as packed:
+        zstandard.ZstdCompressor().copy_stream(plain, packed)
+    with open(folder / "test.csv", "w", encoding="utf-8", newline="") as handle:
+        writer = csv.DictWriter(handle, NAMES)
         writer.writeheader()
         writer.writerows(rows(collection, size))
-    stream, schema = (
-        rows(collection, size),
-        pa.schema([(name, pa.string()) for name in ("passage_id", "passage", "query", "answer")]),
-    )
-    with pq.ParquetWriter(made["parquet"], schema) as table:
+    with open(folder / "test.tsv", "w", encoding="utf-8") as handle:
+        handle.writelines("\t".join(line) + "\n" for line in (NAMES, *(row.values() for row in rows(collection, size))))
+    stream, schema = rows(collection, size), pa.schema([(name, pa.string()) for name in NAMES])
+    with pq.ParquetWriter(folder / "test.parquet", schema) as table:
         while batch := list(islice(stream, 50_000)):
             table.write_table(pa.Table.from_pylist(batch, schema=schema))
-    made["tsv"] = folder / "collection.tsv"
-    with open(made["tsv"], "w", encoding="utf-8") as handle:
+    datasets.Dataset.from_parquet(str(folder / "test.parquet"), cache_dir=str(folder / "cache")).save_to_disk(folder / "saved")
+    with open(folder / "collection.tsv", "w", encoding="utf-8") as handle:
         handle.writelines(f"{row['passage_id']}\t{row['passage']}\n" for row in rows(collection, size))
-    return made
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of a file, or of a folder's."""
+    return sum(file.stat().st_size for file in path.rglob("*")) if path.is_dir() else path.stat().st_size
 
 
 def run(what: str, path: Path, folder: Path) -> Measured:
     """Import one file in a process of its own."""
     environment = {**os.environ, "POSBIAS_HOME": str(folder / "home")}
     return measured(
-        [*POSBIAS, "-q", "import", *what.split(), str(path), "--overwrite", "--out", str(folder / "made")],
+        [*POSBIAS, "-q", "import", what, str(path), "--overwrite", "--out", str(folder / "made")],
         environment=environment,
     )
 
@@ -78,16 +99,16 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        files = write(given.collection, int(given.gigabytes * 1_000 * MEGA), folder)
+        write(given.collection, int(given.gigabytes * 1_000 * MEGA), folder)
         lines, base = [], 0.0
-        for what, form in (("msmarco", "tsv"), *(("table", form) for form in FORMS)):
-            size = files[form].stat().st_size
-            found = run(what, files[form], folder)
-            rate = size / MEGA / found.processor
-            base = base or rate
-            lines.append(
-                f"| `import {what}`, {form} | {size / MEGA:,.0f} | {found.processor:,.0f} | {rate:.1f} | {base / rate:.2f} | {found.anonymous / MEGA:,.0f} |"
+        for command, form, source, counted in IMPORTS:
+            size = size_of(folder / counted) / MEGA
+            found = run(command, folder / source, folder)
+            base = base or size / found.processor
+            columns = (
+                f"{size:,.0f} | {found.processor:,.1f} | {size / found.processor:.1f} | {base * found.processor / size:.2f}"
             )
+            lines.append(f"| `import {command}`, {form} | {columns} | {found.anonymous / MEGA:,.0f} |")
             print(lines[-1], flush=True)
     load = os.getloadavg()[0]
     result_place("table_import").write_text(

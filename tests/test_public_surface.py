@@ -28,6 +28,7 @@ PUBLIC = [
     "Run",
     "__version__",
     "ats",
+    "attach",
     "audit_model",
     "audit_systems",
     "calibrate_leakage",

@@ -126,9 +126,10 @@ class Collection(Shown):
             >>> pb.Collection.from_records(rows, "mine").answers("test")[0].text
             'green oil'
         """
-        from positionbias.core.tables import table_of
+        from positionbias.core.tables import in_batches, table_of
 
-        return cls._from_tables([(split, table_of(enumerate(records, 1), "records", "number"))], out, columns, overwrite)
+        table = table_of(in_batches(enumerate(records, 1)), "records", "number")
+        return cls._from_tables([(split, table)], out, columns, overwrite)
 
     @classmethod
     def from_pandas(
@@ -152,11 +153,11 @@ class Collection(Shown):
             >>> pb.Collection.from_pandas(frame, "framed")
             Collection('framed', 1 passages, splits test)
         """
-        from positionbias.core.tables import Table
+        from positionbias.core.tables import Table, in_batches
 
         names = [str(name) for name in frame.columns]
         rows = (dict(zip(names, row, strict=True)) for row in frame.itertuples(index=False, name=None))
-        table = Table("frame", "row", names, lambda columns: enumerate(rows, 1))
+        table = Table("frame", "row", names, lambda columns: in_batches(enumerate(rows, 1)))
         return cls._from_tables([(split, table)], out, columns, overwrite)
 
     @classmethod

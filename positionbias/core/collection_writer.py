@@ -30,10 +30,18 @@ from positionbias.core.schema import NAME
 from positionbias.core.seal import CACHE, verified
 from positionbias.core.seeds import keys64
 from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
-from positionbias.core.shards import CHECKSUM_MODULUS, Shard, not_unicode, rows_checksum, write_shard
+from positionbias.core.shards import (
+    CHECKSUM_MODULUS,
+    Shard,
+    columns_checksum,
+    not_unicode,
+    rows_checksum,
+    write_encoded,
+    write_shard,
+)
 from positionbias.core.split_tables import ANSWERS, QRELS, QUERIES, SplitFacts
 
-__all__ = ["CollectionWriter", "SplitWriter", "create_collection", "split_checksum"]
+__all__ = ["CollectionWriter", "SplitWriter", "Texts", "create_collection", "split_checksum"]
 
 Item = TypeVar("Item")
 Written = TypeVar("Written", bound=Shard)
@@ -84,6 +92,12 @@ class CollectionWriter:
         for first in iterator:
             self._add(write_shard(self.shard_path(self._shards), _one_shard(first, iterator)))
 
+    def add_texts(self, batches: Iterable[Texts]) -> None:
+        """``add_passages`` for passages that come by column, in batches small enough for memory."""
+        stream = _PassageStream(batches)
+        while stream.more():
+            self._add(write_encoded(self.shard_path(self._shards), stream.one_shard()))
+
     def add_shards(
         self, kind: type[Written], make: Callable[[Item, Path], Written], items: Iterable[Item], map_shards: MapShards = map
     ) -> Iterator[Written]:
@@ -128,8 +142,8 @@ class CollectionWriter:
         self._shards += 1
         self._passages = Shard(self._passages.count + shard.count, self._passages.checksum + shard.checksum)
 
-    def split(self, split: str) -> SplitWriter:
-        """Open a split, whose records may come in batches; ``finish`` closes it.
+    def split(self, split: str, *, checked: bool = False) -> SplitWriter:
+        """Open a split, whose records may come in batches; ``finish`` closes it. See ``SplitWriter`` for ``checked``.
 
         Raises:
             InputError: an invalid file name, or a split that was opened before.
@@ -137,7 +151,7 @@ class CollectionWriter:
         _check_name("split", split)
         self._name("queries", split)
         self._name("qrels", split)
-        self._splits[split] = SplitWriter(self.folder, split)
+        self._splits[split] = SplitWriter(self.folder, split, checked=checked)
         return self._splits[split]
 
     def add_split(self, split: str, queries: Sequence[Query], qrels: Sequence[Qrel], answers: Sequence[Answer] = ()) -> None:
@@ -197,10 +211,11 @@ class CollectionWriter:
 
     def _absent(self, index: PassageIndex, allow: bool) -> dict[str, dict[str, int]]:
         """Return, by split, the numbers of judgements of absent passages and of such passages."""
-        missing = {name: _absent_of(split.answers_path, index) for name, split in self._splits.items()}
+        splits = {name: split for name, split in self._splits.items() if not split.checked}
+        missing = {name: _absent_of(split.answers_path, index) for name, split in splits.items()}
         self._refuse({item for of in missing.values() for item in of}, "answering")
         absent = {}
-        for name, split in self._splits.items():
+        for name, split in splits.items():
             found = sum((_absent_of(path, index) for path in split.qrels_paths), Counter[str]())
             if found and not allow:
                 self._refuse(found, "judged")
@@ -226,28 +241,62 @@ class CollectionWriter:
         return self._finished
 
 
-class _Held(NamedTuple):
-    """Records that are not written yet."""
+class Texts(NamedTuple):
+    """Some passages by column: ids and texts in UTF-8, and the lengths of the texts in characters."""
 
-    queries: list[Query]
-    qrels: list[Qrel]
-    answers: list[Answer]
+    ids: Sequence[bytes]
+    texts: Sequence[bytes]
+    characters: Sequence[int]
+
+
+class _PassageStream:
+    """Batches of passages, cut where shards end."""
+
+    def __init__(self, batches: Iterable[Texts]) -> None:
+        self._batches = (batch for batch in batches if batch.ids)
+        self._left: Texts | None = None
+
+    def more(self) -> bool:
+        """Return True until all has been given."""
+        self._left = self._left or next(self._batches, None)
+        return self._left is not None
+
+    def one_shard(self) -> Iterator[tuple[Sequence[bytes], Sequence[bytes]]]:
+        """Yield the next passages, as many as fit in one shard."""
+        passages, characters = SHARD_PASSAGES, SHARD_CHARACTERS
+        while passages > 0 and characters > 0 and self.more():
+            assert self._left is not None
+            ids, texts, lengths = self._left
+            held = np.cumsum(lengths)
+            end = min(passages, len(ids), int(np.searchsorted(held, characters)) + 1)  # the passage that fills it is its last
+            yield ids[:end], texts[:end]
+            passages, characters = passages - end, characters - int(held[:end][-1])
+            self._left = Texts(ids[end:], texts[end:], lengths[end:]) if end < len(ids) else None
+
+
+class _Held(NamedTuple):
+    """Records that are not written yet, by column."""
+
+    queries: list[list[Any]]
+    qrels: list[list[Any]]
+    answers: list[list[Any]]
 
 
 class SplitWriter:
     """One split of an unfinished collection. Records may come in any batches, queries before what speaks of them.
 
-    Memory: the records of the last batches, and 8 bytes a query.
+    With ``checked`` the caller sees to it that query ids are unique, and that judgements and answers are of queries and passages that it writes.
+    Memory: the records of the last batches, and 8 bytes a query that is not checked.
     """
 
-    def __init__(self, folder: Path, split: str) -> None:
-        self._folder, self._split = folder, split
+    def __init__(self, folder: Path, split: str, *, checked: bool = False) -> None:
+        self._folder, self._split, self.checked = folder, split, checked
         self._known = KeyMap(np.bool_)
         self._queries = _RowFile(folder / "queries" / f"{split}.parquet", QUERIES)
         self._qrels = _RowFile(folder / "qrels" / f"{split}.parquet", QRELS)
         self._answers: _RowFile | None = None
         self._sets: dict[str, _RowFile] = {}
-        self._held = _Held([], [], [])
+        self._held = _nothing()
 
     def add(self, queries: Sequence[Query], qrels: Sequence[Qrel] = (), answers: Sequence[Answer] = ()) -> None:
         """Take records. Query ids are unique; judgements and answers are of this split's queries.
@@ -255,37 +304,43 @@ class SplitWriter:
         Raises:
             InputError: a repeated query id, or a judgement or answer of a query outside the split; it may concern an earlier batch.
         """
-        held = self._held
-        held.queries.extend(queries)
-        held.qrels.extend(qrels)
-        held.answers.extend(answers)
-        if max(len(held.queries), len(held.qrels), len(held.answers)) >= SPLIT_ROWS:
+        self.add_columns(zip(*_query_rows(queries), strict=True), zip(*qrels, strict=True), zip(*answers, strict=True))
+
+    def add_columns(
+        self, queries: Iterable[Iterable[Any]], qrels: Iterable[Iterable[Any]], answers: Iterable[Iterable[Any]]
+    ) -> None:
+        """Take records by column, in the order of the stored tables; of no records there may be no column."""
+        for held, further in zip(self._held, (queries, qrels, answers), strict=True):
+            for column, values in zip(held, further, strict=False):
+                column.extend(values)
+        if max(len(held[0]) for held in self._held) >= SPLIT_ROWS:
             self._write()
 
     def _write(self) -> None:
         queries, qrels, answers = self._held
         with self._in_unicode():
-            new = self._known.add(_keys(query.query_id for query in queries)).new
-            if not new.all():
-                twice = queries[int(np.flatnonzero(~new)[0])].query_id
-                raise InputError(
-                    f"split {self._split!r}: wanted every query id once; found {twice!r} twice; rename or drop one"
-                )
-            self._check_queries([*qrels, *answers])
-            self._queries.write(_query_rows(queries))
+            if not self.checked:
+                self._check_new(queries[0])
+            self._check_known("qrels", qrels[0])
+            self._check_known("answers", answers[0])
+            self._queries.write(queries)
             self._qrels.write(qrels)
-            if answers:
+            if answers[0]:
                 self._answers = self._answers or _RowFile(self.answers_path, ANSWERS)
                 self._answers.write(answers)
-        self._held = _Held([], [], [])
+        self._held = _nothing()
 
-    def _check_queries(self, records: Sequence[Qrel | Answer]) -> None:
-        known = self._known.contains(_keys(record.query_id for record in records))
-        if not known.all():
-            record = records[int(np.flatnonzero(~known)[0])]
+    def _check_new(self, query_ids: Sequence[str]) -> None:
+        new = self._known.add(_keys(query_ids)).new
+        if not new.all():
+            twice = query_ids[int(new.argmin())]
+            raise InputError(f"split {self._split!r}: wanted every query id once; found {twice!r} twice; rename or drop one")
+
+    def _check_known(self, what: str, query_ids: Sequence[str]) -> None:
+        if not self.checked and not (known := self._known.contains(_keys(query_ids))).all():
             raise InputError(
-                f"split {self._split!r}: wanted {type(record).__name__.lower()}s of its own queries; found one of query "
-                f"{record.query_id!r}; check the files"
+                f"split {self._split!r}: wanted {what} of its own queries; found one of query "
+                f"{query_ids[int(known.argmin())]!r}; check the files"
             )
 
     def add_set(self, name: str, qrels: Sequence[Qrel]) -> None:
@@ -297,8 +352,8 @@ class SplitWriter:
         self._write()
         self._sets[name] = _RowFile(self._folder / "qrels" / f"{self._split}.{name}.parquet", QRELS, first=(name,))
         with self._in_unicode():
-            self._check_queries(qrels)
-            self._sets[name].write(qrels)
+            self._check_known("qrels", [qrel.query_id for qrel in qrels])
+            self._sets[name].write(list(zip(*qrels, strict=True)))
 
     @contextmanager
     def _in_unicode(self) -> Iterator[None]:
@@ -344,17 +399,22 @@ class _RowFile:
         self._schema, self._first = schema, first
         self._writer = pq.ParquetWriter(path, schema)
 
-    def write(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Append rows."""
-        columns = list(zip(*rows, strict=True)) if rows else [() for _ in self._schema]
+    def write(self, columns: Sequence[Sequence[Any]]) -> None:
+        """Append rows, given by column."""
+        columns = columns or [() for _ in self._schema]
         arrays = [pa.array(column, of.type) for column, of in zip(columns, self._schema, strict=True)]
         self._writer.write_table(pa.table(arrays, schema=self._schema))
-        self.count += len(rows)
-        self.checksum += rows_checksum((*self._first, *row) for row in rows) if self._first else rows_checksum(rows)
+        count = len(columns[0])
+        self.count += count
+        self.checksum += columns_checksum([*([name] * count for name in self._first), *columns])
 
     def close(self) -> None:
         """Finish the file."""
         self._writer.close()
+
+
+def _nothing() -> _Held:
+    return _Held(*([[] for _ in schema] for schema in (QUERIES, QRELS, ANSWERS)))
 
 
 def _keys(ids: Iterable[str]) -> np.ndarray:

@@ -72,15 +72,34 @@ class Columns:
                 raise bad_input(
                     source, wanted=f"a column {column!r}", found=", ".join(names), do=f"give one of these to {flag}"
                 )
+        given = self._guessed(names)
+        if not given["passage"]:
+            found = ", ".join(names) or "no column"
+            raise bad_input(source, wanted="a column of passages", found=found, do="name it with --passage")
+        return replace(self, **given)
+
+    def _guessed(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the columns by what they are, with the usual ones where none is given; empty where there is none."""
+        given = {item.name: getattr(self, item.name) for item in fields(self)}
         taken = set(given.values())
         for what, usual in _USUAL.items():
             given[what] = given[what] or next((name for name in usual if name in names and name not in taken), "")
         what = "query_id" if given["query"] else "passage_id"
         given[what] = given[what] or next((name for name in _ID if name in names and name not in taken), "")
-        if not given["passage"]:
-            found = ", ".join(names) or "no column"
-            raise bad_input(source, wanted="a column of passages", found=found, do="name it with --passage")
-        return replace(self, **given)
+        return given
+
+    def of_answers(self, names: Sequence[str], source: str) -> Columns:
+        """Return the usual columns of a table of answers, whose queries and passages are elsewhere.
+
+        Raises:
+            InputError: none of query ids, passage ids or answers.
+        """
+        found = self._guessed(names)
+        for what in ("query_id", "passage_id", "answer"):
+            if not found[what]:
+                wanted, do = f"a column {what}", "give it one of the names: " + ", ".join(_USUAL[what])
+                raise bad_input(source, wanted=wanted, found=", ".join(names) or "no column", do=do)
+        return Columns(**{what: found[what] for what in ("query_id", "passage_id", "answer", "answer_start")})
 
     def read_from(self, names: Sequence[str]) -> list[str]:
         """Return those of a table's ``names`` that these columns stand in."""

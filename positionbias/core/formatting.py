@@ -21,6 +21,7 @@ __all__ = [
     "interval",
     "p_value",
     "percent",
+    "plural",
     "setting",
     "slug",
     "with_interval",
@@ -88,6 +89,17 @@ def p_value(p: float | None) -> str:
 def count(number: float | None) -> str:
     """Format a whole number with thousands separated by commas."""
     return MISSING if number is None else f"{int(number):,}"
+
+
+def plural(number: int, noun: str) -> str:
+    """Format a number of things.
+
+    >>> plural(1, "row"), plural(1_000, "passage"), plural(0, "query")
+    ('1 row', '1,000 passages', '0 queries')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
 
 
 def setting(value: Any) -> str:

@@ -34,7 +34,7 @@ class KeyMap:
         first = order[starts]  # where each key of the batch stands first
         known, before = self._find(keys[first])
         kept = np.where(known, before, values[first])
-        sizes = np.diff([*starts, len(keys)])
+        sizes = np.diff(starts, append=len(keys))
         new, clash = np.zeros(len(keys), bool), np.empty(len(keys), bool)
         new[first] = ~known
         clash[order] = values[order] != np.repeat(kept, sizes)

@@ -1,35 +1,39 @@
 """Tables of passages, queries and answers as a collection, with validation queries drawn where they are asked for.
 
-Rows are read once, in one process; memory does not grow with them but by hashes, about 50 bytes a row. Where validation queries are drawn, the
+Rows are read once, in one process; memory does not grow with them but by hashes, about 45 bytes a row. Where validation queries are drawn, the
 ids of the training queries and their judgements are held, too.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from positionbias.core.collection_writer import CollectionWriter, SplitWriter, create_collection
+from positionbias.core.collection_writer import CollectionWriter, SplitWriter, Texts, create_collection
 from positionbias.core.columns import SPLIT_WORDS, Columns
 from positionbias.core.errors import bad_input
 from positionbias.core.files import remove
 from positionbias.core.manifest import InputRef, Manifest
-from positionbias.core.progress import track
-from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.rows import Numbered, RowCounts, RowReader
+from positionbias.core.progress import Progress, step
+from positionbias.core.records import Answer, Qrel, Query
+from positionbias.core.row_values import BATCH_ROWS, Cells, Objects, RowBatch, RowCounts
+from positionbias.core.rows import RowReader
 from positionbias.core.split_tables import KIND
 from positionbias.core.validation_draw import HeldOut, HoldOut, ValidationDraw, draw_validation, part, sharing_passages
 
-__all__ = ["Table", "TableSource", "dataset_tables", "table_of", "write_tables"]
+__all__ = ["Table", "TableSource", "arrow_batches", "dataset_tables", "in_batches", "table_of", "write_tables"]
 
 _LOOKED_AT = 1_000  # objects may leave a key out: the first ones together name the columns
-_BATCH = 1_000
+_ALLOCATIONS = 200_000  # between two searches for garbage
 _DRAWING = "drawing"  # the folder of training records until the validation queries among them are drawn
 _NOTES = (
     "Rows with the same passage, or the same query of a split, are one; without an id it is a hash of the text [decision].",
@@ -44,15 +48,24 @@ class Table:
     source: str
     unit: str
     names: Sequence[str]
-    read: Callable[[Sequence[str]], Iterable[Numbered]]
+    read: Callable[[Sequence[str]], Iterable[RowBatch]]
 
 
-def table_of(rows: Iterable[Numbered], source: str, unit: str) -> Table:
-    """Return a table of objects, whose first rows name its columns."""
-    stream = iter(rows)
-    first = list(islice(stream, _LOOKED_AT))
-    names = list(dict.fromkeys(name for _, row in first for name in row))
+def table_of(batches: Iterable[Objects], source: str, unit: str) -> Table:
+    """Return a table of objects, of which the first thousand name its columns."""
+    stream = iter(batches)
+    first: list[Objects] = []
+    while sum(len(batch.rows) for batch in first) < _LOOKED_AT and (batch := next(stream, None)):
+        first.append(batch)
+    names = list(dict.fromkeys(name for row in islice(chain(*(batch.rows for batch in first)), _LOOKED_AT) for name in row))
     return Table(source, unit, names, lambda columns: chain(first, stream))
+
+
+def in_batches(numbered: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[Objects]:
+    """Yield objects, which come with their numbers, in batches."""
+    stream = iter(numbered)
+    while batch := list(islice(stream, BATCH_ROWS)):
+        yield Objects(*zip(*batch, strict=True))
 
 
 def dataset_tables(data: Any, name: str) -> list[tuple[str, Table]]:
@@ -64,12 +77,17 @@ def dataset_tables(data: Any, name: str) -> list[tuple[str, Table]]:
     ]
 
 
-def _dataset_rows(data: Any, columns: Sequence[str]) -> Iterator[Numbered]:
-    number = 0
-    for table in data.select_columns(list(columns)).with_format("arrow").iter(_BATCH):
-        for row in table.to_pylist():
-            number += 1
-            yield number, row
+def _dataset_rows(data: Any, columns: Sequence[str]) -> Iterator[Cells]:
+    return arrow_batches(data.select_columns(list(columns)).with_format("arrow").iter(BATCH_ROWS))
+
+
+def arrow_batches(tables: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[Cells]:
+    """Yield the rows of Arrow's tables or batches, numbered from 1 over all of them."""
+    before = 0
+    for table in tables:
+        columns = {name: column.to_pylist() for name, column in zip(table.schema.names, table.columns, strict=True)}
+        yield Cells(range(before + 1, before + table.num_rows + 1), columns)
+        before += table.num_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +115,11 @@ def write_tables(
         InputError: as ``import_table``.
         SettingError: as ``import_table``.
     """
-    with create_collection(out, overwrite=overwrite) as writer:
-        held = SplitWriter(writer.folder / _DRAWING, "train") if validation.validation else None
-        reader = RowReader(lambda split: held if held and split == "train" else writer.split(split))
+    with create_collection(out, overwrite=overwrite) as writer, _fewer_garbage_collections():
+        held = SplitWriter(writer.folder / _DRAWING, "train", checked=True) if validation.validation else None
+        reader = RowReader(lambda split: held if held and split == "train" else writer.split(split, checked=True))
         read: dict[str, Mapping[str, str]] = {}
-        writer.add_passages(_passages(tables, columns, reader, read))
+        writer.add_texts(_passages(tables, columns, reader, read))
         if not writer.passages:
             causes = "; ".join(f"{cause}: {count:,}" for cause, count in reader.counts.left_out.items())
             found = f"none of {reader.counts.rows:,}" + (f" ({causes})" if causes else "")
@@ -123,15 +141,33 @@ def write_tables(
         )
 
 
+@contextmanager
+def _fewer_garbage_collections() -> Iterator[None]:
+    """Let Python look for cycles of objects less often: rows have none, and looking takes a sixth of the time."""
+    often = gc.get_threshold()
+    gc.set_threshold(often[0] and max(often[0], _ALLOCATIONS), *often[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*often)
+
+
 def _passages(
     tables: Iterable[tuple[str, Table]], columns: Columns, reader: RowReader, read: dict[str, Mapping[str, str]]
-) -> Iterator[Passage]:
+) -> Iterator[Texts]:
     """Yield the passages of all tables, and keep the columns that were read from each."""
     for split, table in tables:
         own = columns.of(table.names, table.source)
         read[Path(table.source).name] = own.named()
-        rows = track(table.read(own.read_from(table.names)), Path(table.source).name, unit="rows")
-        yield from reader.passages(rows, own, split=split, source=table.source, unit=table.unit)
+        batches = table.read(own.read_from(table.names))
+        with step(Path(table.source).name, None, unit="rows") as progress:
+            yield from reader.passages(_counted(batches, progress), own, split=split, source=table.source, unit=table.unit)
+
+
+def _counted(batches: Iterable[RowBatch], progress: Progress) -> Iterator[RowBatch]:
+    for batch in batches:
+        yield batch
+        progress.advance(len(batch.numbers))
 
 
 def _draw(writer: CollectionWriter, held: SplitWriter, validation: ValidationDraw) -> HeldOut:

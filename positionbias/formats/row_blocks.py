@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from positionbias.core.blocks import BLOCK_BYTES, Block
 from positionbias.core.budgets import check_ratio
@@ -14,9 +14,13 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.input_state import file_mark
 from positionbias.formats.json_lines import json_lines
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = ["LineRows", "ParquetRows", "RowBlock", "parquet_blocks", "parquet_columns"]
 
 _BATCH = 512
+_BATCH_BYTES = 8 << 20
 
 
 class RowBlock(Protocol):
@@ -57,16 +61,19 @@ class ParquetRows:
     end: int
     columns: Sequence[str]
 
-    def rows(self) -> Iterator[tuple[int, Any]]:
+    def batches(self, rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield batches of so many ``rows``, or fewer long ones."""
         import pyarrow.parquet as pq
 
-        number = 0
         with parquet_errors(self.path), pq.ParquetFile(self.path) as table:
             names = [name for name in self.columns if name in table.schema_arrow.names]
-            for batch in table.iter_batches(_BATCH, row_groups=list(range(self.first, self.end)), columns=names):
-                for record in batch.to_pylist():
-                    yield number, record
-                    number += 1
+            groups = [table.metadata.row_group(number) for number in range(self.first, self.end)]
+            each = sum(group.total_byte_size for group in groups) // max(1, sum(group.num_rows for group in groups))
+            size = max(1, min(rows, _BATCH_BYTES // max(1, each)))
+            yield from table.iter_batches(size, row_groups=list(range(self.first, self.end)), columns=names, use_threads=False)
+
+    def rows(self) -> Iterator[tuple[int, Any]]:
+        return enumerate(record for batch in self.batches(_BATCH) for record in batch.to_pylist())
 
     def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
         place = f"row {number} of row group {self.first} and those after it"
@@ -110,7 +117,7 @@ def _look(path: Path | str) -> tuple[list[str], list[int]]:
 
 def parquet_blocks(
     path: Path | str, columns: Sequence[str], required: Sequence[str] = (), size: int = BLOCK_BYTES
-) -> list[RowBlock]:
+) -> list[ParquetRows]:
     """Return a Parquet file's rows in blocks of whole row groups, of ``size`` bytes or more, with these columns where they are there.
 
     Raises:
@@ -121,7 +128,7 @@ def parquet_blocks(
         raise bad_input(
             path, wanted=f"the columns {', '.join(required)}", found=f"no {', '.join(missing)}", do="check the path"
         )
-    blocks: list[RowBlock] = []
+    blocks: list[ParquetRows] = []
     first, held = 0, 0
     for group, group_size in enumerate(sizes):
         held += group_size

@@ -7,17 +7,19 @@ line of column names. Only a JSON list is held whole.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from positionbias.core.blocks import file_blocks, file_lines
+from positionbias.core.blocks import file_blocks
 from positionbias.core.budgets import LINE
 from positionbias.core.errors import bad_input
 from positionbias.core.files import input_errors, open_bytes, read_json
-from positionbias.core.rows import Numbered
-from positionbias.core.tables import Table, table_of
+from positionbias.core.row_values import BATCH_ROWS, Cells
+from positionbias.core.tables import Table, arrow_batches, in_batches, table_of
 from positionbias.formats.json_lines import FIX, json_lines, named
 from positionbias.formats.row_blocks import parquet_blocks, parquet_columns
 from positionbias.formats.sources import plain_name
@@ -27,6 +29,7 @@ __all__ = ["open_table"]
 _HEAD = 1 << 12
 _BOM = b"\xef\xbb\xbf"
 _TSV = (".tsv", ".tab")
+_BLOCK = 1 << 20  # bytes of text held at once
 
 
 def open_table(path: Path | str) -> Table:
@@ -41,23 +44,21 @@ def open_table(path: Path | str) -> Table:
     if head.startswith(b"PAR1"):
         return Table(str(path), "row", parquet_columns(path), partial(_parquet_rows, path))
     if head.startswith(b"{"):
-        return table_of(_json_rows(path), str(path), "line")
+        return table_of(in_batches(_json_rows(path)), str(path), "line")
     if head.startswith(b"["):
-        return table_of(_listed(path), str(path), "row")
+        return table_of(in_batches(_listed(path)), str(path), "row")
     if not head:
         raise bad_input(path, wanted="a table", found="an empty file", do="check the path")
     return _separated(path, "\t" if plain_name(path.name).endswith(_TSV) else ",")
 
 
-def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[Numbered]:
-    rows = (row for block in parquet_blocks(path, columns) for _, row in block.rows())
-    return enumerate(rows, 1)
+def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[Cells]:
+    return arrow_batches(batch for block in parquet_blocks(path, columns) for batch in block.batches(BATCH_ROWS))
 
 
-def _json_rows(path: Path) -> Iterator[Numbered]:
+def _json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     before = 0
-    for block in file_blocks(path):
-        number = -1
+    for block in file_blocks(path, _BLOCK):
         for number, value in json_lines(block):
             if not isinstance(value, dict):
                 raise block.bad_line(number, wanted="one JSON object a line", found=named(value), do=FIX)
@@ -65,7 +66,7 @@ def _json_rows(path: Path) -> Iterator[Numbered]:
         before += block.read().count(b"\n")
 
 
-def _listed(path: Path) -> Iterator[Numbered]:
+def _listed(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for number, value in enumerate(read_json(path, what="a JSON list of objects"), 1):
         if not isinstance(value, Mapping):
             raise bad_input(path, wanted="a JSON list of objects", found=f"{named(value)} as item {number}", do=FIX)
@@ -74,38 +75,46 @@ def _listed(path: Path) -> Iterator[Numbered]:
 
 def _separated(path: Path, separator: str) -> Table:
     csv.field_size_limit(LINE.limit)
-    lines = (f"{line}\n" for _, line in file_lines(path))
+    lines = chain.from_iterable(io.StringIO(_whole_lines(block.text()), newline="\n") for block in file_blocks(path, _BLOCK))
     if separator == "\t":
         reader = csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE)
     else:
         reader = csv.reader(lines, delimiter=separator, strict=True)
-    names = next(_records(reader, path), (0, []))[1]
+    records = _records(reader, path)
+    _, names = next(records, (0, []))
     if twice := [name for name in names if names.count(name) > 1]:
         raise bad_input(path, line=1, wanted="a line of column names", found=f"{twice[0]!r} twice", do="give each its own name")
-    return Table(str(path), "line", names, lambda columns: _objects(reader, names, path))
+    return Table(str(path), "line", names, partial(_cells, _checked(records, len(names), path), names))
 
 
-def _objects(reader: Any, names: Sequence[str], path: Path) -> Iterator[Numbered]:
-    for line, values in _records(reader, path):
-        if len(values) != len(names):
-            wanted = f"{len(names)} columns, as the first line has"
+def _whole_lines(text: str) -> str:
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _cells(records: Iterator[tuple[int, list[str]]], names: Sequence[str], wanted: Sequence[str]) -> Iterator[Cells]:
+    while batch := list(islice(records, BATCH_ROWS)):
+        numbers, rows = zip(*batch, strict=True)
+        columns = zip(names, zip(*rows, strict=True), strict=True)
+        yield Cells(numbers, {name: [value or None for value in column] for name, column in columns if name in wanted})
+
+
+def _checked(records: Iterable[tuple[int, list[str]]], width: int, path: Path) -> Iterator[tuple[int, list[str]]]:
+    for line, values in records:
+        if len(values) != width:
             raise bad_input(
                 path,
                 line=line,
-                wanted=wanted,
+                wanted=f"{width} columns, as the first line has",
                 found=f"{len(values)}",
                 do="fix the line; a text with line breaks needs CSV's quotes",
             )
-        yield line, {name: value or None for name, value in zip(names, values, strict=True)}
+        yield line, values
 
 
 def _records(reader: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
-    while True:
-        try:
-            values = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise bad_input(path, line=reader.line_num, wanted="CSV", found=str(error), do="fix the line") from None
-        if values:
-            yield reader.line_num, values
+    try:
+        for values in reader:
+            if values:
+                yield reader.line_num, values
+    except csv.Error as error:
+        raise bad_input(path, line=reader.line_num, wanted="CSV", found=str(error), do="fix the line") from None

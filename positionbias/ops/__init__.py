@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
     from positionbias.ops.artefacts import export as export, make_report as make_report, verify as verify
     from positionbias.ops.audit import audit_systems as audit_systems, check as check
-    from positionbias.ops.collections import merge as merge, place as place, sample as sample, select as select, show as show
+    from positionbias.ops.collections import (
+        attach as attach,
+        merge as merge,
+        place as place,
+        sample as sample,
+        select as select,
+        show as show,
+    )
     from positionbias.ops.contamination import suspect_contamination as suspect_contamination
     from positionbias.ops.encoders import distil_vectors as distil_vectors, make_encoder as make_encoder
     from positionbias.ops.evaluation import ensemble as ensemble, evaluate as evaluate
@@ -45,6 +52,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "demo": ("studies", "demo", "The whole study in miniature, in under five minutes."),
     "import": ("imports", "", "Bring a data set in as a collection."),
     "export": ("artefacts", "export", "Write a collection in a published form."),
+    "attach": ("collections", "attach", "A collection with answers from a table of their own."),
     "merge": ("collections", "merge", "Several collections as one, for training across corpora."),
     "sample": ("collections", "sample", "A smaller collection that keeps what is judged."),
     "show": ("collections", "show", "What a collection holds: its Table 1."),

@@ -7,19 +7,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
+from positionbias.core.formatting import plural
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
-from positionbias.core.places import output_place
-from positionbias.core.progress import hint
+from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
+from positionbias.ops.imports import row_remarks
 from positionbias.ops.outcome import Measurements, Read
 from positionbias.positions.settings import Placing, Selection
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
 
-__all__ = ["merge", "place", "sample", "select", "show"]
+__all__ = ["attach", "merge", "place", "sample", "select", "show"]
 
 
 @operation
@@ -62,6 +64,59 @@ def show(collection: Source, *, engine: Engine = Engine()) -> Measurements:
         licence=opened.manifest.licence,
         host=engine.host,
     )
+
+
+@operation
+def attach(
+    collection: Source,
+    *,
+    answers: Annotated[
+        Place,
+        Setting(
+            "A table with columns query_id, passage_id, answer and, where known, answer_start, in any form of posbias import table.",
+            metavar="FILE",
+            place="read",
+        ),
+    ],
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Write ``collection`` with further answers, so that a data set without any can be measured and audited.
+
+    Queries, passages and judgements stay. Answers of unknown queries or passages, and those whose text is not in their passage, are left out and counted by cause.
+
+        posbias attach scifact --answers rationales.jsonl --out scifact-answers
+        posbias histogram scifact-answers
+
+    Returns:
+        The collection with these answers.
+
+    Raises:
+        InputError: a table that cannot be read, without one of the columns, or without an answer that fits.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+
+    Example:
+        >>> import positionbias as pb
+        >>> import json, pathlib
+        >>> without = pb.import_beir("beir", out="without")
+        >>> found = pb.Collection("planted").answers("test")[0]
+        >>> row = {"query_id": found.query_id, "passage_id": found.passage_id, "answer": found.text}
+        >>> _ = pathlib.Path("answers.jsonl").write_text(json.dumps(row))
+        >>> pb.attach("without", answers="answers.jsonl", out="with").answers("test")
+        [Answer(query_id='q...', passage_id='p...', text='...', start=None, end=None)]
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.formats.answers import AttachedAnswers, attach_answers
+
+    made = attach_answers(find_collection(collection), input_place(answers), output_place(out), overwrite=overwrite)
+    facts = made.manifest.content_as(AttachedAnswers, "attached")
+    say(f"{answers}: {', '.join(f'{what} = {column}' for what, column in facts.columns.items())}")
+    for split, number in facts.added.items():
+        say(f"{split}: {plural(number, 'answer')} added")
+    for remark in row_remarks(facts.counts):
+        say(remark)
+    hint(f"written to {made.path}; see where its answers are with: posbias histogram {out}")
+    return made
 
 
 @operation

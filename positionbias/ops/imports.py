@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from positionbias.core.columns import Columns
+from positionbias.core.formatting import plural
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import Place, input_place, output_place
@@ -23,6 +24,7 @@ from positionbias.planted.settings import PlantedSettings
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
+    from positionbias.core.row_values import RowCounts
     from positionbias.core.tables import TableSource
 
 # in the order of posbias import --help; a new one needs no other line
@@ -648,15 +650,26 @@ def _say_rows(source: TableSource) -> None:
     """Say what the columns of tables were taken for, and what became of their rows."""
     for name, columns in source.columns.items():
         say(f"{name}: {', '.join(f'{what} = {column}' for what, column in columns.items())}")
-    counts = source.counts
-    again = ", ".join(f"{number:,} {what}" for what, number in counts.again.items() if number)
-    say(f"{counts.rows:,} rows" + (f"; standing again: {again}" if again else ""))
+    for remark in row_remarks(source.counts):
+        say(remark)
+
+
+def row_remarks(counts: RowCounts) -> Iterator[str]:
+    """Yield what became of the rows of tables, in sentences."""
+    again = ", ".join(_again(what, number) for what, number in counts.again.items() if number)
+    yield plural(counts.rows, "row") + (f"; standing again: {again}" if again else "")
     for cause, number in counts.left_out.items():
-        say(f"{number:,} rows left out, {cause}; the first: {counts.first[cause]}")
+        yield f"{plural(number, 'row')} left out, {cause}; the first: {counts.first[cause]}"
     if counts.unanswerable:
-        say(f"{counts.unanswerable:,} queries with an empty list of answers left out; their passages stay")
+        yield f"{plural(counts.unanswerable, 'query')} with an empty list of answers left out; their passages stay"
     if counts.moved:
-        say(f"{counts.moved:,} answers do not stand at their start: searched in the passage, else without a place")
+        said = "does not stand at its start" if counts.moved == 1 else "do not stand at their start"
+        yield f"{plural(counts.moved, 'answer')} {said}: searched in the passage, else without a place"
+
+
+def _again(what: str, number: int) -> str:
+    first, _, rest = what.partition(" ")
+    return f"{plural(number, 'query' if first == 'queries' else first.removesuffix('s'))}{rest and ' '}{rest}"
 
 
 def _counted(counts: Mapping[str, int]) -> str:

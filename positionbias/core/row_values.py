@@ -1,0 +1,418 @@
+"""What a table's rows say of passages, queries and answers: by column where their values have the usual forms, row by row where not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import Any, Protocol
+
+import numpy as np
+
+from positionbias.core.columns import SPLIT_WORDS, Columns
+from positionbias.core.records import HIGHEST_GRADE, start_in
+
+__all__ = ["BATCH_ROWS", "Cells", "Objects", "RowBatch", "RowCounts", "Statements", "ValueReader"]
+
+BATCH_ROWS = 4_096
+_ROW_BY_ROW = 32  # a batch with unusual values is halved down to this many rows, so that few are read one by one
+_MISSING = ("NAType", "NaTType")  # of pandas, which need not be imported for it
+_TOO_DEEP = object()  # a value in lists within lists that Python cannot follow
+_NONE = type(None)
+_PLAIN = {str, int, bool, _NONE, list, dict}  # what ``_plain`` leaves as it is
+
+
+class RowBatch(Protocol):
+    """Some rows of a table."""
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Their numbers in the table, from 1."""
+
+    def column(self, name: str) -> Sequence[Any]:
+        """Return their values in a column, where a dot leads into objects and lists; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """Rows as objects, which may leave keys out."""
+
+    numbers: Sequence[int]
+    rows: Sequence[Mapping[str, Any]]
+
+    def column(self, name: str) -> Sequence[Any]:
+        return [row.get(name) for row in self.rows] if "." not in name else [_value(row, name) for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Rows as columns."""
+
+    numbers: Sequence[int]
+    columns: Mapping[str, Sequence[Any]]
+
+    def column(self, name: str) -> Sequence[Any]:
+        if name in self.columns:
+            return self.columns[name]
+        first, *steps = name.split(".")
+        values = self.columns.get(first, [None] * len(self.numbers))
+        for step in steps:
+            values = [_at(value, step) for value in values]
+        return values
+
+
+@dataclass(slots=True)
+class RowCounts:
+    """Counts of rows, of what stood in several of them, and of rows that were left out, by cause."""
+
+    rows: int = 0
+    again: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)  # the place of the first of each cause
+    unanswerable: int = 0  # queries with an empty list of answers
+    moved: int = 0  # answers that do not stand where their start says
+
+    def leave_out(self, cause: str, place: str) -> None:
+        """Count something that does not fit."""
+        self.left_out[cause] = self.left_out.get(cause, 0) + 1
+        self.first.setdefault(cause, place)
+
+    def met_again(self, what: str, count: int) -> None:
+        """Count what stood in an earlier row."""
+        self.again[what] = self.again.get(what, 0) + count
+
+
+Answers = Sequence[tuple[str, int | None]]  # texts, and starts where they are known
+
+
+@dataclass(slots=True)
+class Statements:
+    """What rows say of one passage each, by column. Ids are empty where they are to be made, ``queries`` where a passage stands alone."""
+
+    passage_ids: list[str] = field(default_factory=list)
+    passages: list[str] = field(default_factory=list)
+    encoded: list[bytes] = field(default_factory=list)  # the passages in UTF-8
+    query_ids: list[str] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+    grades: list[int] = field(default_factory=list)
+    answers: list[Answers] = field(default_factory=list)
+    splits: list[str] = field(default_factory=list)
+
+    def columns(self) -> tuple[list[Any], ...]:
+        """Return the columns in the order of the fields."""
+        return (
+            self.passage_ids,
+            self.passages,
+            self.encoded,
+            self.query_ids,
+            self.queries,
+            self.grades,
+            self.answers,
+            self.splits,
+        )
+
+    def only(self, marked: Sequence[bool]) -> Statements:
+        """Return those that are marked."""
+        return self if all(marked) else Statements(*(list(compress(column, marked)) for column in self.columns()))
+
+    def extend(self, other: Statements) -> None:
+        """Append further ones."""
+        for own, further in zip(self.columns(), other.columns(), strict=True):
+            own.extend(further)
+
+
+class ValueReader:
+    """Reads the rows of one source; ``split`` is that of rows which name none."""
+
+    def __init__(self, columns: Columns, split: str, source: str, counts: RowCounts) -> None:
+        self._columns, self._split, self._source, self._counts = columns.named(), split, source, counts
+
+    def read(self, batch: RowBatch) -> Statements:
+        """Return what rows say of each of their passages; what does not fit is counted."""
+        values = {what: _plain_column(batch.column(column)) for what, column in self._columns.items()}
+        return self._read(values, batch.numbers)
+
+    def _read(self, values: Mapping[str, Sequence[Any]], numbers: Sequence[int]) -> Statements:
+        found = self._by_column(values, numbers)
+        if found is not None:
+            return found
+        if len(numbers) <= _ROW_BY_ROW:
+            return self._by_row(values, numbers)
+        half, found = len(numbers) // 2, Statements()
+        for part in (slice(half), slice(half, None)):
+            found.extend(self._read({what: column[part] for what, column in values.items()}, numbers[part]))
+        return found
+
+    def _by_column(self, values: Mapping[str, Sequence[Any]], numbers: Sequence[int]) -> Statements | None:
+        """Read rows that hold texts and whole numbers; None where some hold other values, or do not fit."""
+        nothing = [None] * len(numbers)
+        try:
+            passages = _usual_texts(values["passage"])
+            found = Statements(
+                _usual_ids(values.get("passage_id", nothing)),
+                passages,
+                [text.encode() for text in passages],
+                _usual_ids(values.get("query_id", nothing)),
+                _in_unicode(_usual_texts(values.get("query", nothing))),
+                _each(values.get("label", nothing), _grade),
+                [()] * len(numbers),
+                _each(values.get("split", nothing), self._split_of),
+            )
+        except (_UnusualError, _MisfitError, UnicodeEncodeError):
+            return None
+        if not all(found.passages):
+            return None
+        return (
+            self._answer(found, values["answer"], values.get("answer_start", nothing), numbers) if "answer" in values else found
+        )
+
+    def _answer(self, found: Statements, values: Sequence[Any], starts: Sequence[Any], numbers: Sequence[int]) -> Statements:
+        """Add the answers of rows with one passage each; rows whose answer does not fit are counted and left out."""
+        fits = [True] * len(numbers)
+        rows = zip(values, starts, found.passages, found.queries, found.grades, strict=True)
+        for row, (value, start, passage, query, grade) in enumerate(rows):
+            if value is None or value == "":
+                continue
+            asked = query and grade
+            if asked and type(value) is str and _stands(value, start, passage):
+                found.answers[row] = ((value, start),)
+                continue
+            try:
+                if _is_empty(value):
+                    self._counts.unanswerable += bool(query)
+                    found.queries[row] = ""
+                elif asked:
+                    found.answers[row] = self._answers(value, start, passage)
+            except (_MisfitError, RecursionError) as error:
+                self._leave_out(error, numbers[row])
+                fits[row] = False
+        return found.only(fits)
+
+    def _by_row(self, values: Mapping[str, Sequence[Any]], numbers: Sequence[int]) -> Statements:
+        found: list[tuple[Any, ...]] = []
+        for row, number in enumerate(numbers):
+            try:
+                found.extend(self._statements({what: column[row] for what, column in values.items()}))
+            except (_MisfitError, RecursionError) as error:
+                self._leave_out(error, number)
+        return Statements(*map(list, zip(*found, strict=True)))
+
+    def _leave_out(self, error: Exception, number: int) -> None:
+        cause = str(error) if isinstance(error, _MisfitError) else "lists within lists"
+        self._counts.leave_out(cause, f"{self._source} {number:,}")
+
+    def _statements(self, of: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+        """Yield what one row says of each of its passages, in the order of the fields of ``Statements``."""
+        if any(value is _TOO_DEEP for value in of.values()):
+            raise RecursionError
+        split = self._split_of(of.get("split"))
+        query, query_id = _text(of.get("query"), "query"), _id(of.get("query_id"), "query id")
+        texts, ids, labels = of["passage"], of.get("passage_id"), of.get("label")
+        if not isinstance(texts, list):
+            texts, ids, labels = [texts], [ids], [labels]
+        several = len(texts)
+        ids, labels = (value if isinstance(value, list) else [value] * several for value in (ids, labels))
+        if not several == len(ids) == len(labels):
+            raise _MisfitError("lists of passages, ids and labels of different lengths")
+        for text, passage_id, label in zip(map(_passage, texts), ids, labels, strict=True):
+            grade = _grade(label)
+            answered = not _is_empty(of.get("answer"))
+            answers = self._answers(of.get("answer"), of.get("answer_start"), text) if query and grade and answered else ()
+            self._counts.unanswerable += bool(query) and not answered
+            own = _id(passage_id, "passage id")
+            yield own, text, text.encode(), query_id, query if answered else "", grade, answers, split
+
+    def _split_of(self, value: Any) -> str:
+        split = _text(value, "split")
+        return SPLIT_WORDS.get(split, split) or self._split
+
+    def _answers(self, value: Any, start: Any, passage: str) -> Answers:
+        if value is _TOO_DEEP or start is _TOO_DEEP:
+            raise RecursionError
+        found = []
+        for text, at in _spans(value, start, passage):
+            stands = None if at is None else start_in(passage, text, at)
+            self._counts.moved += stands != at
+            found.append((text, stands))
+        return found
+
+
+class _UnusualError(Exception):
+    """A column that must be read row by row."""
+
+
+def _plain_column(values: Sequence[Any]) -> Sequence[Any]:
+    return values if set(map(type, values)) <= _PLAIN else [_plain(value) for value in values]
+
+
+def _usual_texts(values: Sequence[Any]) -> list[str]:
+    """Return a column of texts, empty for nothing and for white space alone."""
+    if not set(map(type, values)) <= {str, _NONE}:
+        raise _UnusualError
+    texts = [value or "" for value in values]
+    return ["" if text.isspace() else text for text in texts] if any(map(str.isspace, texts)) else texts
+
+
+def _in_unicode(texts: list[str]) -> list[str]:
+    "".join(texts).encode()
+    return texts
+
+
+def _usual_ids(values: Sequence[Any]) -> list[str]:
+    if set(map(type, values)) == {int}:
+        return list(map(str, values))
+    ids = _in_unicode(_usual_texts(values))
+    if len(" ".join(ids).split()) != sum(map(bool, ids)):  # some have white space in them
+        raise _UnusualError
+    return ids
+
+
+def _each(values: Sequence[Any], read: Callable[[Any], Any]) -> list[Any]:
+    """Return a column of few different values, each read once."""
+    if not set(map(type, values)) <= {str, int, _NONE}:
+        raise _UnusualError
+    found = {value: read(value) for value in set(values)}
+    return [found[value] for value in values]
+
+
+def _stands(text: str, start: Any, passage: str) -> bool:
+    """Return True for the usual answer: Unicode, and without a start or where that says."""
+    if text.isspace() or not (start is None or (type(start) is int and start >= 0 and passage.startswith(text, start))):
+        return False
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return False
+    return True
+
+
+class _MisfitError(Exception):
+    """A row that does not fit; the text says why."""
+
+
+def _value(row: Mapping[str, Any], column: str) -> Any:
+    """Return an object's value in a column, None where there is none."""
+    if column in row:
+        return row[column]
+    value: Any = row
+    for step in column.split("."):
+        value = _at(value, step)
+    return value
+
+
+def _at(value: Any, step: str) -> Any:
+    try:
+        return _below(value, step)
+    except RecursionError:
+        return _TOO_DEEP
+
+
+def _below(value: Any, step: str) -> Any:
+    if value is _TOO_DEEP:
+        return value
+    value = _plain(value)
+    if isinstance(value, Mapping):
+        return value.get(step)
+    if isinstance(value, list) and step.isdecimal():
+        return value[int(step)] if int(step) < len(value) else None
+    return [_below(item, step) for item in value] if isinstance(value, list) else None  # objects of a list
+
+
+def _plain(value: Any) -> Any:
+    """Return lists for arrays and tuples, and None for a number that is none."""
+    if value is None or type(value) is str:  # nearly all
+        return value
+    if isinstance(value, np.ndarray | tuple):
+        return list(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    missing = type(value).__name__ in _MISSING or (isinstance(value, float) and value != value)
+    return None if missing else value
+
+
+def _text(value: Any, what: str) -> str:
+    """Return a text; empty for nothing, and for white space alone."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _MisfitError(f"{what}: no text")
+    if not value.isascii():  # which it knows without looking
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise _MisfitError(f"{what}: text that is not Unicode") from None
+    return "" if not value or value.isspace() else value
+
+
+def _passage(value: Any) -> str:
+    text = _text(value, "passage")
+    if not text:
+        raise _MisfitError("no passage")
+    return text
+
+
+def _id(value: Any, what: str) -> str:
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else _text(value, what)
+    if text and text.split() != [text]:
+        raise _MisfitError(f"{what}: white space in it")
+    return text
+
+
+def _grade(value: Any) -> int:
+    if value is None:
+        return 1
+    grade = _whole(value)
+    if grade is None or not 0 <= grade <= HIGHEST_GRADE:
+        raise _MisfitError(f"label: no whole number from 0 to {HIGHEST_GRADE:,}")
+    return grade
+
+
+def _is_empty(value: Any) -> bool:
+    """Return True for an empty list of answers, by which SQuAD 2.0 and others say that the passage has none."""
+    value = _plain(value.get("text", "") if isinstance(value, Mapping) else value)
+    return isinstance(value, list) and not value
+
+
+def _spans(value: Any, start: Any, passage: str) -> list[tuple[str, int | None]]:
+    """Return the texts and starts of the answers in a value, which may have any of the usual forms."""
+    value, start = _plain(value), _plain(start)
+    if value is None or value == "":
+        return []
+    if isinstance(value, Mapping):
+        if "text" in value:
+            return _spans(value["text"], value.get("answer_start", value.get("start")), passage)
+        value = [value.get("start"), value.get("end")]
+    if not isinstance(value, list):
+        return [(_answer(value), _start(start))]
+    if len(value) == 2 and all(type(item) is int for item in value):
+        first, end = value
+        if not 0 <= first < end <= len(passage):
+            raise _MisfitError("answer: offsets outside of the passage")
+        return [(passage[first:end], first)]
+    starts = start if isinstance(start, list) else [start] * len(value)
+    if len(starts) != len(value):
+        raise _MisfitError("answer: texts and starts of different numbers")
+    return [span for item, at in zip(value, starts, strict=True) for span in _spans(item, at, passage)]
+
+
+def _answer(value: Any) -> str:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else _text(value, "answer")
+
+
+def _start(value: Any) -> int | None:
+    if value is None:
+        return None
+    start = _whole(value[0] if isinstance(value, list) and len(value) == 1 else value)
+    if start is None:
+        raise _MisfitError("answer start: no whole number")
+    return start if start >= 0 else None  # -1 stands for unknown
+
+
+def _whole(value: Any) -> int | None:
+    """Return a number, perhaps as text, as a whole one; None for anything else."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return int(number) if number.is_integer() else None

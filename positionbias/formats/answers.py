@@ -1,0 +1,134 @@
+"""Answers in a table of their own, added to a collection that has its queries and passages: a copy with the same passages and judgements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from positionbias.core.carry_split import carry_split
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.columns import Columns
+from positionbias.core.errors import bad_input
+from positionbias.core.input_state import content_digest, unchanged
+from positionbias.core.manifest import Manifest, input_ref
+from positionbias.core.publish import refuse_existing
+from positionbias.core.records import Answer
+from positionbias.core.row_values import Cells, RowCounts, ValueReader
+from positionbias.core.split_tables import KIND
+from positionbias.core.tables import Table
+from positionbias.formats.table_files import open_table
+
+__all__ = ["AttachedAnswers", "attach_answers"]
+
+_NOTE = (
+    "Answers without a start whose text is not in their passage, in any case of letters, are left out and counted [decision]."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedAnswers:
+    """The manifest's facts about attached answers: the columns read, the answers added to each split, and counts of rows."""
+
+    columns: Mapping[str, str]
+    added: Mapping[str, int]
+    counts: RowCounts
+
+
+def attach_answers(collection: Collection, path: Path | str, out: Path | str, *, overwrite: bool = False) -> Collection:
+    """Write ``collection`` with the answers of a table, one a row, beside its own.
+
+    Raises:
+        InputError: as ``open_table``; columns missing, or no answer that fits.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    out, path = Path(out), Path(path)
+    refuse_existing(out, overwrite=overwrite)
+    with unchanged([path]):
+        table = open_table(path)
+        columns, counts = Columns().of_answers(table.names, table.source), RowCounts()
+        found = _by_split(_answers(collection, table, columns, counts), collection, counts)
+        added = {split: len(answers) for split, answers in found.items() if answers}
+        if not added:
+            causes = "; ".join(f"{cause}: {count:,}" for cause, count in (counts.left_out | counts.again).items())
+            wanted = "new answers to the collection's queries"
+            raise bad_input(path, wanted=wanted, found=f"none in {counts.rows:,} rows ({causes})", do="check the ids")
+        inputs = [
+            input_ref("source", collection.path, collection.checksum, artefact=out),
+            input_ref("answers", path, content_digest(path), artefact=out),
+        ]
+        if original := collection.manifest.input("original"):  # the original of a rotated collection, reachable from here too
+            inputs.append(input_ref("original", collection.path / original.path, original.checksum, artefact=out))
+        facts = AttachedAnswers(columns.named(), added, counts)
+        with create_collection(out, overwrite=overwrite) as writer:
+            writer.share_passages(collection)
+            for split in collection.splits:
+                carry_split(collection, writer, split, answers=[*collection.answers(split), *found[split]])
+            writer.finish(
+                Manifest(
+                    kind=KIND,
+                    name=out.name,
+                    command="attach",
+                    inputs=tuple(inputs),
+                    licence=collection.manifest.licence,
+                    notes=(*collection.manifest.notes, _NOTE),
+                    content={"attached": asdict(facts)},
+                ),
+                allow_absent=True,  # judged passages missing in the collection are missing here too
+            )
+    return Collection(out)
+
+
+def _by_split(answers: Iterator[tuple[str, Answer]], collection: Collection, counts: RowCounts) -> dict[str, list[Answer]]:
+    """Return the answers that their splits do not have, by split."""
+    queries = {split: {query_id for query_id, _ in collection.query_texts(split)} for split in collection.splits}
+    known = {split: set(collection.answers(split)) for split in collection.splits}
+    found: dict[str, list[Answer]] = {split: [] for split in collection.splits}
+    for place, answer in answers:
+        splits = [split for split, query_ids in queries.items() if answer.query_id in query_ids]
+        if not splits:
+            counts.leave_out("unknown query", place)
+        for split in splits:
+            if answer in known[split]:
+                counts.met_again("answers", 1)
+            else:
+                known[split].add(answer)
+                found[split].append(answer)
+    return found
+
+
+def _answers(collection: Collection, table: Table, columns: Columns, counts: RowCounts) -> Iterator[tuple[str, Answer]]:
+    """Yield the answers that stand in their passages, each with the place of its row; count the others."""
+    source = f"{table.source}, {table.unit}"
+    # the number of a row stands where its query's text does in other tables
+    reader = ValueReader(replace(columns, passage="passage", query="query"), "", source, counts)
+    for batch in table.read(columns.read_from(table.names)):
+        counts.rows += len(batch.numbers)
+        values = {column: batch.column(column) for column in columns.named().values()}
+        stored = collection.find([_id(value) for value in values[columns.passage_id]])
+        for row in np.flatnonzero(stored < 0).tolist():
+            counts.leave_out("unknown passage", f"{source} {batch.numbers[row]:,}")
+        rows = np.flatnonzero(stored >= 0).tolist()
+        numbers, texts = [batch.numbers[row] for row in rows], collection.texts_at(stored[rows])
+        kept = {column: [own[row] for row in rows] for column, own in values.items()}
+        found = reader.read(Cells(numbers, {**kept, "passage": texts, "query": list(map(str, numbers))}))
+        for passage_id, passage, query_id, number, answers in zip(
+            found.passage_ids, found.passages, found.query_ids, found.queries, found.answers, strict=True
+        ):
+            place = f"{source} {int(number):,}" if number else source
+            if not answers:
+                counts.leave_out("no answer", place)
+            for text, start in answers:
+                if start is None and text.casefold() not in passage.casefold():
+                    counts.leave_out("text not found in passage", place)
+                else:
+                    yield place, Answer(query_id, passage_id, text, start, None if start is None else start + len(text))
+    counts.unanswerable = 0  # counted as rows without an answer
+
+
+def _id(value: Any) -> str:
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
