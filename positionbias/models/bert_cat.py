@@ -15,9 +15,9 @@ from positionbias.core.json_text import JsonObject
 from positionbias.models.classifier_head import has_classifier, linear_of, with_classifier
 from positionbias.models.encoder import Encoder, load_encoder, open_encoder, save_pretrained
 from positionbias.models.encoder_source import check_encoder_folder
+from positionbias.models.layout import architecture
 from positionbias.models.protocols import Role, Tokens
 from positionbias.models.relevance import log_relevance
-from positionbias.models.layout import architecture
 from positionbias.models.sentence_transformers import DENSE, ENCODER, write_cross_encoder
 from positionbias.models.shapes import BertCatConfig, Head
 from positionbias.models.tensors import FACTS, FIX, load_weights, read_shape, save_tensors

@@ -93,7 +93,14 @@ def train_model(
             "ending": asdict(record.ending()),
         }
         save_checkpoint(
-            out, model, depth=record.depth, training=log, manifest=manifest, timed_log=record.log, overwrite=overwrite
+            out,
+            model,
+            depth=record.depth,
+            training=log,
+            manifest=manifest,
+            timed_log=record.log,
+            base=plan.encoder if plan.encoder and not Path(plan.encoder).is_dir() else None,
+            overwrite=overwrite,
         )
         forget_state(out)
     devices.wait()
