@@ -66,6 +66,7 @@ PUBLIC = [
     "pool_coverage",
     "pool_reliability",
     "pool_verdict",
+    "push",
     "rerank",
     "retrieve",
     "review_pairs",

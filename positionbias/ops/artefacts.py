@@ -98,7 +98,7 @@ def export(
     return Written(place, [result])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Upload(Judgement):
     """A checkpoint on the Hub."""
 

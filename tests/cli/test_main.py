@@ -116,6 +116,7 @@ WITHOUT_SEED = {
     "vectors distil",
     "completion",
     "verify",
+    "push",
 }  # they draw nothing
 
 
