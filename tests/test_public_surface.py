@@ -67,6 +67,7 @@ PUBLIC = [
     "pool_coverage",
     "pool_reliability",
     "pool_verdict",
+    "push",
     "rerank",
     "retrieve",
     "review_pairs",

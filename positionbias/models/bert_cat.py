@@ -10,14 +10,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from positionbias.core.errors import bad_input
 from positionbias.core.json_text import JsonObject
-from positionbias.models.encoder import Encoder, load_encoder, open_encoder
+from positionbias.models.classifier_head import has_classifier, linear_of, with_classifier
+from positionbias.models.encoder import Encoder, load_encoder, open_encoder, save_pretrained
 from positionbias.models.encoder_source import check_encoder_folder
+from positionbias.models.layout import architecture
 from positionbias.models.protocols import Role, Tokens
 from positionbias.models.relevance import log_relevance
-from positionbias.models.sentence_transformers import DENSE, write_cross_encoder
+from positionbias.models.sentence_transformers import DENSE, ENCODER, write_cross_encoder
 from positionbias.models.shapes import BertCatConfig, Head
-from positionbias.models.tensors import load_weights, read_shape, save_tensors
+from positionbias.models.tensors import FACTS, FIX, load_weights, read_shape, save_tensors
 
 __all__ = ["BertCat"]
 
@@ -91,21 +94,44 @@ class BertCat(nn.Module):
         return {"embedding": [], "kernels": [], "body": list(self.parameters())}
 
     def save(self, folder: Path) -> None:
-        """Save encoder and tokenizer in transformers' format, and the head in that of sentence-transformers' ``CrossEncoder``.
+        """Save it as a sequence classifier of transformers with the same scores, which sentence-transformers loads, too.
 
-        With the head ``relevance`` that library returns a pair's two logits. The score is the second of their log softmax; either logit
-        alone would give another order.
+        Where the architecture's classifier cannot compute a linear layer (ModernBERT), the head is a module of sentence-transformers,
+        and the encoder lies in a folder of its own: transformers then finds no model instead of a classifier with a random head.
+
+        With the head ``relevance`` these libraries return a pair's two logits. The score is the second of their log softmax; either
+        logit alone would give another order.
         """
-        self.encoder.save(folder, length=self.config.pair_length)
-        write_cross_encoder(folder, dimension=self.encoder.dimension, outputs=_OUTPUTS.get(self.config.head))
-        if self.head is not None:
-            save_tensors(folder / DENSE / WEIGHTS, nn.ModuleDict({"linear": self.head}).state_dict())
+        length, encoder = self.config.pair_length, self.encoder
+        whole = encoder.model if self.head is None else None
+        if self.head is not None and has_classifier(encoder.model):
+            whole = with_classifier(encoder.model, self.head)
+        if whole is not None:
+            save_pretrained(folder, whole, encoder.tokenizer, length=length)
+            write_cross_encoder(folder)
+            return
+        assert self.head is not None
+        encoder.save(folder / ENCODER, length=length)
+        write_cross_encoder(folder, dense=(encoder.dimension, self.head.out_features))
+        save_tensors(folder / DENSE / WEIGHTS, nn.ModuleDict({"linear": self.head}).state_dict())
 
     @classmethod
     def load(cls, folder: Path, shape: JsonObject) -> Self:
-        """Load weights, as ``Ranker.load`` does."""
+        """Load weights, as ``Ranker.load`` does, of older checkpoints too, whose encoder lies beside the head's module."""
         config = read_shape(BertCatConfig, shape, folder)
-        model = cls(config, open_encoder(check_encoder_folder(folder), classifier=config.head == "transformers"))
-        if model.head is not None:
+        place = folder / ENCODER if (folder / ENCODER).is_dir() else folder
+        whole = architecture(check_encoder_folder(place)).endswith("ForSequenceClassification")
+        encoder = open_encoder(place, classifier=whole or config.head == "transformers")
+        if config.head == "transformers":
+            return cls(config, encoder)
+        linear = linear_of(encoder.drop_head()) if whole else None
+        model = cls(config, encoder)
+        assert model.head is not None
+        if linear is None:
             load_weights(nn.ModuleDict({"linear": model.head}), folder / DENSE / WEIGHTS)
+        elif len(linear["bias"]) != model.head.out_features:
+            wanted, found = f"a head of {model.head.out_features} outputs", str(len(linear["bias"]))
+            raise bad_input(folder / FACTS, wanted=wanted, found=found, do=FIX)
+        else:
+            model.head.load_state_dict(linear)
         return model

@@ -4,6 +4,7 @@ manifest.json      command, settings, seed, inputs, versions
 posbias.json       the kind of model, its shape, the re-ranking depth tuned on validation
 training.json      the log of each validation, and how the training ended
 log.jsonl          the same with times, a line a validation
+README.md          the model card, with the Hub's metadata
 *.safetensors …    the model's own files: weights, and its words or its tokenizer
 
 ``load_checkpoint`` also loads other models, with a new manifest and no depth: models saved by transformers or
@@ -26,6 +27,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import read_as
+from positionbias.models.card import CARD, model_card
 from positionbias.models.identity import model_checksum, weights_checksum
 from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
@@ -102,6 +104,16 @@ class Checkpoint:
             )
         return self.model
 
+    def push_to_hub(self, repo: str, *, private: bool = False) -> str:
+        """Upload it to the Hugging Face Hub as ``posbias push`` does, and return its address there.
+
+        Raises:
+            InputError: it is not a checkpoint of ours, it is damaged, or the Hub refuses it.
+        """
+        from positionbias.models.hub import push_checkpoint
+
+        return push_checkpoint(self.path, repo, private=private).url
+
 
 def ending_of(path: Path, training: TrainingLog, depth: int | None) -> Ending:
     """Return how a training ended, by its log ``training``, for the checkpoint at ``path`` with the tuned ``depth``.
@@ -125,9 +137,13 @@ def save_checkpoint(
     training: JsonObject,
     manifest: Manifest,
     timed_log: Sequence[JsonObject] = (),
+    base: str | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write a checkpoint folder, whole or not at all. ``timed_log``: the log's rows with the times they took, as JSON lines."""
+    """Write a checkpoint folder, whole or not at all. ``timed_log``: the log's rows with the times they took, as JSON lines.
+
+    ``base`` is the id on the Hub of the encoder that it was made from, for the model card.
+    """
     with atomic_folder(path, overwrite=overwrite) as partial:
         model.save(partial)
         write_json(partial / FACTS, {"kind": model.kind, "depth": depth, "shape": asdict(model.config)})
@@ -135,6 +151,7 @@ def save_checkpoint(
         if timed_log:
             (partial / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in timed_log))
         content = {**manifest.content, "checksum": model_checksum(partial)}
+        (partial / CARD).write_text(model_card(partial, model.kind, depth, manifest, base), "utf-8")
         write_manifest(partial / MANIFEST, replace(manifest, content=content))
 
 

@@ -90,6 +90,11 @@ class Encoder(nn.Module):
                 f"{flag}: wanted at most {self.positions}, the positions of this encoder; found {length}; lower it"
             )
 
+    def drop_head(self) -> Any:
+        """Keep the bare model alone, and return what it was with its head."""
+        whole, self.model = self.model, _headless(self.backbone)
+        return whole
+
     # -- reading ------------------------------------------------------------------------------------
 
     def read(self, texts: Sequence[str], limit: int) -> list[list[int]]:
@@ -186,15 +191,20 @@ def open_encoder(folder: Path, *, classifier: bool = False) -> Encoder:
         missing = sorted(name for name in lacking if classifier or not name.startswith("pooler."))
         if missing:
             raise ValueError(f"no tensor {missing[0]}{' and others' * (len(missing) > 1)}")
-        if not classifier and getattr(model, "pooler", None) is not None:
-            model.pooler = None  # never read; an unused parameter would stop training on several devices
-        encoder = Encoder(model, tokenizer)
+        encoder = Encoder(model if classifier else _headless(model), tokenizer)
         _check_reads(encoder)
         return encoder
     except InputError:
         raise
     except Exception as error:  # transformers, tokenizers and safetensors each have errors of their own
         raise unreadable(folder, error, wanted="a text encoder with its tokenizer", do="give another encoder") from error
+
+
+def _headless(model: Any) -> Any:
+    """Return a bare model without its pooler, which is never read: unused weights would stop training on several devices."""
+    if getattr(model, "pooler", None) is not None:
+        model.pooler = None
+    return model
 
 
 def read_pretrained(folder: Path, kind: Any) -> tuple[Any, Any, Collection[str]]:

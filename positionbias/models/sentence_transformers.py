@@ -1,6 +1,6 @@
 """Write the JSON of sentence-transformers' layout for our BERT_CAT, BERT_DOT and ColBERT, so that it can load them.
 
-CrossEncoder         Transformer, Pooling (cls), Dense (dim → 1 or 2) or Transformer with a sequence classifier's head
+CrossEncoder         Transformer with a sequence classifier's head, or Transformer, Pooling (cls), Dense (dim → 1 or 2)
 SentenceTransformer  Transformer, Pooling (cls or mean)[, Normalize]
 MultiVectorEncoder   Transformer, Dense (each token), MultiVectorMask (padding alone)[, Normalize]
 """
@@ -15,6 +15,7 @@ from positionbias.core.publish import write_json
 
 __all__ = [
     "DENSE",
+    "ENCODER",
     "IDENTITY",
     "MODEL",
     "MODULES",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 DENSE = "2_Dense"
+ENCODER = "0_Transformer"
 PROJECTION = "1_Dense"
 _POOLING = "1_Pooling"
 MODULES = "modules.json"
@@ -46,16 +48,22 @@ _TASKS = {
 }
 
 
-def write_cross_encoder(folder: Path, *, dimension: int, outputs: int | None) -> None:
-    """Write the files with which ``CrossEncoder(folder)`` loads a BERT_CAT and returns its score, or its two logits; the caller
-    writes the head's weights. ``outputs`` None: the head is the sequence classifier's.
+def write_cross_encoder(folder: Path, *, dense: tuple[int, int] | None = None) -> None:
+    """Write the files with which ``CrossEncoder(folder)`` loads a BERT_CAT and returns its score, or its two logits.
+
+    ``dense``: the head is a module of this width and so many outputs, whose weights the caller writes, and the encoder lies in the folder
+    ``ENCODER``; None: it is the sequence classifier's.
     """
-    _write_modules(folder, [("Transformer", ""), *([("Pooling", _POOLING), ("Dense", DENSE)] if outputs else [])])
-    _write_transformer(folder, "feature-extraction" if outputs else "sequence-classification")
     write_json(folder / MODEL, {**_model_facts("CrossEncoder"), "activation_fn": IDENTITY})
-    if outputs:
-        _write_pooling(folder, dimension, "cls")
-        _write_dense(folder / DENSE, dimension, outputs, bias=True, names=("sentence_embedding", "scores"))
+    if dense is None:
+        _write_modules(folder, [("Transformer", "")])
+        _write_transformer(folder, "sequence-classification")
+        return
+    width, outputs = dense
+    _write_modules(folder, [("Transformer", ENCODER), ("Pooling", _POOLING), ("Dense", DENSE)])
+    _write_transformer(folder / ENCODER, "feature-extraction")
+    _write_pooling(folder, width, "cls")
+    _write_dense(folder / DENSE, width, outputs, bias=True, names=("sentence_embedding", "scores"))
 
 
 def write_bi_encoder(

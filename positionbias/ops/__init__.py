@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # typing's own costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from positionbias.ops.artefacts import export as export, make_report as make_report, verify as verify
+    from positionbias.ops.artefacts import export as export, make_report as make_report, push as push, verify as verify
     from positionbias.ops.audit import audit_systems as audit_systems, check as check
     from positionbias.ops.collections import (
         attach as attach,
@@ -93,6 +93,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     ),
     "pool verdict": ("pools", "pool_verdict", "Can an existing collection judge this one new run?"),
     "contamination suspect": ("contamination", "suspect_contamination", "Is a model suspiciously good on a public test set?"),
+    "push": ("artefacts", "push", "A checkpoint on the Hugging Face Hub, with its model card."),
     "study": ("studies", "study", "A paper's study, end to end, on your collection."),
     "verify": ("artefacts", "verify", "Are artefacts what they were when they were written?"),
     "report": ("artefacts", "make_report", "One self-contained HTML page from results."),

@@ -1,4 +1,4 @@
-"""Exports in published forms, pages about results, and verification of artefacts."""
+"""Exports in published forms, checkpoints on the Hub, pages about results, and verification of artefacts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
-from positionbias.core.places import Place, output_place
+from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import hint, say, track
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
@@ -20,11 +20,13 @@ from positionbias.ops.outcome import Judgement, Measurements, Read, Written
 if TYPE_CHECKING:
     import pandas
 
+    from positionbias.core.manifest import Manifest
     from positionbias.core.verify import Verified
+    from positionbias.models.hub import Pushed
     from positionbias.report.table import Table
     from positionbias.results.result import Result
 
-__all__ = ["Page", "Verification", "export", "load", "make_report", "verify"]
+__all__ = ["Page", "Upload", "Verification", "export", "load", "make_report", "push", "verify"]
 
 Form = Literal["msmarco", "beir", "squad", "trec"]
 # form -> module and name of its writer; SQuAD's, which has versions and no shards, is called by name
@@ -94,6 +96,81 @@ def export(
     counts = ExportCounts(rows=written._asdict())
     result = Result(f"{EXPORT}{to}", opened.name, "+".join(chosen), "", opened.manifest.seed, None, None, len(opened), counts)
     return Written(place, [result])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Upload(Judgement):
+    """A checkpoint on the Hub."""
+
+    pushed: Pushed
+
+    def __str__(self) -> str:
+        return f"{self.pushed.files:,} files, {self.pushed.bytes / 1e6:,.1f} MB: {self.pushed.url}"
+
+    def to_json(self) -> JsonObject:
+        """Return its address, and how much it holds."""
+        return asdict(self.pushed)
+
+
+@operation
+def push(
+    checkpoint: Annotated[Place, Setting("The checkpoint: a folder, or its name under $POSBIAS_HOME.", place="read")],
+    repo: Annotated[str, Setting("The model repository, as USER/NAME; it is made where there is none.")],
+    *,
+    private: Annotated[bool, Setting("Make the repository private, if it is made.")] = False,
+    results: Annotated[
+        Sequence[Place],
+        Setting("What was measured of it, for its model card (--out of audit, evaluate …).", metavar="DIR", place="read"),
+    ] = (),
+) -> Upload:
+    """Upload a checkpoint with its model card to the Hugging Face Hub.
+
+    Every file is compared with its digest first. The token is that of the Hub's own library: $HF_TOKEN, or hf auth login.
+
+        posbias evaluate --collection squad bm25.run cat.run --out measured
+        posbias push cat.ckpt USER/NAME --results measured
+
+    Returns:
+        The address, and how much it holds.
+
+    Raises:
+        InputError: not a checkpoint of ours, a damaged one, results of another model, or the Hub refuses it.
+
+    Example:
+        >>> import positionbias as pb
+        >>> pb.push("test.run", "me/ranker")
+        Traceback (most recent call last):
+        positionbias.core.errors.InputError: test.run: wanted a posbias checkpoint; found a run; give the right path
+    """
+    from positionbias.core.manifest import read_manifest
+    from positionbias.models.hub import push_checkpoint
+
+    place = input_place(checkpoint)
+    manifest = read_manifest(place, kind="checkpoint")
+    measured = [_measured(_results_place(folder), manifest) for folder in results]
+    return Upload(push_checkpoint(place, repo, private=private, more="\n\n".join(measured)))
+
+
+def _measured(folder: Path, model: Manifest) -> str:
+    """Return a section of a model card with results of this model, as their command printed them.
+
+    Raises:
+        InputError: they are of other models.
+    """
+    from textwrap import indent
+
+    from positionbias.core.manifest import read_manifest
+    from positionbias.report.text import text_of
+    from positionbias.results.result import load_results
+
+    manifest, found = read_manifest(folder), load_results(folder)
+    models = [item.checksum for item in manifest.inputs if item.role == "model"]
+    systems = {result.system for result in found}
+    same = not models or model.checksum in models
+    if model.name not in systems or not same:
+        named = f"those of {', '.join(sorted(filter(None, systems)))}{'' if same else ' of other weights'}"
+        raise bad_input(folder, wanted=f"results of the model {model.name}", found=named, do="measure this checkpoint")
+    return f"## {manifest.command.capitalize()}: {manifest.name}\n\n{indent(text_of(found), '    ')}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -17,6 +17,7 @@ from positionbias.core.settings import Setting, check_settings, declared_setting
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Written
 from positionbias.ranking.config import Computing, TaughtPassages
+from positionbias.training.config import TRACKERS
 from positionbias.training.plan import INPUTS, TrainPlan
 
 if TYPE_CHECKING:
@@ -80,7 +81,10 @@ def train(
     collection: Source,
     plan: TrainPlan,
     *,
-    tensorboard: Annotated[Place | None, Setting("Also log there, for TensorBoard.", metavar="DIR")] = None,
+    tracker: Annotated[
+        str | None,
+        Setting("Also log to this tracker; TensorBoard's events lie in the folder tensorboard beside --out.", choices=TRACKERS),
+    ] = None,
     resume: Annotated[bool, Setting("Continue an interrupted training with the same settings.")] = False,
     before: Before = None,
     out: Out,
@@ -97,7 +101,7 @@ def train(
         SettingError: a precision that the device has not, a training that diverged, a batch that memory has no room for.
         InputError: candidates that do not fit collection and split, nothing to resume, other settings than it began with.
         OutputExistsError: ``out``, or an unfinished training towards it, stands there.
-        DependencyError: ``tensorboard`` without its package.
+        DependencyError: ``tracker`` without its package.
 
     Example:
         >>> import positionbias as pb
@@ -124,7 +128,7 @@ def train(
         overwrite=overwrite,
         before=partial(_announce, before, opened, plan, place),
         on_validation=lambda row: _say_row(row),
-        tensorboard=Path(tensorboard) / place.stem if tensorboard is not None else None,
+        tracker=tracker,
     )
     _leave_group()
     if not main:

@@ -11,11 +11,14 @@ from positionbias.core.operation import Given
 from positionbias.core.settings import check_settings, refuse_idle, seed_setting, setting
 from positionbias.models.kinds import kind_named, learning_rates
 
-__all__ = ["LOSSES", "PRECISIONS", "SCHEDULES", "LossKind", "TrainConfig", "refuse_validating", "settle_steps"]
+__all__ = ["LOSSES", "PRECISIONS", "SCHEDULES", "TRACKERS", "LossKind", "TrainConfig", "refuse_validating", "settle_steps"]
 
 PRECISIONS = ("float32", "bfloat16", "float16")
 
 SCHEDULES = ("constant", "linear")
+
+# accelerate's; "all" is left out
+TRACKERS = ("aim", "clearml", "comet_ml", "dvclive", "mlflow", "swanlab", "tensorboard", "trackio", "wandb")
 
 
 class LossKind(NamedTuple):

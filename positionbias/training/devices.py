@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import DependencyError, SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.models.protocols import Ranker
 
@@ -100,19 +101,33 @@ class Devices:
         self.accelerator.wait_for_everyone()
 
 
-def find_devices(precision: str = "float32") -> Devices:
+def find_devices(precision: str = "float32", tracker: str | None = None, logs: Path | None = None) -> Devices:
     """Return the devices that this process and its peers were started for.
+
+    ``tracker`` is one of accelerate's (``config.TRACKERS``), ``logs`` the folder for what it keeps in files.
 
     Raises:
         SettingError: a precision that the device does not have, or processes whose devices cannot work together.
+        DependencyError: the tracker's package is not installed.
     """
     from accelerate import Accelerator
-    from accelerate.utils import InitProcessGroupKwargs
+    from accelerate.tracking import get_available_trackers
+    from accelerate.utils import InitProcessGroupKwargs, ProjectConfiguration
 
+    if tracker is not None and tracker not in map(str, get_available_trackers()):
+        raise DependencyError(
+            f"--tracker: wanted the package of {tracker}; found none; run: pip install {tracker.replace('_', '-')}"
+        )
     # the others wait while the main process validates, however long that takes
     options = [InitProcessGroupKwargs(timeout=timedelta(days=7))]
     # half precision is ours: accelerate's would stay on the model, and change what validation computes
-    accelerator = Accelerator(cpu=not torch.accelerator.is_available(), mixed_precision="no", kwargs_handlers=options)
+    accelerator = Accelerator(
+        cpu=not torch.accelerator.is_available(),
+        mixed_precision="no",
+        kwargs_handlers=options,
+        log_with=tracker,
+        project_config=ProjectConfiguration(logging_dir=None if logs is None else str(logs)),
+    )
     started = int(os.environ.get("WORLD_SIZE", "1"))
     if started != accelerator.num_processes:
         raise SettingError(

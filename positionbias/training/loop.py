@@ -41,7 +41,6 @@ def train(
     devices: Devices,
     *,
     on_validation: Callable[[Row], None] = lambda row: None,
-    tensorboard: Path | None = None,
 ) -> Trained:
     """Train ``model`` in place and leave its best weights in it (in the main process); without ``validation`` the last.
 
@@ -61,7 +60,7 @@ def train(
         trainer.record = _recorded(saved["record"], folder)
     record = trainer.record
     watched = None if validation is None else validation.drawn(config.validation_queries, config.seed)
-    board = Board(tensorboard if devices.main else None, record.step + 1 if saved is not None else 0)
+    board = Board(devices.accelerator if devices.main else None, out.stem, record.step + 1 if saved is not None else 0)
 
     def save() -> None:
         if devices.main:

@@ -1,4 +1,4 @@
-"""Records of a training: counters, means since the last validation, and the log, on disk and in TensorBoard."""
+"""Records of a training: counters, means since the last validation, and the log, on disk and in a tracker."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from positionbias.core.convergence import Ending, finish_of
-from positionbias.core.errors import DependencyError
 from positionbias.core.publish import atomic_file
 
-__all__ = ["TIMES", "Board", "Row", "Sums", "Trained", "summary_writer", "untimed", "write_log"]
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+__all__ = ["TIMES", "Board", "Row", "Sums", "Trained", "untimed", "write_log"]
 
 Row = dict[str, int | float | None]
+
+_PROJECT = "positionbias"
+# what trackers call the name of one training in a project
+_NAMES = {"mlflow": "run_name", "swanlab": "experiment_name", "trackio": "name", "wandb": "name"}
 
 # what differs from run to run: not in training.json
 TIMES = ("seconds", "pairs_per_second")
@@ -79,36 +85,25 @@ def write_log(path: Path, log: Sequence[Row]) -> None:
         partial.write_text("".join(f"{json.dumps(row)}\n" for row in log))
 
 
-def summary_writer() -> Any:
-    """Return TensorBoard's writer.
-
-    Raises:
-        DependencyError: the package is not installed.
-    """
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError as error:
-        raise DependencyError(
-            "--tensorboard: wanted the package tensorboard; found none; run: pip install tensorboard"
-        ) from error
-    return SummaryWriter
-
-
 class Board:
-    """TensorBoard's events, where a folder for them is given; a resumed training continues there."""
+    """The tracker that accelerate was started with, if any. TensorBoard has a folder for each training, which a resumed one continues."""
 
-    def __init__(self, folder: Path | None, first_step: int) -> None:
+    def __init__(self, accelerator: Accelerator | None, name: str, first_step: int) -> None:
+        self._accelerator = accelerator
+        if accelerator is None or not accelerator.log_with:
+            return
+        in_files = "tensorboard" in map(str, accelerator.log_with)
         # events after an interrupted training's last state come again
-        self._writer = None if folder is None else summary_writer()(str(folder), purge_step=first_step)
+        settings = {"tensorboard": {"purge_step": first_step}, **{tracker: {key: name} for tracker, key in _NAMES.items()}}
+        accelerator.init_trackers(name if in_files else _PROJECT, init_kwargs=settings)
 
     def add(self, row: Row) -> None:
         """Add one validation's row."""
-        if self._writer is not None:
-            for name, value in row.items():
-                if name != "step" and value is not None:
-                    self._writer.add_scalar(name, value, int(row["step"] or 0))
-            self._writer.flush()
+        if self._accelerator is not None:
+            values = {name: value for name, value in row.items() if name != "step" and value is not None}
+            self._accelerator.log(values, step=int(row["step"] or 0))
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+        """Finish the tracker; accelerate's own ``end_training`` would part the processes, too."""
+        for tracker in self._accelerator.trackers if self._accelerator is not None else ():
+            tracker.finish()

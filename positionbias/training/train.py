@@ -27,7 +27,7 @@ from positionbias.training.build import build_model
 from positionbias.training.devices import find_devices
 from positionbias.training.loop import forget_state, train
 from positionbias.training.plan import INPUTS, TrainPlan
-from positionbias.training.record import Row, Trained, summary_writer, untimed
+from positionbias.training.record import Row, Trained, untimed
 from positionbias.training.state import Towards, find_state
 from positionbias.training.trainsets.sample import GroupSource
 from positionbias.training.trainsets.source import group_source
@@ -45,7 +45,7 @@ def train_model(
     overwrite: bool = False,
     before: Callable[[], None] = lambda: None,
     on_validation: Callable[[Row], None] = lambda row: None,
-    tensorboard: Path | None = None,
+    tracker: str | None = None,
 ) -> Checkpoint:
     """Train a model by ``plan``, on the files that it names, and write its checkpoint to ``out``.
 
@@ -56,13 +56,11 @@ def train_model(
         InputError: candidates that do not fit collection and split, nothing to resume, other settings than it began with.
         OutputExistsError: ``out``, or an unfinished training towards it, stands there.
         SettingError: a precision that the device has not, a training that diverged, a batch that memory has no room for.
-        DependencyError: ``tensorboard`` without its package.
+        DependencyError: ``tracker`` without its package.
     """
     refuse_existing(out, overwrite=overwrite)
-    if tensorboard is not None:
-        summary_writer()  # fails without the package
     settings = plan.settings(collection)
-    devices = find_devices(plan.training.precision)
+    devices = find_devices(plan.training.precision, tracker, out.parent / "tensorboard")
     if plan.training.threads:
         torch.set_num_threads(plan.training.threads)
     # faults show now, not when the words have been counted or a batch draws an unknown passage
@@ -79,9 +77,7 @@ def train_model(
     before()
     with devices.own_generator():
         validation = None if validation_candidates is None else _validation(collection, validation_candidates, plan)
-        record = train(
-            model, texts, validation, plan.training, towards, devices, on_validation=on_validation, tensorboard=tensorboard
-        )
+        record = train(model, texts, validation, plan.training, towards, devices, on_validation=on_validation)
     if devices.main:
         facts = {"training_seconds": round(record.seconds, 1), **devices.facts()}
         content = {**_content(counted, groups, record), **_overlap(collection, plan, groups)}
@@ -93,7 +89,14 @@ def train_model(
             "ending": asdict(record.ending()),
         }
         save_checkpoint(
-            out, model, depth=record.depth, training=log, manifest=manifest, timed_log=record.log, overwrite=overwrite
+            out,
+            model,
+            depth=record.depth,
+            training=log,
+            manifest=manifest,
+            timed_log=record.log,
+            base=plan.encoder if plan.encoder and not Path(plan.encoder).is_dir() else None,
+            overwrite=overwrite,
         )
         forget_state(out)
     devices.wait()

@@ -117,6 +117,7 @@ WITHOUT_SEED = {
     "vectors distil",
     "completion",
     "verify",
+    "push",
 }  # they draw nothing
 
 

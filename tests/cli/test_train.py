@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.identity import model_checksum
+from positionbias.training.config import TRACKERS
 from positionbias.training.state import unfinished
 
 from ..models.t5 import saved_t5
@@ -205,9 +205,9 @@ def over_encoder(collection, runs, capsys):
     ("kind", "length"), [("bert_cat", "--pair-length"), ("bert_dot", "--passage-length"), ("colbert", "--dimension")]
 )
 def test_over_an_encoder(over_encoder, encoder, tmp_path, kind, length):
-    out, board = tmp_path / "m.ckpt", tmp_path / "board"
+    out = tmp_path / "m.ckpt"
     code, _, err = over_encoder(
-        kind, "--encoder", encoder, length, 100, "--accumulate", 2, "--tensorboard", board, "--out", out
+        kind, "--encoder", encoder, length, 100, "--accumulate", 2, "--tracker", "tensorboard", "--out", out
     )
     assert code == 0, err
     said, *lines = err.splitlines()
@@ -220,8 +220,13 @@ def test_over_an_encoder(over_encoder, encoder, tmp_path, kind, length):
     assert (checkpoint.manifest.command, checkpoint.model.kind) == (f"train {kind}", kind)
     assert checkpoint.manifest.settings["model"][length[2:].replace("-", "_")] == 100
     assert checkpoint.manifest.settings["encoder"] == {"name": "encoder", "checksum": model_checksum(encoder)}
-    (events,) = (board / "m").iterdir()
-    assert events.name.startswith("events.out.tfevents")
+    EventAccumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator").EventAccumulator
+    (events,) = (tmp_path / "tensorboard" / "m").iterdir()
+    found = EventAccumulator(str(events)).Reload()
+    assert [(event.step, event.value) for event in found.Scalars("ndcg")] == [
+        (row["step"], pytest.approx(row["ndcg"])) for row in checkpoint.training.log
+    ]
+    assert {"loss", "pair_accuracy", "learning_rate"} < set(found.Tags()["scalars"])
 
 
 def test_going_on_from_a_checkpoint(over_encoder, encoder, tmp_path):
@@ -319,11 +324,52 @@ def test_the_papers_encoder_is_the_default(over_encoder, tmp_path):
     assert "or minilm" in err
 
 
-def test_no_tensorboard(over_encoder, encoder, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)  # as where the package is not installed
-    code, _, err = over_encoder("bert_dot", "--encoder", encoder, "--tensorboard", tmp_path / "b", "--out", tmp_path / "m")
+def test_trackers_are_those_of_accelerate():
+    from accelerate.tracking import LOGGER_TYPE_TO_CLASS
+
+    assert sorted(TRACKERS) == sorted(LOGGER_TYPE_TO_CLASS)
+
+
+def test_any_tracker_gets_each_validation(over_encoder, encoder, tmp_path, monkeypatch):
+    from accelerate import accelerator, tracking
+
+    kept = []
+
+    class Kept(tracking.GeneralTracker):
+        name, requires_logging_directory, tracker = "wandb", False, None
+
+        def __init__(self, run_name, **settings):
+            super().__init__()
+            kept.append((run_name, settings))
+
+        def start(self):
+            pass
+
+        def store_init_configuration(self, values):
+            kept.append(values)
+
+        def log(self, values, step=None, **_):
+            kept.append((step, values))
+
+        def finish(self):
+            kept.append("finished")
+
+    monkeypatch.setitem(tracking.LOGGER_TYPE_TO_CLASS, "wandb", Kept)  # as where the package is installed
+    monkeypatch.setattr(tracking, "_available_trackers", [tracking.LoggerType.WANDB])
+    assert accelerator.LOGGER_TYPE_TO_CLASS is tracking.LOGGER_TYPE_TO_CLASS
+    code, _, err = over_encoder("bert_dot", "--encoder", encoder, "--tracker", "wandb", "--out", tmp_path / "m.ckpt")
+    assert code == 0, err
+    started, *rows, ended = kept
+    assert (started, ended) == (("positionbias", {"name": "m"}), "finished")
+    log = load_checkpoint(tmp_path / "m.ckpt").training.log
+    assert [(step, values["ndcg"]) for step, values in rows] == [(row["step"], row["ndcg"]) for row in log]
+    assert not (tmp_path / "tensorboard").exists()
+
+
+def test_no_package_of_a_tracker(over_encoder, encoder, tmp_path):
+    code, _, err = over_encoder("bert_dot", "--encoder", encoder, "--tracker", "comet_ml", "--out", tmp_path / "m")
     assert (code, err.count("\n")) == (2, 1)
-    assert "--tensorboard: wanted the package tensorboard; found none; run: pip install" in err
+    assert "--tracker: wanted the package of comet_ml; found none; run: pip install comet-ml" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.models.bert_cat import BertCat
+from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.encoder import load_encoder, open_encoder
 from positionbias.models.protocols import PassageEncoder, Ranker
-from positionbias.models.shapes import BertCatConfig
+from positionbias.models.shapes import BertCatConfig, Head
+from positionbias.models.tensors import load_tensors, save_tensors
 
 from ..tiny import tiny_encoder
 from .encoders import ARCHITECTURES, saved
@@ -174,8 +177,76 @@ def test_a_relevance_head_scores_by_the_log_probability(architecture: str, tmp_p
 
 def test_a_head_of_one_row_is_no_relevance_head(model: BertCat, tmp_path: Path) -> None:
     model.save(tmp_path / "cat")
-    with pytest.raises(InputError, match=r"wanted linear.weight of shape \(2, 16\); found shape \(1, 16\)"):
+    with pytest.raises(InputError, match="posbias.json: wanted a head of 2 outputs; found 1"):
         BertCat.load(tmp_path / "cat", {**asdict(model.config), "head": "relevance"})
+
+
+@pytest.mark.parametrize("head", ["linear", "relevance"])
+@pytest.mark.parametrize("architecture", sorted(set(ARCHITECTURES) - {"modernbert"}))
+def test_it_is_saved_as_a_sequence_classifier(architecture: str, head: Head, tmp_path: Path) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    torch.manual_seed(5)
+    model = BertCat(BertCatConfig(30, head=head), load_encoder(saved(architecture, tmp_path / "first"))).eval()
+    model.save(tmp_path / "cat")
+    config = json.loads((tmp_path / "cat" / "config.json").read_text())
+    assert config["architectures"] == [type(model.encoder.model).__name__.replace("Model", "ForSequenceClassification")]
+    plain, told = AutoModelForSequenceClassification.from_pretrained(tmp_path / "cat", output_loading_info=True)
+    assert not any(told.values())  # no tensor is missing, left over or of another shape
+    assert plain.config.num_labels == (1 if head == "linear" else 2)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "cat")
+    given = tokenizer(QUERIES * 2, PASSAGES, truncation=True, padding=True, return_tensors="pt")
+    if architecture == "distilbert":
+        given.pop("token_type_ids")
+    with torch.no_grad():
+        logits = plain.eval()(**given).logits
+        half = plain.half()(**given).logits.float()
+    found = scores(model, QUERIES, PASSAGES)
+    assert torch.allclose(logits[:, 0] if head == "linear" else logits.log_softmax(dim=1)[:, 1], found, atol=1e-5)
+    assert torch.allclose(half, logits, atol=0.02)
+
+
+def test_a_head_reads_back_to_the_bit_after_training(tmp_path: Path) -> None:
+    for architecture in ("bert", "distilbert"):
+        model = BertCat(BertCatConfig(30), load_encoder(saved(architecture, tmp_path / architecture)))
+        assert model.head is not None
+        with torch.no_grad():
+            model.head.weight.mul_(torch.logspace(-9, 4, 16))
+        model.save(tmp_path / f"{architecture}.cat")
+        again = BertCat.load(tmp_path / f"{architecture}.cat", asdict(model.config))
+        assert again.head is not None
+        assert torch.equal(again.head.weight, model.head.weight)
+        assert torch.equal(again.head.bias, model.head.bias)
+        assert {name for name, _ in again.named_parameters()} == {name for name, _ in model.named_parameters()}
+
+
+def test_transformers_finds_no_model_where_its_classifier_has_another_head(tmp_path: Path) -> None:
+    from transformers import AutoModelForSequenceClassification
+
+    BertCat(BertCatConfig(30), load_encoder(saved("modernbert", tmp_path / "first"))).save(tmp_path / "cat")
+    with pytest.raises((OSError, ValueError), match=r"Unrecognized model|config\.json"):
+        AutoModelForSequenceClassification.from_pretrained(tmp_path / "cat")
+
+
+@pytest.mark.parametrize("head", ["linear", "relevance"])
+def test_older_checkpoints_have_the_head_in_a_module(head: Head, tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    model = BertCat(BertCatConfig(30, head=head), load_encoder(saved("bert", tmp_path / "first"))).eval()
+    place = older(model, tmp_path / "cat")
+    again = BertCat.load(place, asdict(model.config)).eval()
+    assert torch.equal(scores(again, QUERIES, PASSAGES), scores(model, QUERIES, PASSAGES))
+    (place / "2_Dense" / "model.safetensors").unlink()
+    with pytest.raises(InputError, match="2_Dense/model.safetensors: wanted a safetensors file; found no such file"):
+        BertCat.load(place, asdict(model.config))
+
+
+def older(model: BertCat, place: Path) -> Path:
+    """Save a model as earlier versions did: the bare encoder, and the head in a folder of its own."""
+    model.encoder.save(place, length=model.config.pair_length)
+    (place / "2_Dense").mkdir()
+    assert model.head is not None
+    save_tensors(place / "2_Dense" / "model.safetensors", {f"linear.{k}": v for k, v in model.head.state_dict().items()})
+    return place
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -191,11 +262,14 @@ def test_saved_and_loaded_it_is_the_same(architecture: str, tmp_path: Path) -> N
             assert (tmp_path / "third" / item.relative_to(tmp_path / "again")).read_bytes() == item.read_bytes(), item.name
 
 
-def test_a_head_that_is_gone(model: BertCat, tmp_path: Path) -> None:
-    model.save(tmp_path / "cat")
-    (tmp_path / "cat" / "2_Dense" / "model.safetensors").unlink()
-    with pytest.raises(InputError, match="2_Dense/model.safetensors: wanted a safetensors file; found no such file"):
-        BertCat.load(tmp_path / "cat", asdict(model.config))
+@pytest.mark.parametrize("ours", [True, False], ids=["ours", "another's"])
+def test_a_head_that_is_gone(ours: bool, model: BertCat, tmp_path: Path) -> None:
+    place = tmp_path / "cat"
+    model.save(place)
+    tensors = load_tensors(place / "model.safetensors")
+    save_tensors(place / "model.safetensors", {k: v for k, v in tensors.items() if not k.startswith("classifier")})
+    with pytest.raises(InputError, match="no tensor classifier.bias and others"):
+        BertCat.load(place, asdict(model.config)) if ours else load_checkpoint(place)
 
 
 @pytest.mark.parametrize(

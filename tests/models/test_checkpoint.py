@@ -43,7 +43,7 @@ def test_round_trip(place: Path) -> None:
     with torch.no_grad():
         assert loaded.model(queries, passages).tolist() == model(queries, passages).tolist()  # to the last bit
     assert sorted(item.name for item in place.iterdir()) == [
-        "manifest.json", "model.safetensors", "posbias.json", "training.json", "vocabulary.json",
+        "README.md", "manifest.json", "model.safetensors", "posbias.json", "training.json", "vocabulary.json",
     ]  # fmt: skip
 
 

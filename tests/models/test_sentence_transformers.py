@@ -72,7 +72,7 @@ def test_their_cross_encoder_gives_the_two_logits_of_a_mono_bert(tmp_path: Path)
     assert ours(load_checkpoint(place).model) == ours(model)
     for name in ("posbias.json", "manifest.json"):
         (place / name).unlink()
-    with pytest.raises(InputError, match="wanted a cross-encoder with one score; found 2 labels"):
+    with pytest.raises(InputError, match="wanted a cross-encoder with one score; found a classifier of 2 labels"):
         load_checkpoint(place)
 
 
@@ -115,8 +115,7 @@ def test_the_real_encoder_both_ways(tmp_path: Path) -> None:
 
 
 def test_their_modular_cross_encoder_loads_here(tmp_path: Path) -> None:
-    modules = [transformer(tmp_path / "tiny", max_seq_length=31), pooling("cls"), head()]
-    model = cross_encoder(modules=modules, activation_fn=torch.nn.Identity())
+    model = modular_cross_encoder(tmp_path / "tiny", max_seq_length=31)
     found = load_checkpoint(kept(model, tmp_path / "theirs"))
     assert (found.model.kind, found.model.config, found.depth) == ("bert_cat", BertCatConfig(pair_length=31), None)
     assert ours(found.model) == pytest.approx(model.predict(PAIRS, **QUIET).tolist(), abs=1e-5)
@@ -281,11 +280,15 @@ def made(kind: str, folder: Path) -> Path:
     encoder = tiny_encoder(folder / "tiny")
     if kind == "bare":
         return encoder
-    model = (
-        BertDot(BertDotConfig(), load_encoder(encoder)) if kind == "dot" else BertCat(BertCatConfig(), load_encoder(encoder))
-    )
-    model.save(folder / kind)
+    if kind == "cat":
+        return kept(modular_cross_encoder(folder / "parts"), folder / kind)
+    BertDot(BertDotConfig(), load_encoder(encoder)).save(folder / kind)
     return folder / kind
+
+
+def modular_cross_encoder(place: Path, **settings: Any) -> Any:
+    modules = [transformer(place, **settings), pooling("cls"), head()]
+    return cross_encoder(modules=modules, activation_fn=torch.nn.Identity())
 
 
 @pytest.mark.parametrize("part", BEYOND_OURS)

@@ -1,0 +1,82 @@
+"""Upload checkpoints to the Hugging Face Hub, in one commit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.files import read_json
+from positionbias.core.manifest import MANIFEST, Manifest, read_manifest
+from positionbias.core.publish import write_json
+from positionbias.core.seal import seal_file, signed
+from positionbias.core.verify import verify
+from positionbias.models.card import CARD
+
+__all__ = ["Pushed", "push_checkpoint"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """The address of an uploaded checkpoint, and how much it holds."""
+
+    url: str
+    files: int
+    bytes: int
+
+
+def push_checkpoint(folder: Path, repo: str, *, private: bool = False, more: str = "") -> Pushed:
+    """Upload a checkpoint's files to the model repository ``repo`` (``user/name``), which is made where there is none.
+
+    ``more`` is added to the model card; the uploaded manifest has the digest of that card. The token is the Hub library's own
+    (``HF_TOKEN``, or ``hf auth login``), and so is the Hub's address (``HF_ENDPOINT``).
+
+    Raises:
+        InputError: not a checkpoint of ours, a damaged one, one from before there were cards, or the Hub refuses it.
+    """
+    from huggingface_hub import CommitOperationAdd, HfApi
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError, OfflineModeIsEnabled
+
+    manifest = _whole(folder)
+    assert manifest.files is not None
+    with TemporaryDirectory() as made:
+        changed = _with_card(folder, Path(made), manifest, more) if more else {}
+        places = {name: changed.get(name, folder / name) for name in (*manifest.files, MANIFEST)}
+        try:
+            api = HfApi(library_name="positionbias")
+            url = api.create_repo(repo, private=private or None, exist_ok=True)
+            commit = [CommitOperationAdd(path_in_repo=name, path_or_fileobj=place) for name, place in places.items()]
+            api.create_commit(url.repo_id, commit, commit_message=f"Upload {manifest.name}")
+        except (HfHubHTTPError, HFValidationError, LocalTokenNotFoundError, OfflineModeIsEnabled, OSError) as error:
+            found = (str(error).strip() or type(error).__name__).splitlines()[0]
+            do = "check the name, log in (hf auth login) or set HF_TOKEN, and push again"
+            raise InputError(f"{repo}: wanted a model repository on the Hub to write to; found: {found}; {do}") from error
+        return Pushed(str(url), len(places), sum(place.stat().st_size for place in places.values()))
+
+
+def _whole(folder: Path) -> Manifest:
+    """Return the manifest of a checkpoint, every file of which is as it was written.
+
+    Raises:
+        InputError: it is not such a checkpoint.
+    """
+    manifest = read_manifest(folder, kind="checkpoint")
+    if found := verify(folder / MANIFEST).fault:
+        raise bad_input(folder, wanted="a checkpoint as it was written", found=found, do="restore it from a copy")
+    if manifest.files is None or CARD not in manifest.files:
+        do = "load it and write it again (positionbias.models.checkpoint.save_checkpoint), or train it again"
+        raise bad_input(folder, wanted=f"a checkpoint with its model card ({CARD})", found="an older one, without", do=do)
+    return manifest
+
+
+def _with_card(folder: Path, made: Path, manifest: Manifest, more: str) -> dict[str, Path]:
+    """Write the card with ``more`` below it, and the manifest with its digest; return both places by name."""
+    card, sealed = made / CARD, made / MANIFEST
+    card.write_text(f"{(folder / CARD).read_text('utf-8').rstrip()}\n\n{more.strip()}\n", "utf-8")
+    record = read_json(folder / MANIFEST, what="a manifest")
+    files = {**(manifest.files or {}), CARD: seal_file(card)}
+    record["files"] = json.loads(json.dumps(asdict(replace(manifest, files=files))["files"]))
+    write_json(sealed, signed({name: value for name, value in record.items() if name != "digest"}))
+    return {CARD: card, MANIFEST: sealed}
