@@ -16,6 +16,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -31,9 +32,18 @@ from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
 from positionbias.models.protocols import AnyRanker, Ranker
 from positionbias.models.tensors import FACTS, FIX
-from positionbias.models.user_code import is_code_name, load_user_code
+from positionbias.models.user_code import is_code_name, load_user_code, user_model
 
-__all__ = ["Checkpoint", "TrainingLog", "ending_of", "load_checkpoint", "read_log", "save_checkpoint", "shape_of"]
+__all__ = [
+    "Checkpoint",
+    "TrainingLog",
+    "ending_of",
+    "load_checkpoint",
+    "read_log",
+    "save_checkpoint",
+    "shape_of",
+    "user_checkpoint",
+]
 
 KIND = "checkpoint"
 LOG = "training.json"
@@ -140,10 +150,10 @@ def save_checkpoint(
 
 def load_checkpoint(path: Path | str, kind: str | None = None) -> Checkpoint:
     """Load any model by name: our checkpoint; a cross-encoder, bi-encoder, multi-vector or sparse encoder of transformers or
-    sentence-transformers (a folder, a hub id, ``minilm``); or ``module:object``, a user's function or PyTerrier transformer.
+    sentence-transformers (a folder, a hub id, ``minilm``); or ``module:object``, a user's function, encoder or PyTerrier transformer.
 
-    The files determine what a model is; ``kind`` is for those that do not ("bi-encoder" for a plain encoder, "mono_t5" for a T5), or
-    accepts ours alone ("bert_cat", "bert_dot").
+    The files determine what a model is; ``kind`` is for those that do not ("bi-encoder" for a plain encoder, "mono_t5" for a T5), and for
+    functions whose arguments do not tell; or it accepts ours alone ("bert_cat", "bert_dot").
 
     Raises:
         InputError: not a model, a missing or mis-shaped tensor, a missing file, content that differs from the manifest, unsupported
@@ -235,18 +245,27 @@ def _load_foreign(name: Path | str, kind: str | None) -> Checkpoint:
 
 
 def _load_user_code(name: str, kind: str | None) -> Checkpoint:
-    model, file = load_user_code(name)
-    if kind is not None:
-        raise SettingError(f"--kind: wanted none for {name}, which is a user's own code; found {kind!r}; leave it out")
-    manifest = Manifest(
-        kind=KIND,
-        name=name,
-        command="",
-        content={"checksum": sha256_file(file) if file else ""},
-        notes=("a user's own code: its checksum is of the file that it is named in, not of what that uses",),
-        versions=package_versions(),
+    model, file = load_user_code(name, kind)
+    note = "a user's own code: its checksum is of the file that it is named in, not of what that uses"
+    return _untrained(file or Path(name), model, name, sha256_file(file) if file else "", note)
+
+
+def user_checkpoint(found: Any, name: str, kind: str | None = None) -> Checkpoint:
+    """Wrap a function or an object of a user, which has no checksum, as a checkpoint of this name.
+
+    Raises:
+        InputError, SettingError: as ``user_model``.
+    """
+    return _untrained(
+        Path(name), user_model(found, name, kind), name, "", "a user's own code, given in Python: it has no checksum"
     )
-    return Checkpoint(file or Path(name), model, manifest, None, TrainingLog())
+
+
+def _untrained(path: Path, model: AnyRanker, name: str, checksum: str, note: str) -> Checkpoint:
+    manifest = Manifest(
+        kind=KIND, name=name, command="", content={"checksum": checksum}, notes=(note,), versions=package_versions()
+    )
+    return Checkpoint(path, model, manifest, None, TrainingLog())
 
 
 def shape_of(model: AnyRanker) -> JsonObject:

@@ -9,6 +9,7 @@ TermEncoder     returns vectors of a passage's terms
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
@@ -19,10 +20,23 @@ from torch import Tensor
 
 from positionbias.core.json_text import JsonObject
 
-__all__ = ["PassageEncoder", "Ranker", "Role", "AnyRanker", "SingleVector", "TermEncoder", "TextScorer", "Tokens", "pad_rows"]
+__all__ = [
+    "UNKNOWN_ROOM",
+    "AnyRanker",
+    "PassageEncoder",
+    "Ranker",
+    "Role",
+    "SingleVector",
+    "TermEncoder",
+    "TextScorer",
+    "Tokens",
+    "known_room",
+    "pad_rows",
+]
 
 Tokens = Sequence[int]
 Role = Literal["embedding", "kernels", "body"]
+UNKNOWN_ROOM = sys.maxsize  # of encoders that do not tell how much they read
 
 
 @runtime_checkable
@@ -175,6 +189,12 @@ class TermEncoder(Protocol):
     def term_vectors(self, passages: Sequence[Tokens]) -> Tensor:
         """Return vectors ``(layers, n, longest, dim)`` of each passage's terms, on the model's device; those after its last term are
         arbitrary."""
+
+
+def known_room(model: AnyRanker) -> int | None:
+    """Return the maximum of tokens that a model reads of a passage; None where only it knows."""
+    room = getattr(model, "room", UNKNOWN_ROOM)
+    return None if room == UNKNOWN_ROOM else room
 
 
 def pad_rows(rows: Sequence[Tokens | np.ndarray], padding: int = 0) -> Tensor:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import Place, input_place, model_place, output_place
+from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS
@@ -58,12 +58,9 @@ def rerank(
         tk: 72 candidates re-ranked
     """
     from positionbias.core.collection import find_collection
-    from positionbias.models.checkpoint import load_checkpoint
     from positionbias.ranking.rerank import rerank_run
 
-    device = computing.pick_device()
-    checkpoint = load_checkpoint(model_place(model), kind)
-    checkpoint.model.to(device)
+    checkpoint = computing.load(model, kind)
     opened, place = find_collection(collection), output_place(out)
     done = rerank_run(
         checkpoint, opened, input_place(candidates), place, reranking, config=computing.config, overwrite=overwrite

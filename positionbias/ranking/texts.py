@@ -7,11 +7,11 @@ is assumed of the scorer, so its output is checked.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from positionbias.core.ahead import ahead
+from positionbias.core.arrays import as_array
 from positionbias.core.errors import InputError, PositionBiasError, where_raised
 from positionbias.core.progress import Progress
 from positionbias.core.run import Run
@@ -64,7 +64,7 @@ def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: S
     if not passages:
         return np.empty(0, np.float32)
     try:
-        given = _as_array(model.score(query, passages))
+        given = as_array(model.score(query, passages))
     except InputError as error:
         raise InputError(f"{name}, query {query_id!r}: {error}") from error
     except PositionBiasError:
@@ -92,12 +92,3 @@ def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: S
     if found is not None:
         raise InputError(f"{name}: wanted {wanted} for query {query_id!r}; found {found}; fix what scores")
     return given
-
-
-def _as_array(given: Any) -> np.ndarray:
-    if hasattr(given, "detach"):  # a tensor, perhaps with gradients, on a GPU, or in bfloat16
-        given = given.detach().cpu().float().numpy()
-    try:
-        return np.asarray(given)
-    except ValueError:  # rows of uneven length
-        return np.array([None])
