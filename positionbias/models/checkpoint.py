@@ -12,6 +12,7 @@ sentence-transformers, and a user's own scorer.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
@@ -27,6 +28,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import read_as
+from positionbias.models.endpoint_client import Endpoint, endpoint_named
 from positionbias.models.identity import model_checksum, weights_checksum
 from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
@@ -61,9 +63,9 @@ class TrainingLog:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A loaded model with its manifest, its tuned re-ranking depth (None: never tuned) and its training log."""
+    """A loaded model with its folder (of an endpoint its name), its manifest, its tuned re-ranking depth (None: never tuned) and its training log."""
 
-    path: Path
+    path: Path | str
     model: AnyRanker
     manifest: Manifest
     depth: int | None
@@ -113,7 +115,7 @@ class Checkpoint:
         return self.model
 
 
-def ending_of(path: Path, training: TrainingLog, depth: int | None) -> Ending:
+def ending_of(path: Path | str, training: TrainingLog, depth: int | None) -> Ending:
     """Return how a training ended, by its log ``training``, for the checkpoint at ``path`` with the tuned ``depth``.
 
     Raises:
@@ -124,7 +126,7 @@ def ending_of(path: Path, training: TrainingLog, depth: int | None) -> Ending:
     try:
         return Ending.of_log([int(row["step"] or 0) for row in training.log], [row.get("ndcg") for row in training.log], depth)
     except KeyError as error:
-        raise bad_input(path / LOG, wanted="a training log", found=f"a row without {error}", do=FIX) from error
+        raise bad_input(Path(path) / LOG, wanted="a training log", found=f"a row without {error}", do=FIX) from error
 
 
 def save_checkpoint(
@@ -148,9 +150,10 @@ def save_checkpoint(
         write_manifest(partial / MANIFEST, replace(manifest, content=content))
 
 
-def load_checkpoint(path: Path | str, kind: str | None = None) -> Checkpoint:
+def load_checkpoint(path: Path | str, kind: str | None = None, *, store: bool = True) -> Checkpoint:
     """Load any model by name: our checkpoint; a cross-encoder, bi-encoder, multi-vector or sparse encoder of transformers or
-    sentence-transformers (a folder, a hub id, ``minilm``); or ``module:object``, a user's function, encoder or PyTerrier transformer.
+    sentence-transformers (a folder, a hub id, ``minilm``); or ``module:object``, a user's function, encoder or PyTerrier transformer;
+    or an endpoint (``openai:NAME@URL``, ``rerank:NAME@URL``, ``chat:NAME@URL``), whose answers are kept on disk with ``store``.
 
     The files determine what a model is; ``kind`` is for those that do not ("bi-encoder" for a plain encoder, "mono_t5" for a T5), and for
     functions whose arguments do not tell; or it accepts ours alone ("bert_cat", "bert_dot").
@@ -161,6 +164,8 @@ def load_checkpoint(path: Path | str, kind: str | None = None) -> Checkpoint:
         SettingError: the model is of another kind than ``kind``.
         DependencyError: the library that runs it is not installed.
     """
+    if (endpoint := endpoint_named(str(path))) is not None:
+        return _load_endpoint(endpoint, kind, store=store)
     if is_code_name(path):
         return _load_user_code(str(path), kind)
     folder = Path(path)
@@ -244,6 +249,19 @@ def _load_foreign(name: Path | str, kind: str | None) -> Checkpoint:
     return Checkpoint(folder, model, manifest, None, TrainingLog())
 
 
+def _load_endpoint(endpoint: Endpoint, kind: str | None, *, store: bool) -> Checkpoint:
+    from positionbias.models.endpoints import open_endpoint
+
+    if kind is not None:
+        raise SettingError(f"--kind: wanted none for {endpoint.name}, whose form says it; found {kind!r}; leave it out")
+    model, answers = open_endpoint(endpoint, store=store)
+    note = "a model behind an endpoint: its checksum is of its name and URL, not of what is served there"
+    kept = "; its answers are kept, so that asked again it gives the same" if answers.path else ""
+    return _untrained(
+        endpoint.name, model, endpoint.short_name, hashlib.sha256(endpoint.name.encode()).hexdigest(), note + kept
+    )
+
+
 def _load_user_code(name: str, kind: str | None) -> Checkpoint:
     model, file = load_user_code(name, kind)
     note = "a user's own code: its checksum is of the file that it is named in, not of what that uses"
@@ -261,7 +279,7 @@ def user_checkpoint(found: Any, name: str, kind: str | None = None) -> Checkpoin
     )
 
 
-def _untrained(path: Path, model: AnyRanker, name: str, checksum: str, note: str) -> Checkpoint:
+def _untrained(path: Path | str, model: AnyRanker, name: str, checksum: str, note: str) -> Checkpoint:
     manifest = Manifest(
         kind=KIND, name=name, command="", content={"checksum": checksum}, notes=(note,), versions=package_versions()
     )

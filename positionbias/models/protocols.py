@@ -4,13 +4,15 @@ Ranker          ours: can be trained and saved, and scores pairs of token number
 PassageEncoder  encodes each side separately, so that a passage is encoded once for all queries
 SingleVector    a PassageEncoder with one vector a text, which can search a whole collection
 TextScorer      texts in, scores out, otherwise opaque
+Served          behind an endpoint
 TermEncoder     returns vectors of a passage's terms
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
@@ -26,6 +28,8 @@ __all__ = [
     "PassageEncoder",
     "Ranker",
     "Role",
+    "Served",
+    "ServedScorer",
     "SingleVector",
     "TermEncoder",
     "TextScorer",
@@ -158,6 +162,28 @@ class TextScorer(Protocol):
         """
 
     def to(self, device: torch.device) -> Any: ...
+
+
+@runtime_checkable
+class Served(Protocol):
+    """A model behind an endpoint, whose work may have to be paid for."""
+
+    def begin(self, lists: Sequence[int]) -> None:
+        """Tell what a step asks of the server: so many lists, each of so many texts."""
+
+
+@runtime_checkable
+class ServedScorer(TextScorer, Served, Protocol):
+    """A ``TextScorer`` behind an endpoint: up to ``at_once`` lists are asked for together, and ``stop`` ends its waits."""
+
+    @property
+    def at_once(self) -> int: ...
+
+    @property
+    def stop(self) -> threading.Event: ...
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what is to be said of the answers since the step began."""
 
 
 AnyRanker = Ranker | PassageEncoder | TextScorer

@@ -65,7 +65,7 @@ class TextEncoder:
         self.config = _Shape(name, similarity)
         self._queries, self._passages, self._at_once = queries, passages, at_once
         self._dimension: int | None = None
-        for side, encode in {"queries": queries, "passages": passages}.items():
+        for side, encode in [("queries", queries), *([("passages", passages)] if passages != queries else [])]:
             first, again = self._call(encode, side, _PROBES), self._call(encode, side, _PROBES[::-1])[::-1]
             self._dimension = first.shape[1]
             change = np.linalg.norm(first - again, axis=1).max() / max(float(np.linalg.norm(first, axis=1).max()), 1e-30)

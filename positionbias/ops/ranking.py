@@ -27,7 +27,8 @@ def rerank(
     model: Annotated[
         Place,
         Setting(
-            "A checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); or your own module:function.",
+            "A checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); your own module:object; or an endpoint, "
+            "as openai:NAME@URL, rerank:NAME@URL or chat:NAME@URL.",
             place="read",
         ),
     ],

@@ -163,7 +163,8 @@ def encode(
     model: Annotated[
         Place,
         Setting(
-            "A model with one vector a text: a bert_dot checkpoint, a bi-encoder (a folder, a hub id), or minilm.",
+            "A model with one vector a text: a bert_dot checkpoint, a bi-encoder (a folder, a hub id), minilm, your own module:object, or an "
+            "endpoint, as openai:NAME@URL.",
             metavar="MODEL",
             place="read",
         ),

@@ -66,10 +66,11 @@ class RankingConfig:
 
 @dataclass(frozen=True, slots=True)
 class Computing:
-    """Device and precision of a model's computation."""
+    """Device and precision of a model's computation, or what becomes of an endpoint's."""
 
     device: str = setting("auto", "Where to compute; auto is the GPU where there is one.", choices=DEVICES)
     config: RankingConfig = field(default_factory=RankingConfig)
+    store: bool = setting(True, "Keep what an endpoint answers (numbers, no texts), so that nothing is paid for twice.")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -92,7 +93,7 @@ class Computing:
         from positionbias.models.checkpoint import load_checkpoint
 
         device = self.pick_device()
-        checkpoint = load_checkpoint(model_place(model), kind)
+        checkpoint = load_checkpoint(model_place(model), kind, store=self.store)
         checkpoint.model.to(device)
         return checkpoint
 

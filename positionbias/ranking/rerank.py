@@ -19,7 +19,7 @@ from positionbias.core.records import Query
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.protocols import AnyRanker, PassageEncoder, Ranker, known_room
+from positionbias.models.protocols import AnyRanker, PassageEncoder, Ranker, Served, known_room
 from positionbias.ranking.cached import score_cached
 from positionbias.ranking.config import RankingConfig, Reranking
 from positionbias.ranking.pairs import score_by_pair
@@ -129,6 +129,9 @@ def score_candidates(
     name: str,
 ) -> Scored:
     """Score all candidates in the way that the model allows, as ``rescore``; ``texts`` are the queries', by id."""
+    if isinstance(model, Served):
+        encoded = [len(texts) + len(candidates.passage_ids)]
+        model.begin(encoded if isinstance(model, PassageEncoder) else [len(candidates.numbers(query_id)) for query_id in texts])
     if isinstance(model, PassageEncoder):
         return score_cached(model, collection, texts, candidates, config, bar)
     if isinstance(model, Ranker):
