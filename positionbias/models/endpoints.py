@@ -43,7 +43,7 @@ class EmbeddingEncoder(TextEncoder):
     kind: ClassVar[str] = "embeddings"
 
     def __init__(self, client: Client, store: AnswerStore) -> None:
-        self._client, self._store, self.meter = client, store, Meter(client.endpoint.name)
+        self._client, self._store, self.meter = client, store, Meter(client.endpoint.short_name)
         self._width: int | None = None
         super().__init__(client.endpoint.name, self._embed, self._embed, similarity="cosine", at_once=1 << 30)
 
@@ -96,9 +96,10 @@ class _Scorer:
     """The common part of both scorers: each list of passages is asked for as it stands, and its answer kept as that list's."""
 
     at_once: ClassVar[int] = AT_ONCE
+    _prompt: ClassVar[str] = ""  # on which an answer depends
 
     def __init__(self, client: Client, store: AnswerStore) -> None:
-        self._client, self._store, self.meter = client, store, Meter(client.endpoint.name)
+        self._client, self._store, self.meter = client, store, Meter(client.endpoint.short_name)
         self._asking: dict[bytes, threading.Lock] = {}
         self._form = 0
 
@@ -122,7 +123,7 @@ class _Scorer:
 
     def _once(self, query: str, passages: Sequence[str], ask: Callable[[], np.ndarray]) -> np.ndarray:
         """Return the answer to a list from the store, or ask; two threads with the same list ask once."""
-        key = answer_key(query, list(passages))
+        key = answer_key(self._prompt, query, list(passages))
         with self._asking.setdefault(key, threading.Lock()):
             kept = self._store.get([key])
             if key in kept:
@@ -216,6 +217,7 @@ class ChatScorer(_Scorer):
     """
 
     kind: ClassVar[str] = "chat"
+    _prompt: ClassVar[str] = _INSTRUCTION
 
     def __init__(self, client: Client, store: AnswerStore) -> None:
         super().__init__(client, store)
@@ -232,7 +234,7 @@ class ChatScorer(_Scorer):
         """Yield how many answers left passages out."""
         if self._unfinished:
             yield (
-                f"{self._client.endpoint.name}: {self._unfinished:,} of {self._prompts:,} answers left out {self._unnamed:,} passages, which "
+                f"{self._client.endpoint.short_name}: {self._unfinished:,} of {self._prompts:,} answers left out {self._unnamed:,} passages, which "
                 "follow in the given order"
             )
 

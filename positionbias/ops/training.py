@@ -44,8 +44,8 @@ class Teacher:
 
     model: Place | None = setting(
         None,
-        "The teacher: a checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); or your own "
-        "module:function.",
+        "The teacher: a checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); your own "
+        "module:object; or an endpoint, as openai:NAME@URL, rerank:NAME@URL or chat:NAME@URL.",
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)

@@ -290,9 +290,7 @@ def test_chat_answers_that_leave_passages_out(server: Served) -> None:
     model.begin([4])
     assert model.score("lamp", TEXTS[:4]).tolist() == [2, 3, 1, 0]  # the fullest: [2] > [1], then the others as given
     assert "This leaves out [1], [2], [4]." in server.bodies[1]["messages"][-1]["content"]
-    assert list(model.remarks()) == [
-        f"chat:judge@{server.url}/v1/chat/completions: 1 of 1 answers left out 2 passages, which follow in the given order"
-    ]
+    assert list(model.remarks()) == ["chat:judge: 1 of 1 answers left out 2 passages, which follow in the given order"]
     server.replies = ["no order", "<think>is it [1]?</think> [4] > [3] > [2] > [1]"]
     assert model.score("gate", TEXTS[:4]).tolist() == [0, 1, 2, 3]
     assert server.requests == 5
@@ -398,12 +396,14 @@ def test_extent_and_time_are_told(
     positionbias.retrieve(collection.path, wanted=Retrieval("test", depth=10), out=candidates)
     capsys.readouterr()
     name = f"rerank:bag@{server.url}/rerank"
+    server.faults = ["together"] * 8
     positionbias.rerank(collection.path, model=name, candidates=candidates, out=tmp_path / "bag.run")
     told = capsys.readouterr().err
-    assert f"{name}: 600 texts in about 60 requests, less what is kept of earlier ones" in told
-    assert f"{name}: by the first 8 requests, to send are about " in told
+    assert "rerank:bag: 600 texts in about 60 requests, less what is kept of earlier ones" in told
+    assert "rerank:bag: by the first 8 requests, to send are about " in told
     assert "tokens at 4 characters each), in under 10 seconds" in told
     assert read_run(tmp_path / "bag.run").name == "rerank:bag"
+    assert server.most_at_once == 8
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
