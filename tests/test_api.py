@@ -142,7 +142,7 @@ def test_a_retriever_over_the_whole_collection_from_python(collection: Collectio
     assert over_all.value is not None
     assert over_all.value < -1
     assert {"nDCG@10", "R@100"} <= set(found.to_frame().quality.dropna())
-    with pytest.raises(SettingError, match="model: wanted one with one vector a text, named or loaded; found blind"):
+    with pytest.raises(SettingError, match="--model: wanted a model with one vector a text .*; found blind, of kind function"):
         positionbias.audit_model(blind, collection, settings=settings)
     with pytest.raises(SettingError, match="--vectors: wanted --retrieve beside it"):
         positionbias.audit_model(blind, collection, vectors="somewhere", settings=SETTINGS)

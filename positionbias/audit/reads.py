@@ -16,7 +16,7 @@ from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import below, drawn_order
-from positionbias.models.protocols import PassageEncoder, Ranker
+from positionbias.models.protocols import PassageEncoder, Ranker, known_room
 from positionbias.text.sentences import parts_of
 
 __all__ = ["Reads", "everything", "reads_of"]
@@ -42,7 +42,7 @@ def reads_of(system: System, task: Task, *, declared: int | None, listwise: bool
     if declared is not None:
         return Reads(_by_words(declared), float(declared), "declared")
     model = system.model
-    if isinstance(model, Ranker | PassageEncoder):
+    if isinstance(model, Ranker | PassageEncoder) and known_room(model) is not None:
         return Reads(_by_tokens(model), None, "its tokenizer")
     if listwise or task.evidence.whole:
         why = "the scorer is listwise" if listwise else "no answer is located"

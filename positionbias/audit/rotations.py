@@ -14,7 +14,7 @@ from positionbias.core.run import Run
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.rank_overlap import rank_biased_overlaps
 from positionbias.evaluation.rotation_gap import change_by_movement, rotation_gap
-from positionbias.models.protocols import PassageEncoder, Ranker
+from positionbias.models.protocols import PassageEncoder, Ranker, known_room
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.results.audit import GAP, GapFigures
@@ -126,7 +126,7 @@ def _ids(run: Run, query_id: str) -> Sequence[str]:
 def _truncated_share(system: System, task: Task, rotations: Sequence[Rotation], movement: Movement) -> float | None:
     """The share of whole answers, over draws, whose end a model's length limit cuts off; None where the limit is unknown."""
     model = system.model
-    if not isinstance(model, Ranker | PassageEncoder):
+    if not isinstance(model, Ranker | PassageEncoder) or known_room(model) is None:
         return None
     items = list(task.evidence.by_query.values())
     used = np.zeros(len(items), np.int64)

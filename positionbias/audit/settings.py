@@ -57,13 +57,13 @@ Lists = Literal["test", "pointwise", "listwise"]
 class Audited:
     """Models and pairs of runs to audit, with their queries and passages.
 
-    In Python a model may be loaded, or a function ``(query, passages) → scores``; collections, runs and vectors may be open.
+    In Python a model may be loaded, or a function ``(query, passages) → scores`` or ``texts → array``; collections, runs and vectors may be open.
     """
 
     models: Sequence[ModelLike] = setting(
         (),
-        "A checkpoint, a model of transformers or sentence-transformers (folder or id), minilm, or your own module:function; "
-        "may be given again.",
+        "A checkpoint, a model of transformers or sentence-transformers (folder or id), minilm, your own module:object, or an endpoint, as "
+        "openai:NAME@URL, rerank:NAME@URL or chat:NAME@URL; may be given again.",
         flags=("--model",),
         metavar="NAME",
         place="read",

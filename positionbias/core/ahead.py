@@ -1,15 +1,18 @@
-"""Prepare items in a background thread while earlier ones are used."""
+"""Prepare items in background threads while earlier ones are used."""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Generator, Iterable
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["ahead"]
+__all__ = ["ahead", "at_once"]
 
 T = TypeVar("T")
+R = TypeVar("R")
 _WAIT = 0.1  # seconds between checks that the results are still wanted
 
 
@@ -54,3 +57,26 @@ def ahead(items: Iterable[T], most: int = 1) -> Generator[T]:
     finally:
         unwanted.set()
         thread.join()
+
+
+def at_once(work: Callable[[T], R], items: Iterable[T], most: int, stop: threading.Event) -> Generator[R]:
+    """Yield ``work`` of each item in order, computed in at most ``most`` threads.
+
+    An error is raised in its item's place. Then, or when the caller stops early, ``stop`` is set, nothing more begins, and what has
+    begun is waited for.
+    """
+    stop.clear()
+    waiting: deque[Future[R]] = deque()
+    with ThreadPoolExecutor(most, "at once") as threads:
+        try:
+            for item in items:
+                waiting.append(threads.submit(work, item))
+                if len(waiting) >= 2 * most:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BaseException:
+            stop.set()
+            for future in waiting:
+                future.cancel()
+            raise

@@ -122,6 +122,8 @@ def manifest_path(artefact: Path | str) -> Path:
 
 def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | str) -> InputRef:
     """Return an input as ``artefact`` (its final path) records it."""
+    if "://" in str(path):  # a model behind an endpoint
+        return InputRef(role, str(path), checksum)
     relative = os.path.relpath(Path(path).absolute(), Path(artefact).absolute())
     return InputRef(role, Path(relative).as_posix(), checksum)
 

@@ -25,6 +25,7 @@ from positionbias.dense.settings import ON_DISK
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 from positionbias.models.checkpoint import Checkpoint, shape_of
+from positionbias.models.protocols import Served
 from positionbias.ranking.config import RankingConfig
 
 __all__ = ["encode_collection"]
@@ -82,6 +83,8 @@ def encode_collection(
         (content / SHARDS).mkdir(exist_ok=True)
         list(make_shards(dict[str, int], _IdWriter(collection), [Rows(0, len(collection))], lambda _: content / IDS))
         with step(f"encoding by {checkpoint.name}", len(collection), unit="passages") as bar:
+            if isinstance(model, Served):
+                model.begin([len(collection)])
             writer = _ShardWriter(encoder, collection, on_disk, bar)
             facts = []
             for rows, fact in zip(

@@ -33,7 +33,7 @@ class SingleVectors:
         model = checkpoint.model
         if not isinstance(model, SingleVector):
             raise SettingError(
-                f"{flag}: wanted a model with one vector a text (bert_dot, or a bi-encoder); found {checkpoint.name}, of kind "
+                f"{flag}: wanted a model with one vector a text (bert_dot, a bi-encoder, a function texts → array); found {checkpoint.name}, of kind "
                 f"{model.kind}; give another"
             )
         if model.vector_similarity not in _SIMILARITIES:

@@ -13,6 +13,7 @@ from positionbias.dense.passage_blocks import READ_PASSAGES, Rows, RowTexts, enc
 from positionbias.dense.settings import OnDisk
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import descending_rows
+from positionbias.models.protocols import Served
 
 __all__ = ["StreamedVectors"]
 
@@ -53,6 +54,8 @@ class StreamedVectors:
             InputError: a vector that is not finite, or not within the range of its type.
         """
         whole = Rows(0, len(self))
+        if isinstance(self.encoder.model, Served):
+            self.encoder.model.begin([len(self)])
         for block in encoded_blocks(self.encoder, self.collection, self.texts, whole, self.precision):
             count = len(block.vectors)
             self.encoded += count

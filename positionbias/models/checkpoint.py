@@ -13,10 +13,12 @@ sentence-transformers, and a user's own scorer.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -28,14 +30,24 @@ from positionbias.core.manifest import MANIFEST, Manifest, package_versions, rea
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import read_as
 from positionbias.models.card import CARD, model_card
+from positionbias.models.endpoint_client import Endpoint, endpoint_named
 from positionbias.models.identity import model_checksum, weights_checksum
 from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
 from positionbias.models.protocols import AnyRanker, Ranker
 from positionbias.models.tensors import FACTS, FIX
-from positionbias.models.user_code import is_code_name, load_user_code
+from positionbias.models.user_code import is_code_name, load_user_code, user_model
 
-__all__ = ["Checkpoint", "TrainingLog", "ending_of", "load_checkpoint", "read_log", "save_checkpoint", "shape_of"]
+__all__ = [
+    "Checkpoint",
+    "TrainingLog",
+    "ending_of",
+    "load_checkpoint",
+    "read_log",
+    "save_checkpoint",
+    "shape_of",
+    "user_checkpoint",
+]
 
 KIND = "checkpoint"
 LOG = "training.json"
@@ -53,9 +65,9 @@ class TrainingLog:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A loaded model with its manifest, its tuned re-ranking depth (None: never tuned) and its training log."""
+    """A loaded model with its folder (of an endpoint its name), its manifest, its tuned re-ranking depth (None: never tuned) and its training log."""
 
-    path: Path
+    path: Path | str
     model: AnyRanker
     manifest: Manifest
     depth: int | None
@@ -115,7 +127,7 @@ class Checkpoint:
         return push_checkpoint(self.path, repo, private=private).url
 
 
-def ending_of(path: Path, training: TrainingLog, depth: int | None) -> Ending:
+def ending_of(path: Path | str, training: TrainingLog, depth: int | None) -> Ending:
     """Return how a training ended, by its log ``training``, for the checkpoint at ``path`` with the tuned ``depth``.
 
     Raises:
@@ -126,7 +138,7 @@ def ending_of(path: Path, training: TrainingLog, depth: int | None) -> Ending:
     try:
         return Ending.of_log([int(row["step"] or 0) for row in training.log], [row.get("ndcg") for row in training.log], depth)
     except KeyError as error:
-        raise bad_input(path / LOG, wanted="a training log", found=f"a row without {error}", do=FIX) from error
+        raise bad_input(Path(path) / LOG, wanted="a training log", found=f"a row without {error}", do=FIX) from error
 
 
 def save_checkpoint(
@@ -155,12 +167,13 @@ def save_checkpoint(
         write_manifest(partial / MANIFEST, replace(manifest, content=content))
 
 
-def load_checkpoint(path: Path | str, kind: str | None = None) -> Checkpoint:
+def load_checkpoint(path: Path | str, kind: str | None = None, *, store: bool = True) -> Checkpoint:
     """Load any model by name: our checkpoint; a cross-encoder, bi-encoder, multi-vector or sparse encoder of transformers or
-    sentence-transformers (a folder, a hub id, ``minilm``); or ``module:object``, a user's function or PyTerrier transformer.
+    sentence-transformers (a folder, a hub id, ``minilm``); or ``module:object``, a user's function, encoder or PyTerrier transformer;
+    or an endpoint (``openai:NAME@URL``, ``rerank:NAME@URL``, ``chat:NAME@URL``), whose answers are kept on disk with ``store``.
 
-    The files determine what a model is; ``kind`` is for those that do not ("bi-encoder" for a plain encoder, "mono_t5" for a T5), or
-    accepts ours alone ("bert_cat", "bert_dot").
+    The files determine what a model is; ``kind`` is for those that do not ("bi-encoder" for a plain encoder, "mono_t5" for a T5), and for
+    functions whose arguments do not tell; or it accepts ours alone ("bert_cat", "bert_dot").
 
     Raises:
         InputError: not a model, a missing or mis-shaped tensor, a missing file, content that differs from the manifest, unsupported
@@ -168,6 +181,8 @@ def load_checkpoint(path: Path | str, kind: str | None = None) -> Checkpoint:
         SettingError: the model is of another kind than ``kind``.
         DependencyError: the library that runs it is not installed.
     """
+    if (endpoint := endpoint_named(str(path))) is not None:
+        return _load_endpoint(endpoint, kind, store=store)
     if is_code_name(path):
         return _load_user_code(str(path), kind)
     folder = Path(path)
@@ -251,19 +266,41 @@ def _load_foreign(name: Path | str, kind: str | None) -> Checkpoint:
     return Checkpoint(folder, model, manifest, None, TrainingLog())
 
 
-def _load_user_code(name: str, kind: str | None) -> Checkpoint:
-    model, file = load_user_code(name)
+def _load_endpoint(endpoint: Endpoint, kind: str | None, *, store: bool) -> Checkpoint:
+    from positionbias.models.endpoints import open_endpoint
+
     if kind is not None:
-        raise SettingError(f"--kind: wanted none for {name}, which is a user's own code; found {kind!r}; leave it out")
-    manifest = Manifest(
-        kind=KIND,
-        name=name,
-        command="",
-        content={"checksum": sha256_file(file) if file else ""},
-        notes=("a user's own code: its checksum is of the file that it is named in, not of what that uses",),
-        versions=package_versions(),
+        raise SettingError(f"--kind: wanted none for {endpoint.name}, whose form says it; found {kind!r}; leave it out")
+    model, answers = open_endpoint(endpoint, store=store)
+    note = "a model behind an endpoint: its checksum is of its name and URL, not of what is served there"
+    kept = "; its answers are kept, so that asked again it gives the same" if answers.path else ""
+    return _untrained(
+        endpoint.name, model, endpoint.short_name, hashlib.sha256(endpoint.name.encode()).hexdigest(), note + kept
     )
-    return Checkpoint(file or Path(name), model, manifest, None, TrainingLog())
+
+
+def _load_user_code(name: str, kind: str | None) -> Checkpoint:
+    model, file = load_user_code(name, kind)
+    note = "a user's own code: its checksum is of the file that it is named in, not of what that uses"
+    return _untrained(file or Path(name), model, name, sha256_file(file) if file else "", note)
+
+
+def user_checkpoint(found: Any, name: str, kind: str | None = None) -> Checkpoint:
+    """Wrap a function or an object of a user, which has no checksum, as a checkpoint of this name.
+
+    Raises:
+        InputError, SettingError: as ``user_model``.
+    """
+    return _untrained(
+        Path(name), user_model(found, name, kind), name, "", "a user's own code, given in Python: it has no checksum"
+    )
+
+
+def _untrained(path: Path | str, model: AnyRanker, name: str, checksum: str, note: str) -> Checkpoint:
+    manifest = Manifest(
+        kind=KIND, name=name, command="", content={"checksum": checksum}, notes=(note,), versions=package_versions()
+    )
+    return Checkpoint(path, model, manifest, None, TrainingLog())
 
 
 def shape_of(model: AnyRanker) -> JsonObject:

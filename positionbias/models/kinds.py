@@ -31,7 +31,8 @@ __all__ = [
 ]
 
 READ_AS = Setting(
-    "What the model is, where its files do not say: bi-encoder for a plain encoder, mono_t5 for a T5.",
+    "What the model is, where its files do not say: bi-encoder for a plain encoder, mono_t5 for a T5. Of your own function, where its arguments "
+    "do not tell: bi-encoder (texts → array) or cross-encoder ((query, passages) → scores).",
     choices=("cross-encoder", "bi-encoder", "multi-vector", "sparse", *KINDS),
     absent="what its files say",
 )

@@ -4,12 +4,15 @@ Ranker          ours: can be trained and saved, and scores pairs of token number
 PassageEncoder  encodes each side separately, so that a passage is encoded once for all queries
 SingleVector    a PassageEncoder with one vector a text, which can search a whole collection
 TextScorer      texts in, scores out, otherwise opaque
+Served          behind an endpoint
 TermEncoder     returns vectors of a passage's terms
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
@@ -19,10 +22,25 @@ from torch import Tensor
 
 from positionbias.core.json_text import JsonObject
 
-__all__ = ["PassageEncoder", "Ranker", "Role", "AnyRanker", "SingleVector", "TermEncoder", "TextScorer", "Tokens", "pad_rows"]
+__all__ = [
+    "UNKNOWN_ROOM",
+    "AnyRanker",
+    "PassageEncoder",
+    "Ranker",
+    "Role",
+    "Served",
+    "ServedScorer",
+    "SingleVector",
+    "TermEncoder",
+    "TextScorer",
+    "Tokens",
+    "known_room",
+    "pad_rows",
+]
 
 Tokens = Sequence[int]
 Role = Literal["embedding", "kernels", "body"]
+UNKNOWN_ROOM = sys.maxsize  # of encoders that do not tell how much they read
 
 
 @runtime_checkable
@@ -146,6 +164,28 @@ class TextScorer(Protocol):
     def to(self, device: torch.device) -> Any: ...
 
 
+@runtime_checkable
+class Served(Protocol):
+    """A model behind an endpoint, whose work may have to be paid for."""
+
+    def begin(self, lists: Sequence[int]) -> None:
+        """Tell what a step asks of the server: so many lists, each of so many texts."""
+
+
+@runtime_checkable
+class ServedScorer(TextScorer, Served, Protocol):
+    """A ``TextScorer`` behind an endpoint: up to ``at_once`` lists are asked for together, and ``stop`` ends its waits."""
+
+    @property
+    def at_once(self) -> int: ...
+
+    @property
+    def stop(self) -> threading.Event: ...
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what is to be said of the answers since the step began."""
+
+
 AnyRanker = Ranker | PassageEncoder | TextScorer
 
 
@@ -175,6 +215,12 @@ class TermEncoder(Protocol):
     def term_vectors(self, passages: Sequence[Tokens]) -> Tensor:
         """Return vectors ``(layers, n, longest, dim)`` of each passage's terms, on the model's device; those after its last term are
         arbitrary."""
+
+
+def known_room(model: AnyRanker) -> int | None:
+    """Return the maximum of tokens that a model reads of a passage; None where only it knows."""
+    room = getattr(model, "room", UNKNOWN_ROOM)
+    return None if room == UNKNOWN_ROOM else room
 
 
 def pad_rows(rows: Sequence[Tokens | np.ndarray], padding: int = 0) -> Tensor:

@@ -1,4 +1,5 @@
-"""A user's own scorer, named as ``module:object``: a function (query, passages) → scores, or a PyTerrier transformer.
+"""A user's own code, named as ``module:object``: a function (query, passages) → scores, a function texts → array or an object that
+encodes (``text_encoder``), or a PyTerrier transformer.
 
 The module is the user's own code, named by the user; no data file or checkpoint can name one.
 """
@@ -18,9 +19,10 @@ from typing import Any, ClassVar, Self
 
 import torch
 
-from positionbias.core.errors import InputError, where_raised
+from positionbias.core.errors import InputError, SettingError, where_raised
+from positionbias.models.text_encoder import TextEncoder, encoder_of_object
 
-__all__ = ["TransformerScorer", "UserFunction", "is_code_name", "load_user_code", "scorer_of"]
+__all__ = ["TransformerScorer", "UserFunction", "UserModel", "is_code_name", "load_user_code", "user_model"]
 
 _FORM = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 _CPU = torch.device("cpu")
@@ -99,11 +101,15 @@ def _hash(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-def load_user_code(name: str) -> tuple[UserFunction | TransformerScorer, Path | None]:
-    """Load the scorer of ``module:object`` and its module's file; the current folder is searched first.
+UserModel = UserFunction | TransformerScorer | TextEncoder
+
+
+def load_user_code(name: str, kind: str | None = None) -> tuple[UserModel, Path | None]:
+    """Load the model of ``module:object`` and its module's file; the current folder is searched first.
 
     Raises:
-        InputError: no such module or object, a module that fails, or an object of neither form.
+        InputError: no such module or object, a module that fails, or as ``user_model``.
+        SettingError: as ``user_model``.
     """
     module_name, _, path = name.partition(":")
     module = _import(name, module_name)
@@ -115,25 +121,66 @@ def load_user_code(name: str) -> tuple[UserFunction | TransformerScorer, Path | 
             raise InputError(f"{name}: wanted {path!r} in the module {module_name}; found {what}; check the name")
         found = getattr(found, part)
     file = getattr(module, "__file__", None)
-    return scorer_of(found, name), Path(file) if file else None
+    return user_model(found, name, kind), Path(file) if file else None
 
 
-def scorer_of(found: Any, name: str) -> UserFunction | TransformerScorer:
-    """Wrap a function or a transformer as a ``TextScorer``; errors call it ``name``.
+def user_model(found: Any, name: str, kind: str | None = None) -> UserModel:
+    """Wrap a function or an object as the model that it is; errors call it ``name``.
+
+    An object with ``transform`` is a transformer, one with ``encode`` or the like an encoder. Of a function the signature tells: one
+    argument must be given to an encoder of texts, two to a scorer of a query's passages. Where it does not tell, ``kind`` does:
+    "bi-encoder" or "cross-encoder".
 
     Raises:
-        InputError: it is neither.
+        InputError: it is none of these, nobody tells which, or an encoder does not give vectors.
+        SettingError: ``kind`` is another, or contradicts the signature.
     """
     if inspect.isclass(found):
         raise InputError(
             f"{name}: wanted a function or a transformer; found a class; make one of it in the module, and name that"
         )
-    if callable(getattr(found, "transform", None)):
+    if kind not in (None, *_ARGUMENTS):
+        raise SettingError(
+            f"--kind: wanted one of {' or '.join(_ARGUMENTS)} for {name}, which is a user's own code; found {kind!r}; leave it out"
+        )
+    if kind != _ENCODES and callable(getattr(found, "transform", None)):
         return TransformerScorer(found)
-    if callable(found):
+    if kind != _SCORES and (encoder := encoder_of_object(found, name)) is not None:
+        return encoder
+    if not callable(found):
+        wanted = "a function (query, passages) → scores or texts → array, or an object with transform or encode"
+        raise InputError(f"{name}: wanted {wanted}; found {type(found).__name__}; name another")
+    if (kind or _kind_of(found, name)) == _SCORES:
         return UserFunction(found)
-    wanted = "a function (query, passages) → scores, or an object with transform"
-    raise InputError(f"{name}: wanted {wanted}; found {type(found).__name__}; name another")
+    return TextEncoder(name, found, found)
+
+
+_ENCODES, _SCORES = "bi-encoder", "cross-encoder"
+_ARGUMENTS = {_ENCODES: 1, _SCORES: 2}  # that a function of the kind takes
+
+
+def _kind_of(call: Any, name: str) -> str:
+    """Return the kind of a function by the number of arguments that must be given.
+
+    Raises:
+        InputError: it is neither, or has no signature.
+    """
+    try:
+        arguments = inspect.signature(call).parameters.values()
+    except (TypeError, ValueError):
+        found = "a function that does not tell its arguments"
+    else:
+        needed = [one for one in arguments if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
+        shown = ", ".join(f"*{one.name}" if one.kind is one.VAR_POSITIONAL else one.name for one in needed)
+        positional = all(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in needed)
+        for kind, count in _ARGUMENTS.items():
+            if positional and len(needed) == count:
+                return kind
+        found = f"a function that needs ({shown})"
+    raise InputError(
+        f"{name}: wanted a function of one argument (texts → array) or of two ((query, passages) → scores); found {found}; "
+        f"say what it is with --kind {_ENCODES} or {_SCORES}, or wrap it"
+    )
 
 
 def _import(name: str, module_name: str) -> ModuleType:

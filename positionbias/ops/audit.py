@@ -32,7 +32,6 @@ from positionbias.ranking.config import Computing
 
 if TYPE_CHECKING:
     import pandas
-    import torch
 
     from positionbias.audit.evidence_rule import Rule
     from positionbias.audit.systems import System, Task
@@ -238,8 +237,8 @@ def audit_model(
 ) -> Audit:
     """Audit one model or several on a split, as ``audit_systems`` does.
 
-    A model is a name (a checkpoint, a folder or id of transformers or sentence-transformers, ``minilm``, ``module:function``), a loaded
-    checkpoint, or a function ``(query, passages) → scores``. ``candidates`` are what it re-ranks, by default BM25's. With ``AuditSettings(retrieve=True)`` it
+    A model is a name (a checkpoint, a folder or id of transformers or sentence-transformers, ``minilm``, ``module:object``), a loaded
+    checkpoint, a function ``(query, passages) → scores``, or an encoder: a function ``texts → array`` or an object with ``encode``. ``candidates`` are what it re-ranks, by default BM25's. With ``AuditSettings(retrieve=True)`` it
     ranks the whole collection instead, which a model of one vector a text can; ``vectors`` of ``posbias encode`` spare the encoding of the
     passages as they are, ``memory`` in GiB bounds the search.
 
@@ -369,13 +368,14 @@ def _opened(
     _refuse_mismatches(runs, audited, settings)
     found = find_collection(collection)
     loaded = [find_run(run) for run in runs]
-    models = [_model(model, audited.kind, computing.pick_device()) for model in audited.models]
-    chooser = _chooser(settings.evidence, models, computing.pick_device())
+    models = [_model(model, audited.kind, computing) for model in audited.models]
+    # a function is known by where it stands, which its checkpoint does not tell
+    given = [model if isinstance(one, Place) else one for one, model in zip(audited.models, models, strict=True)]
+    chooser = _chooser(settings.evidence, given, computing)
     config, memory = computing.config, MEMORY if audited.memory is None else audited.memory
     vectors = [of if isinstance(of, Vectors) else Vectors(input_place(of)) for of in audited.vectors]
-    checkpoints = [_checkpoint(model) for model in models] if settings.retrieve else []
     if settings.retrieve:  # what cannot be is said before BM25 goes through the collection
-        fitting_vectors(checkpoints, found, vectors, depth=settings.depth, config=config, memory=memory)
+        fitting_vectors(models, found, vectors, depth=settings.depth, config=config, memory=memory)
     candidates = _candidates(found, loaded, audited, settings)
     shards = partial(map_shards, workers=workers)
     rule = _rule(found, chooser, settings, config, shards)
@@ -389,26 +389,24 @@ def _opened(
         if not _given_twice(given, audited.candidates)
     ]
     if settings.retrieve:
-        systems += retrievers(checkpoints, task, depth=settings.depth, memory=memory, vectors=vectors)
+        systems += retrievers(models, task, depth=settings.depth, memory=memory, vectors=vectors)
     else:
-        systems += [_system(model) for model in models]
+        systems += [System.of(model) for model in models]
     beside_first_stage = audited.models or audited.candidates is not None
     return task, [System.of_candidates(task), *systems] if beside_first_stage else systems, chooser
 
 
-def _chooser(evidence: Place, models: Sequence[Checkpoint | Callable[..., Any]], device: torch.device) -> Checkpoint | None:
+def _chooser(evidence: Place, models: Sequence[Checkpoint | Callable[..., Any]], computing: Computing) -> Checkpoint | None:
     """The model that chooses the evidence, if one does.
 
     Raises:
         SettingError: it is audited, or of the same base as one that is.
     """
-    from positionbias.models.checkpoint import Checkpoint
     from positionbias.models.kinship import kinship
 
     if str(evidence) in (ANSWERS, TERMS):
         return None
-    chooser = _model(evidence, None, device)
-    assert isinstance(chooser, Checkpoint)
+    chooser = computing.load(evidence)
     for model in models:
         if kin := kinship(chooser, model):
             raise SettingError(
@@ -465,38 +463,13 @@ def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: Audi
         raise SettingError("--memory: wanted --retrieve beside it; found none; leave it out")
 
 
-def _model(model: ModelLike, kind: str | None, device: torch.device) -> Checkpoint | Callable[..., Any]:
+def _model(model: ModelLike, kind: str | None, computing: Computing) -> Checkpoint:
     """A model as it was given, or loaded by its name to where it shall compute."""
-    from positionbias.models.checkpoint import load_checkpoint
+    from positionbias.models.checkpoint import Checkpoint, user_checkpoint
 
-    if not isinstance(model, Place):
-        return model
-    checkpoint = load_checkpoint(model_place(model), kind)
-    checkpoint.model.to(device)
-    return checkpoint
-
-
-def _checkpoint(model: Checkpoint | Callable[..., Any]) -> Checkpoint:
-    """A model that may have vectors.
-
-    Raises:
-        SettingError: a function, which has none.
-    """
-    from positionbias.models.checkpoint import Checkpoint
-
-    if isinstance(model, Checkpoint):
-        return model
-    raise SettingError(f"model: wanted one with one vector a text, named or loaded; found {_name(model)}; leave retrieve out")
-
-
-def _system(model: Checkpoint | Callable[..., Any]) -> System:
-    from positionbias.audit.systems import System
-    from positionbias.models.checkpoint import Checkpoint
-    from positionbias.models.user_code import scorer_of
-
-    if isinstance(model, Checkpoint):
-        return System.of(model)
-    return System(_name(model), model=scorer_of(model, _name(model)))
+    if isinstance(model, Place):
+        return computing.load(model, kind)
+    return model if isinstance(model, Checkpoint) else user_checkpoint(model, _name(model), kind)
 
 
 def _name(model: Any) -> str:
@@ -553,7 +526,7 @@ def _read(
     if chooser is not None:
         found.append(Read("evidence", chooser.path, chooser.manifest.checksum))
     for system in systems:
-        if system.checkpoint is not None:
+        if system.checkpoint is not None and system.checkpoint.manifest.checksum:  # a function has none
             found.append(Read("model", system.checkpoint.path, system.checkpoint.manifest.checksum))
         if system.retriever is not None and (vectors := system.retriever.vectors) is not None:
             found.append(Read("vectors", vectors.path, vectors.checksum))

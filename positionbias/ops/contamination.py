@@ -11,7 +11,7 @@ from positionbias.contamination.settings import QuerySets, Suspects, SuspectSett
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import Json
 from positionbias.core.operation import Overwrite, SavedTo, Source, operation
-from positionbias.core.places import Place, input_place, model_place
+from positionbias.core.places import Place, input_place
 from positionbias.core.progress import say
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
 from positionbias.ranking.config import Computing
@@ -221,11 +221,9 @@ class _Sets:
     def of_model(self, name: Place, role: str) -> Measured:
         """Measure a model's order of both splits' candidates, down to the depth that it was tuned to where it was."""
         from positionbias.evaluation.depth import apply_depth
-        from positionbias.models.checkpoint import load_checkpoint
         from positionbias.ranking.rerank import rescore
 
-        checkpoint = load_checkpoint(model_place(name), self.kind)
-        checkpoint.model.to(self.computing.pick_device())
+        checkpoint = self.computing.load(name, self.kind)
         self.inputs.append(Read(role, checkpoint.path, checkpoint.manifest.checksum))
         runs, scored = {}, {}
         for split in self.queries.splits:

@@ -38,7 +38,7 @@ class Read:
     """An input of an operation: the part it played, where it lies, its content as a checksum."""
 
     role: str
-    path: Path
+    path: Path | str
     checksum: str
 
     @staticmethod

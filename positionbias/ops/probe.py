@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
@@ -130,7 +131,7 @@ def _probe(
 
     checkpoints = [load_checkpoint(model_place(model), kind) for model in models]
     if collection is None:
-        probed = collection_of_checkpoint(checkpoints[0].path, checkpoints[0].manifest)
+        probed = collection_of_checkpoint(Path(checkpoints[0].path), checkpoints[0].manifest)
         say(f"probing on the original passages that {checkpoints[0].name} leads to: {probed.path}")
     else:
         probed = find_collection(collection)

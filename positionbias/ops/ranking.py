@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import Place, input_place, model_place, output_place
+from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS
@@ -27,7 +27,8 @@ def rerank(
     model: Annotated[
         Place,
         Setting(
-            "A checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); or your own module:function.",
+            "A checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); your own module:object; or an endpoint, "
+            "as openai:NAME@URL, rerank:NAME@URL or chat:NAME@URL.",
             place="read",
         ),
     ],
@@ -58,12 +59,9 @@ def rerank(
         tk: 72 candidates re-ranked
     """
     from positionbias.core.collection import find_collection
-    from positionbias.models.checkpoint import load_checkpoint
     from positionbias.ranking.rerank import rerank_run
 
-    device = computing.pick_device()
-    checkpoint = load_checkpoint(model_place(model), kind)
-    checkpoint.model.to(device)
+    checkpoint = computing.load(model, kind)
     opened, place = find_collection(collection), output_place(out)
     done = rerank_run(
         checkpoint, opened, input_place(candidates), place, reranking, config=computing.config, overwrite=overwrite

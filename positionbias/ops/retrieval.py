@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, Source, operation
-from positionbias.core.places import Place, input_place, model_place, output_place
+from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import hint, say
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.settings import Setting, declared_setting, given_flags, setting
@@ -133,13 +133,11 @@ def _by_vectors(
 ) -> tuple[str, BM25Figures | DenseFigures]:
     from positionbias.dense.retrieve import retrieve_dense
     from positionbias.dense.vectors import Vectors
-    from positionbias.models.checkpoint import load_checkpoint
 
     if by.vectors is None or by.model is None:
         raise SettingError("--model: wanted the model that made the vectors, with --vectors; found none; give it")
     opened = Vectors(input_place(by.vectors))
-    checkpoint = load_checkpoint(model_place(by.model), by.kind)
-    checkpoint.model.to(by.computing.pick_device())
+    checkpoint = by.computing.load(by.model, by.kind)
     search = replace(by.search, ann=replace(by.search.ann, threads=engine.workers))
     done = retrieve_dense(checkpoint, opened, found, wanted, place, how=search, config=by.computing.config, overwrite=overwrite)
     figures, index = done.figures, search.index
@@ -165,7 +163,8 @@ def encode(
     model: Annotated[
         Place,
         Setting(
-            "A model with one vector a text: a bert_dot checkpoint, a bi-encoder (a folder, a hub id), or minilm.",
+            "A model with one vector a text: a bert_dot checkpoint, a bi-encoder (a folder, a hub id), minilm, your own module:object, or an "
+            "endpoint, as openai:NAME@URL.",
             metavar="MODEL",
             place="read",
         ),
@@ -197,16 +196,15 @@ def encode(
     """
     from positionbias.core.collection import find_collection
     from positionbias.dense.encode import encode_collection
-    from positionbias.models.checkpoint import load_checkpoint
+    from positionbias.models.protocols import known_room
 
-    device = computing.pick_device()
-    checkpoint = load_checkpoint(model_place(model), kind)
-    checkpoint.model.to(device)
+    checkpoint = computing.load(model, kind)
     found, place = find_collection(collection), output_place(out)
     began = time.perf_counter()
     made = encode_collection(checkpoint, found, place, on_disk=precision_on_disk, config=computing.config, overwrite=overwrite)
     rate, figures = len(made) / max(1e-9, time.perf_counter() - began), made.figures
-    say(f"{rate:,.0f} passages/s; {figures.truncated:,} passages fill the model's limit, and may go on behind it")
+    limit = f"; {figures.truncated:,} passages fill the model's limit, and may go on behind it"
+    say(f"{rate:,.0f} passages/s{'' if known_room(checkpoint.model) is None else limit}")
     if figures.empty_passages:
         say(f"{figures.empty_passages:,} passages are empty: they have the vector of an empty text")
     hint(f"written to {place}; next: posbias retrieve {found.path} --vectors {place} --model {model} --split SPLIT --out RUN")

@@ -45,8 +45,8 @@ class Teacher:
 
     model: Place | None = setting(
         None,
-        "The teacher: a checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); or your own "
-        "module:function.",
+        "The teacher: a checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); your own "
+        "module:object; or an endpoint, as openai:NAME@URL, rerank:NAME@URL or chat:NAME@URL.",
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)
@@ -312,12 +312,10 @@ def _by_model(
     *,
     overwrite: bool,
 ) -> TeacherScores:
-    from positionbias.models.checkpoint import load_checkpoint
     from positionbias.ranking.teach import teach as score
 
     assert teacher.model is not None
-    model = load_checkpoint(model_place(teacher.model), teacher.kind)
-    model.model.to(computing.pick_device())
+    model = computing.load(teacher.model, teacher.kind)
     scores = score(model, collection, passages, place, name=teacher.name, config=computing.config, overwrite=overwrite)
     if scores.manifest is not None and (tokens := scores.manifest.provenance["batch_tokens"]) is not None:
         say(f"the device's memory was too small for the batches: went on with {tokens:,} tokens a batch")

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from positionbias.core.errors import SettingError
-from positionbias.core.places import Place
+from positionbias.core.places import Place, model_place
 from positionbias.core.settings import check_settings, setting
 
 if TYPE_CHECKING:
     import torch
+
+    from positionbias.models.checkpoint import Checkpoint
 
 __all__ = ["DEVICES", "PRECISIONS", "Computing", "Precision", "RankingConfig", "Reranking", "TaughtPassages", "pick_device"]
 
@@ -64,10 +66,11 @@ class RankingConfig:
 
 @dataclass(frozen=True, slots=True)
 class Computing:
-    """Device and precision of a model's computation."""
+    """Device and precision of a model's computation, or what becomes of an endpoint's."""
 
     device: str = setting("auto", "Where to compute; auto is the GPU where there is one.", choices=DEVICES)
     config: RankingConfig = field(default_factory=RankingConfig)
+    store: bool = setting(True, "Keep what an endpoint answers (numbers, no texts), so that nothing is paid for twice.")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -79,6 +82,20 @@ class Computing:
             SettingError: a GPU that is not there.
         """
         return pick_device(self.device)
+
+    def load(self, model: Place, kind: str | None = None) -> Checkpoint:
+        """Load a model by its name, as ``load_checkpoint``, to the device.
+
+        Raises:
+            SettingError: as ``load_checkpoint``, or a GPU that is not there.
+            InputError: as ``load_checkpoint``.
+        """
+        from positionbias.models.checkpoint import load_checkpoint
+
+        device = self.pick_device()
+        checkpoint = load_checkpoint(model_place(model), kind, store=self.store)
+        checkpoint.model.to(device)
+        return checkpoint
 
 
 @dataclass(frozen=True, slots=True)

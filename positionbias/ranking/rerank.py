@@ -19,7 +19,7 @@ from positionbias.core.records import Query
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.protocols import AnyRanker, PassageEncoder, Ranker
+from positionbias.models.protocols import AnyRanker, PassageEncoder, Ranker, Served, known_room
 from positionbias.ranking.cached import score_cached
 from positionbias.ranking.config import RankingConfig, Reranking
 from positionbias.ranking.pairs import score_by_pair
@@ -108,15 +108,14 @@ def rescore(
     seconds = time.perf_counter() - began
     run = candidates.rescored(name, counts.scores)
     counts.scores = {}
-    room = getattr(model, "room", None)
-    return Rescored(run, len(candidates.passage_ids), isinstance(model, PassageEncoder), room, counts, seconds)
+    return Rescored(run, len(candidates.passage_ids), isinstance(model, PassageEncoder), known_room(model), counts, seconds)
 
 
 def _kept(model: AnyRanker, queries: Sequence[Query], candidates: Run, name: str) -> Rescored:
     """Return the first candidate of each query with its own score: re-ranking to depth 1 keeps it in place."""
     known_queries(candidates, queries)
     first = Run(name, candidates.top(1).rankings())
-    return Rescored(first, 0, isinstance(model, PassageEncoder), getattr(model, "room", None), Scored(), 0.0)
+    return Rescored(first, 0, isinstance(model, PassageEncoder), known_room(model), Scored(), 0.0)
 
 
 def score_candidates(
@@ -130,6 +129,9 @@ def score_candidates(
     name: str,
 ) -> Scored:
     """Score all candidates in the way that the model allows, as ``rescore``; ``texts`` are the queries', by id."""
+    if isinstance(model, Served):
+        encoded = [len(texts) + len(candidates.passage_ids)]
+        model.begin(encoded if isinstance(model, PassageEncoder) else [len(candidates.numbers(query_id)) for query_id in texts])
     if isinstance(model, PassageEncoder):
         return score_cached(model, collection, texts, candidates, config, bar)
     if isinstance(model, Ranker):

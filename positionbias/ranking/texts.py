@@ -1,21 +1,21 @@
 """Scoring with any function from a query's text and its passages' texts to numbers.
 
-Queries come one by one, in the run's order, each with its passages best first; the next texts are read meanwhile. Nothing
+Queries come one by one, in the run's order (to an endpoint several at once), each with its passages best first; the next texts are read meanwhile. Nothing
 is assumed of the scorer, so its output is checked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from positionbias.core.ahead import ahead
+from positionbias.core.ahead import ahead, at_once
+from positionbias.core.arrays import as_array
 from positionbias.core.errors import InputError, PositionBiasError, where_raised
-from positionbias.core.progress import Progress
+from positionbias.core.progress import Progress, say
 from positionbias.core.run import Run
-from positionbias.models.protocols import TextScorer
+from positionbias.models.protocols import ServedScorer, TextScorer
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.query_blocks import distinct_texts, query_blocks
 from positionbias.ranking.scored import PassageTexts, Scored
@@ -43,11 +43,19 @@ def score_texts(
     """
     done = Scored()
     with config.autocast(model.device):
-        for query_id, passages in ahead(_queries(collection, candidates), most=2):
-            query = texts[query_id]
-            done.empty_queries += not query.strip()
-            done.scores[query_id] = _scores(model, name, query_id, query, passages)
-            bar.advance(len(passages))
+
+        def score(asked: tuple[str, list[str]]) -> tuple[str, np.ndarray]:
+            return asked[0], _scores(model, name, asked[0], texts[asked[0]], asked[1])
+
+        queries = ahead(_queries(collection, candidates), most=2)
+        scored = at_once(score, queries, model.at_once, model.stop) if isinstance(model, ServedScorer) else map(score, queries)
+        for query_id, scores in scored:
+            done.empty_queries += not texts[query_id].strip()
+            done.scores[query_id] = scores
+            bar.advance(len(scores))
+    if isinstance(model, ServedScorer):
+        for line in model.remarks():
+            say(line)
     return done
 
 
@@ -64,7 +72,7 @@ def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: S
     if not passages:
         return np.empty(0, np.float32)
     try:
-        given = _as_array(model.score(query, passages))
+        given = as_array(model.score(query, passages))
     except InputError as error:
         raise InputError(f"{name}, query {query_id!r}: {error}") from error
     except PositionBiasError:
@@ -92,12 +100,3 @@ def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: S
     if found is not None:
         raise InputError(f"{name}: wanted {wanted} for query {query_id!r}; found {found}; fix what scores")
     return given
-
-
-def _as_array(given: Any) -> np.ndarray:
-    if hasattr(given, "detach"):  # a tensor, perhaps with gradients, on a GPU, or in bfloat16
-        given = given.detach().cpu().float().numpy()
-    try:
-        return np.asarray(given)
-    except ValueError:  # rows of uneven length
-        return np.array([None])

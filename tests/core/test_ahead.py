@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
-from positionbias.core.ahead import ahead
+from positionbias.core.ahead import ahead, at_once
 
 
 def names() -> list[str]:
@@ -70,3 +71,53 @@ def test_stopping_early_stops_the_thread() -> None:
 
 def test_nothing() -> None:
     assert list(ahead([])) == []
+
+
+def test_several_at_once_in_order() -> None:
+    running, most, lock = [0], [0], threading.Lock()
+
+    def work(number: int) -> int:
+        with lock:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        time.sleep(0.01 * (number % 3))
+        with lock:
+            running[0] -= 1
+        return number * number
+
+    stop = threading.Event()
+    assert list(at_once(work, range(40), 4, stop)) == [number * number for number in range(40)]
+    assert most[0] == 4
+    assert not stop.is_set()
+    assert not any(name.startswith("at once") for name in names())
+
+
+@pytest.mark.parametrize("ending", ["an error", "an interrupt", "enough"])
+def test_at_the_end_what_has_begun_is_finished_and_nothing_more_begins(ending: str) -> None:
+    begun: list[int] = []
+    finished: list[int] = []
+    stop = threading.Event()
+
+    def work(number: int) -> int:
+        begun.append(number)
+        if number == 3 and ending == "an error":
+            raise ValueError("three")
+        stop.wait(0.05)
+        finished.append(number)
+        return number
+
+    found = at_once(work, range(1_000), 2, stop)
+    if ending == "an error":
+        with pytest.raises(ValueError, match="three"):
+            list(found)
+    elif ending == "an interrupt":
+        assert next(found) == 0
+        with pytest.raises(KeyboardInterrupt):
+            found.throw(KeyboardInterrupt())
+    else:
+        assert next(found) == 0
+        found.close()
+    assert stop.is_set()
+    assert len(begun) < 20
+    assert set(begun) - {3} == set(finished) - {3}
+    assert not any(name.startswith("at once") for name in names())

@@ -167,7 +167,7 @@ BAD_NAMES = {
     "absent:length": "wanted the module absent; found none in .* nor on the Python path; check the name, or change to",
     "mine.more:length": "wanted the module mine.more; found none in",
     "mine:absent": "wanted 'absent' in the module mine; found none of this name; it has length, as_array",
-    "mine:WEIGHT": "wanted a function .* or an object with transform; found float; name another",
+    "mine:WEIGHT": "wanted a function .* or an object with transform or encode; found float; name another",
     "mine:ByLength": "wanted a function or a transformer; found a class; make one of it in the module",
     "broken:length": r"wanted the module .*; found that it raised ZeroDivisionError at broken.py:3: division by zero; fix it",
     "garbled:length": r"wanted the module .*; found that it raised SyntaxError: .*garbled.py, line 1",
@@ -218,11 +218,10 @@ def test_frames_that_cannot_be_used_are_one_line_with_the_query(name: str) -> No
         scores(f"mine:{name}")
 
 
-def test_no_kind_is_wanted() -> None:
-    with pytest.raises(
-        SettingError, match="--kind: wanted none for mine:length, which is a user's own code; found 'bi-encoder'"
-    ):
-        load_checkpoint("mine:length", "bi-encoder")
+def test_a_kind_of_others() -> None:
+    wanted = "--kind: wanted one of bi-encoder or cross-encoder for mine:length, which is a user's own code; found 'sparse'"
+    with pytest.raises(SettingError, match=wanted):
+        load_checkpoint("mine:length", "sparse")
 
 
 def test_a_passage_that_is_not_there(small_collection: Collection) -> None:

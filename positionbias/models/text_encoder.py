@@ -1,0 +1,162 @@
+"""Encoders that take texts and give an array: a user's function, an object with a method for each side, an endpoint.
+
+Nothing is assumed of them, so what they give is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from positionbias.core.arrays import as_array
+from positionbias.core.errors import InputError, PositionBiasError, where_raised
+from positionbias.models.protocols import UNKNOWN_ROOM
+
+__all__ = ["TextEncoder", "encoder_of_object"]
+
+AT_ONCE = 256  # texts in one call [decision]
+SAME = 0.01  # of a vector's length: smaller changes between calls are rounding [decision]
+_PROBES = ["the lamp of the hall", "iron gate"]
+_SIDES = (("encode_queries", "encode_passages"), ("encode_query", "encode_document"), ("encode", "encode"))
+
+Encode = Callable[[list[str]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What vectors depend on beside the code or the server."""
+
+    name: str
+    similarity: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A text that was read: its length in tokens is unknown, so it counts as one, and an empty text as none."""
+
+    text: str
+
+    def __len__(self) -> int:
+        return 1 if self.text.strip() else 0
+
+
+class TextEncoder:
+    """A ``SingleVector`` over functions from lists of texts to arrays ``(n, dim)``; it chooses its own device.
+
+    Two texts are encoded when it is made, in two orders: so the width is known, and a function whose vectors change from call to
+    call, or do not stand in the texts' order, is refused.
+
+    Raises:
+        InputError: a function fails, or gives another shape, no finite numbers, other vectors on repeat, or queries of another width.
+    """
+
+    kind: ClassVar[str] = "encoder"
+    room: ClassVar[int] = UNKNOWN_ROOM
+
+    def __init__(
+        self, name: str, queries: Encode, passages: Encode, *, similarity: str = "dot", at_once: int = AT_ONCE
+    ) -> None:
+        self.config = _Shape(name, similarity)
+        self._queries, self._passages, self._at_once = queries, passages, at_once
+        self._dimension: int | None = None
+        for side, encode in [("queries", queries), *([("passages", passages)] if passages != queries else [])]:
+            first, again = self._call(encode, side, _PROBES), self._call(encode, side, _PROBES[::-1])[::-1]
+            self._dimension = first.shape[1]
+            change = np.linalg.norm(first - again, axis=1).max() / max(float(np.linalg.norm(first, axis=1).max()), 1e-30)
+            if change > SAME:
+                raise InputError(
+                    f"{name}: wanted the same vectors for the same {side}, in the order of the texts; found a change of "
+                    f"{change:.0%} between two calls; return them in order, and turn dropout or sampling off"
+                )
+
+    @property
+    def device(self) -> torch.device:
+        """The CPU, where the vectors arrive."""
+        return torch.device("cpu")
+
+    def to(self, device: torch.device) -> Self:
+        """Do nothing."""
+        return self
+
+    @property
+    def dimension(self) -> int:
+        """The width of a vector."""
+        assert self._dimension is not None
+        return self._dimension
+
+    @property
+    def vector_similarity(self) -> str:
+        """The similarity that the object names; "dot" of a function."""
+        return self.config.similarity
+
+    def read_queries(self, texts: Sequence[str]) -> list[_Row]:
+        """Wrap the texts."""
+        return [_Row(text) for text in texts]
+
+    read_passages = read_queries
+
+    def encode_queries(self, queries: Sequence[_Row]) -> tuple[Tensor, Tensor]:
+        """Call the function of queries: ``(n, 1, dim)`` and ``(n, 1)``."""
+        return self._encode(self._queries, "queries", queries)
+
+    def encode_passages(self, passages: Sequence[_Row]) -> tuple[Tensor, Tensor]:
+        """Call the function of passages: ``(n, 1, dim)`` and ``(n, 1)``."""
+        return self._encode(self._passages, "passages", passages)
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """Return the similarities ``(n,)``."""
+        if self.config.similarity == "cosine":
+            query, passage = F.normalize(query, dim=-1), F.normalize(passage, dim=-1)
+        return (query[:, 0] * passage[:, 0]).sum(dim=-1)
+
+    def _encode(self, encode: Encode, side: str, rows: Sequence[_Row]) -> tuple[Tensor, Tensor]:
+        texts = [row.text for row in rows]
+        parts = [self._call(encode, side, texts[at : at + self._at_once]) for at in range(0, len(texts), self._at_once)]
+        return torch.from_numpy(np.concatenate(parts))[:, None], torch.ones(len(texts), 1, dtype=torch.bool)
+
+    def _call(self, encode: Encode, side: str, texts: list[str]) -> np.ndarray:
+        """Return checked vectors ``(len(texts), dim)`` float32."""
+        name, wanted = self.config.name, f"vectors of {len(texts):,} {side}"
+        try:
+            given = as_array(encode(list(texts)))
+        except (PositionBiasError, torch.OutOfMemoryError):  # a smaller batch may fit
+            raise
+        except (Exception, SystemExit) as error:
+            raise InputError(f"{name}: wanted {wanted}; found that it raised {where_raised(error)}; fix it") from error
+        width = self._dimension or "dim"
+        if given.dtype.kind not in "fiub":
+            found = "values that are no numbers" if given.dtype.kind == "O" else f"{given.dtype} values"
+        elif (
+            given.ndim != 2
+            or len(given) != len(texts)
+            or not given.shape[1]
+            or given.shape[1] != (self._dimension or given.shape[1])
+        ):
+            found = f"{given.shape}"
+        elif not np.isfinite(given := given.astype(np.float32)).all():
+            found = f"{given[~np.isfinite(given)][0]} for text {int(np.argmin(np.isfinite(given).all(axis=1))) + 1}"
+        else:
+            return given
+        raise InputError(f"{name}: wanted {wanted}, ({len(texts)}, {width}) finite numbers; found {found}; fix what encodes")
+
+
+def encoder_of_object(found: Any, name: str) -> TextEncoder | None:
+    """Wrap an object with ``encode_queries`` and ``encode_passages``, sentence-transformers' ``encode_query`` and
+    ``encode_document``, or ``encode``; None if it has none of these.
+
+    It compares by its ``similarity_fn_name``, as sentence-transformers calls it, else by the dot product [decision].
+
+    Raises:
+        InputError: as ``TextEncoder``.
+    """
+    for queries, passages in _SIDES:
+        if callable(getattr(found, queries, None)) and callable(getattr(found, passages, None)):
+            similarity = str(getattr(found, "similarity_fn_name", None) or "dot")
+            return TextEncoder(name, getattr(found, queries), getattr(found, passages), similarity=similarity)
+    return None

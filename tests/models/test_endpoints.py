@@ -1,0 +1,412 @@
+"""Endpoints against a real server that misbehaves: what is asked, tried again, kept and said."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import positionbias
+from positionbias.core.collection import Collection
+from positionbias.core.errors import DependencyError, InputError, SettingError, StorageError
+from positionbias.core.files import home
+from positionbias.core.run import read_run
+from positionbias.dense.vectors import Vectors
+from positionbias.models import endpoint_client
+from positionbias.models.answer_store import FOLDER, AnswerStore
+from positionbias.models.checkpoint import load_checkpoint, user_checkpoint
+from positionbias.models.endpoint_client import endpoint_named
+from positionbias.models.endpoints import EmbeddingEncoder
+from positionbias.planted.generator import PlantedSettings
+from positionbias.ranking.config import Computing, Reranking
+from positionbias.settings import Audited, AuditSettings, ByVectors, Retrieval
+from tests.models.served import Served, embed, overlap, serving
+from tests.tiny import planted
+
+TEXTS = [f"the lamp number {number} of the hall" for number in range(100)]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    monkeypatch.setattr(endpoint_client, "WAIT", 0.001)
+    with serving() as state:
+        yield state
+
+
+def encode(model: Any, texts: list[str]) -> np.ndarray:
+    return model.encode_passages(model.read_passages(texts))[0][:, 0].numpy()
+
+
+def embeddings(server: Served, *, store: bool = True) -> EmbeddingEncoder:
+    model = load_checkpoint(f"openai:hash@{server.url}", store=store).model
+    assert isinstance(model, EmbeddingEncoder)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "variable"),
+    [
+        ("openai:text-embedding-3-small@https://api.openai.com", "https://api.openai.com/v1/embeddings", "OPENAI_API_KEY"),
+        ("openai:a/b:c@d@https://api.openai.com/v1/", "https://api.openai.com/v1/embeddings", "OPENAI_API_KEY"),
+        ("openai:m@http://localhost:80/x/embeddings", "http://localhost:80/x/embeddings", "LOCALHOST_API_KEY"),
+        ("rerank:m@https://api.cohere.com/v2", "https://api.cohere.com/v2/rerank", "COHERE_API_KEY"),
+        ("rerank:m@https://api.jina.ai/v1/rerank", "https://api.jina.ai/v1/rerank", "JINA_API_KEY"),
+        ("rerank:m@http://gpu-3:8080", "http://gpu-3:8080/rerank", "GPU_3_API_KEY"),
+        ("chat:m@http://10.0.0.3:8000", "http://10.0.0.3:8000/v1/chat/completions", ""),
+        ("chat:m@http://[::1]:8000/v1", "http://[::1]:8000/v1/chat/completions", ""),
+    ],
+)
+def test_names(name: str, url: str, variable: str) -> None:
+    found = endpoint_named(name)
+    assert found is not None
+    assert (found.url, found.key_variable) == (url, variable)
+
+
+@pytest.mark.parametrize("name", ["minilm", "mine:encode", "chat:score", "openai:thing", "folder/openai", "sentence/openai:x"])
+def test_other_names_are_others(name: str) -> None:
+    assert endpoint_named(name) is None
+
+
+def test_names_that_cannot_be() -> None:
+    with pytest.raises(InputError, match="openai:text-embedding-3: wanted FORM:NAME@URL; found no URL; add it, as in openai:"):
+        load_checkpoint("openai:text-embedding-3")
+    for url in ("https://me:secret@host/v1", "https://host/v1?key=secret", "https://host/#secret"):
+        with pytest.raises(InputError, match="chat:m: wanted a URL of a host and a path; found a password, a query") as caught:
+            load_checkpoint(f"chat:m@{url}")
+        assert "secret" not in str(caught.value)
+    with pytest.raises(
+        SettingError, match="--kind: wanted none for chat:m@http://localhost/v1/chat/completions, whose form says"
+    ):
+        load_checkpoint("chat:m@http://localhost", "cross-encoder")
+
+
+def test_vectors_are_the_functions(server: Served) -> None:
+    model = embeddings(server)
+    np.testing.assert_allclose(encode(model, [*TEXTS, TEXTS[3]]), embed([*TEXTS, TEXTS[3]]), rtol=1e-6)
+    assert max(server.texts.values()) == 1  # also the text that stands there twice
+    assert all(len(body["input"]) <= 32 and body["model"] == "hash" for body in server.bodies)
+    assert not encode(model, ["", "  "]).any()  # not sent
+    assert "" not in server.texts
+    assert server.keys == [""] * len(server.keys)
+
+
+FAULTS = ["500", "503", "429", "wait 0", "cut", "half", "html", "nan", "narrow", "fewer", "permuted", "408"]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_passing_fault_changes_nothing(server: Served, fault: str) -> None:
+    model = embeddings(server)
+    server.faults = [fault] * 5
+    np.testing.assert_allclose(encode(model, TEXTS), embed(TEXTS), rtol=1e-6)
+    assert max(server.texts.values()) == 1
+
+
+LASTING = {
+    "500": r"wanted vectors of 32 texts; found 500 Internal Server Error \(the server says no to.*\), 7 times; check the server and the URL",
+    "cut": r"found RemoteProtocolError: .*, 7 times",
+    "half": "found an answer that is no whole JSON, 7 times",
+    "html": "found an answer that is no whole JSON, 7 times",
+    "nan": "found vectors with NaN or infinity, 7 times",
+    "narrow": "found vectors of 7 numbers after some of 64, 7 times",
+    "fewer": "found 31 rows, of 31 of 32 texts, 7 times",
+    "404": r"found 404 Not Found \(.*\); check the name and the URL",
+    "wait 3600": r"found 429 Too Many Requests \(too many\), to try again in 3,600 s; run it again then",
+}
+
+
+@pytest.mark.parametrize("fault", LASTING)
+def test_a_lasting_fault_is_one_line(server: Served, fault: str) -> None:
+    model = embeddings(server)
+    server.always = fault
+    with pytest.raises(InputError, match=LASTING[fault]) as caught:
+        encode(model, TEXTS[:32])
+    assert "\n" not in str(caught.value)
+    assert f"openai:hash@{server.url}/v1/embeddings: wanted" in str(caught.value)
+    assert server.requests == 1 + (1 if fault in ("404", "wait 3600") else 7)
+    server.always = ""
+    np.testing.assert_allclose(encode(model, TEXTS[:32]), embed(TEXTS[:32]), rtol=1e-6)  # and it can go on
+
+
+def test_retry_after_is_waited_for(server: Served) -> None:
+    model = embeddings(server)
+    server.faults = ["wait 1"]
+    began = time.monotonic()
+    encode(model, TEXTS[:3])
+    assert time.monotonic() - began >= 1
+
+
+def test_a_slow_server_is_asked_again(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint_client, "TIMEOUT", 0.3)
+    model = embeddings(server)
+    server.faults = ["slow"]
+    np.testing.assert_allclose(encode(model, TEXTS[:3]), embed(TEXTS[:3]), rtol=1e-6)
+    server.always = "slow"
+    with pytest.raises(InputError, match="found ReadTimeout.*, 7 times"):
+        encode(model, TEXTS[3:5])
+
+
+def test_no_server(server: Served) -> None:
+    with pytest.raises(
+        InputError, match="wanted vectors of 2 texts; found ConnectError.*, 2 times; check the server and the URL"
+    ):
+        load_checkpoint("openai:hash@http://localhost:9")
+
+
+def test_the_key_goes_in_a_header_and_into_no_message(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCALHOST_API_KEY", "sk-123456")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another-host")
+    model = embeddings(server)
+    assert set(server.keys) == {"Bearer sk-123456"}
+    server.always = "401"
+    with pytest.raises(InputError, match=r"found 401 Unauthorized \(.*Bearer \[key\]\); check the key in LOCALHOST_API_KEY"):
+        encode(model, TEXTS)
+    monkeypatch.delenv("LOCALHOST_API_KEY")
+    with pytest.raises(InputError, match="set its key in LOCALHOST_API_KEY"):
+        load_checkpoint(f"chat:m@{server.url}").model.score("lamp", TEXTS[:2])  # type: ignore[union-attr]
+
+
+def test_eight_requests_at_once(server: Served) -> None:
+    model = embeddings(server)
+    server.faults = ["together"] * 8
+    encode(model, [f"{text} {turn}" for turn in range(10) for text in TEXTS])
+    assert server.most_at_once == 8
+
+
+# -- what is kept --------------------------------------------------------------------------------
+
+
+def test_nothing_is_paid_for_twice_after_an_interruption(server: Served) -> None:
+    texts = [f"{text} {turn}" for turn in range(5) for text in TEXTS]
+    model = embeddings(server)
+    server.stops_after = server.requests + 6
+    with pytest.raises(InputError, match="found 403 Forbidden"):
+        encode(model, texts)
+    paid = sum(server.texts[text] for text in texts)
+    assert 0 < paid < 500
+    server.stops_after = None
+    np.testing.assert_allclose(encode(embeddings(server), texts), embed(texts), rtol=1e-6)
+    assert set(server.texts.values()) == {1}
+    before = server.requests
+    encode(embeddings(server), texts)
+    assert server.requests == before
+
+
+def test_the_file_holds_no_texts(server: Served) -> None:
+    encode(embeddings(server), TEXTS)
+    (file,) = (home() / FOLDER).iterdir()
+    assert b"lamp" not in file.read_bytes()
+    assert sqlite3.connect(file).execute("SELECT count(*) FROM answers").fetchone() == (102,)
+
+
+def test_without_a_store_nothing_is_kept(server: Served) -> None:
+    for times in (1, 2):
+        encode(embeddings(server, store=False), TEXTS)
+        assert {server.texts[text] for text in TEXTS} == {times}
+    assert not (home() / FOLDER).exists()
+
+
+def test_endpoints_do_not_share_answers(server: Served) -> None:
+    encode(embeddings(server), TEXTS[:3])
+    encode(load_checkpoint(f"openai:other@{server.url}").model, TEXTS[:3])
+    assert {server.texts[text] for text in TEXTS[:3]} == {2}
+
+
+def test_a_damaged_answer_is_asked_for_again(server: Served) -> None:
+    encode(embeddings(server), TEXTS[:3])
+    (file,) = (home() / FOLDER).iterdir()
+    with sqlite3.connect(file) as opened:
+        opened.execute("UPDATE answers SET numbers = zeroblob(264)")
+    np.testing.assert_allclose(encode(embeddings(server), TEXTS[:3]), embed(TEXTS[:3]), rtol=1e-6)
+    assert {server.texts[text] for text in TEXTS[:3]} == {2}
+
+
+def test_a_store_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
+    store = AnswerStore(["here"])
+    assert store.path is not None
+    store._file.close()
+    store.path.write_bytes(b"this is no database, whatever it is called" * 100)
+    with pytest.raises(InputError, match="sqlite: wanted the answers of an endpoint; found: file is not a database; delete it"):
+        AnswerStore(["here"])
+    (home() / FOLDER).rename(tmp_path / "elsewhere")
+    (home() / FOLDER).write_text("a file in the way")
+    with pytest.raises(StorageError):
+        AnswerStore(["there"])
+
+
+# -- scorers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("texts_only", [False, True])
+def test_rerank_in_both_forms(server: Served, texts_only: bool) -> None:
+    server.texts_only = texts_only
+    model: Any = load_checkpoint(f"rerank:bag@{server.url}").model
+    np.testing.assert_allclose(model.score("lamp 7 of", TEXTS), overlap("lamp 7 of", TEXTS), rtol=1e-6)
+    model.score("lamp 8 of", TEXTS[:2])
+    assert [("documents" in body, "texts" in body) for body in server.bodies] == (
+        [(True, False), (False, True), (False, True)] if texts_only else [(True, False)] * 2
+    )
+    server.always = "nan"
+    with pytest.raises(InputError, match="wanted scores of 2 passages; found scores with NaN or infinity, 7 times"):
+        model.score("lamp 9 of", TEXTS[:2])
+
+
+@pytest.mark.parametrize("texts_only", [False, True])
+def test_a_server_of_short_lists_gets_parts(server: Served, texts_only: bool) -> None:
+    server.texts_only, server.most_documents = texts_only, 32
+    model: Any = load_checkpoint(f"rerank:bag@{server.url}").model
+    for query in ("lamp 7 of", "lamp 8 of"):
+        np.testing.assert_allclose(model.score(query, TEXTS), overlap(query, TEXTS), rtol=1e-6)
+    assert set(server.texts.values()) == {1}
+    assert server.requests == 2 + 4 + 4 + texts_only  # the form is known when a part is answered
+    server.most_documents = 1
+    with pytest.raises(InputError, match="found 413"):
+        model.score("lamp 9 of", TEXTS)
+
+
+def test_chat_orders_by_windows(server: Served) -> None:
+    model: Any = load_checkpoint(f"chat:judge@{server.url}").model
+    query, texts = "lamp 7 of", TEXTS[:15]
+    best = np.argsort(-np.array(overlap(query, texts)))
+    scores = model.score(query, texts)
+    assert np.argsort(-scores).tolist() == best.tolist()
+    assert sorted(scores) == list(range(15))
+    many = TEXTS[:45]
+    scores = model.score(query, many)
+    top = np.argsort(-np.array(overlap(query, many)))[:10]
+    assert np.argsort(-scores)[:10].tolist() == top.tolist()  # the best ten reach the front through every window
+    assert server.requests == 1 + 4
+    assert model.score(query, ["alone"]).tolist() == [0]
+    assert server.requests == 5
+
+
+def test_chat_answers_that_leave_passages_out(server: Served) -> None:
+    model: Any = load_checkpoint(f"chat:judge@{server.url}").model
+    server.replies = ["I would say [3] > [9] > [3]", "[2] > [1]", "[1]"]
+    model.begin([4])
+    assert model.score("lamp", TEXTS[:4]).tolist() == [2, 3, 1, 0]  # the fullest: [2] > [1], then the others as given
+    assert "This leaves out [1], [2], [4]." in server.bodies[1]["messages"][-1]["content"]
+    assert list(model.remarks()) == ["chat:judge: 1 of 1 answers left out 2 passages, which follow in the given order"]
+    server.replies = ["no order", "<think>is it [1]?</think> [4] > [3] > [2] > [1]"]
+    assert model.score("gate", TEXTS[:4]).tolist() == [0, 1, 2, 3]
+    assert server.requests == 5
+
+
+def test_chat_without_temperature(server: Served) -> None:
+    server.no_temperature = True
+    model: Any = load_checkpoint(f"chat:judge@{server.url}").model
+    model.score("lamp", TEXTS[:4])
+    model.score("gate", TEXTS[:4])
+    assert ["temperature" in body for body in server.bodies] == [True, False, False]
+
+
+# -- whole commands --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    settings = PlantedSettings(queries=100, passages=200, test_share=0.6, validation_share=0.1, front_loading=0.9)
+    return planted(tmp_path_factory.mktemp("endpoints") / "planted", settings)
+
+
+SETTINGS = AuditSettings(needles=20, draws=2, segments=8, permutations=100, length_groups=1, examples=0, depth=12)
+
+
+def ranked_by_overlap(query: str, passages: list[str]) -> list[float]:
+    """The order that the chat gives, as scores."""
+    order = np.argsort(-np.array(overlap(query, passages)), kind="stable")
+    scores = np.empty(len(passages))
+    scores[order] = np.arange(len(passages))[::-1]
+    return scores.tolist()
+
+
+def embed_by_cosine(texts: list[str]) -> np.ndarray:
+    return embed(texts)
+
+
+@pytest.mark.parametrize(
+    ("form", "local", "retrieve"),
+    [
+        ("openai:hash", embed_by_cosine, False),
+        ("openai:hash", embed_by_cosine, True),
+        ("rerank:bag", overlap, False),
+        ("chat:judge", ranked_by_overlap, False),
+    ],
+)
+def test_an_audit_is_that_of_the_same_model_called_here(
+    server: Served, collection: Collection, form: str, local: Any, retrieve: bool
+) -> None:
+    from dataclasses import replace
+
+    settings = replace(SETTINGS, retrieve=retrieve)
+    server.faults = ["500", "cut", "nan", "wait 0", "half"] if not form.startswith("chat") else ["500", "cut", "wait 0", "half"]
+    name = f"{form}@{server.url}"
+    served = positionbias.audit_systems(collection.path, audited=Audited(models=[name]), settings=settings)
+    here = positionbias.audit_model(local, collection, settings=settings)
+    left, right = (found.frame().drop(columns="system") for found in (served, here))
+    assert left.round(4).equals(right.round(4))
+    assert [verdict.preference for verdict in served.verdicts] == [verdict.preference for verdict in here.verdicts]
+    assert max(server.texts.values()) == 1
+    before = server.requests
+    again = positionbias.audit_systems(collection.path, audited=Audited(models=[name]), settings=settings)
+    assert again.frame().equals(served.frame())
+    assert server.requests == before
+
+
+def test_encode_retrieve_and_rerank(server: Served, collection: Collection, tmp_path: Path) -> None:
+    name = f"openai:hash@{server.url}"
+    server.stops_after = 4
+    with pytest.raises(InputError, match="found 403"):
+        positionbias.encode(collection.path, model=name, out=tmp_path / "vectors")
+    server.stops_after = None
+    made = positionbias.encode(collection.path, model=name, out=tmp_path / "vectors")
+    assert made.manifest.settings["shape"] == {"kind": "embeddings", "name": f"{name}/v1/embeddings", "similarity": "cosine"}
+    assert made.manifest.input("model").path == f"{name}/v1/embeddings"  # type: ignore[union-attr]
+    assert max(server.texts.values()) == 1
+    by = ByVectors(tmp_path / "vectors", name)
+    positionbias.retrieve(collection.path, wanted=Retrieval("test", depth=20), dense=by, out=tmp_path / "dense.run")
+    ids = [passage.passage_id for passage in collection.passages()]
+    vectors = embed([passage.text for passage in collection.passages()])
+    query = collection.queries("test")[0]
+    best = read_run(tmp_path / "dense.run")[query.query_id].passage_ids
+    assert ids.index(best[0]) == int(np.argmax(vectors @ embed([query.text])[0]))
+    positionbias.rerank(
+        collection.path,
+        model=f"rerank:bag@{server.url}",
+        candidates=tmp_path / "dense.run",
+        reranking=Reranking("test"),
+        computing=Computing(store=False),
+        out=tmp_path / "reranked.run",
+    )
+    texts = collection.texts(best)
+    order = sorted(best, key=lambda one: -overlap(query.text, [texts[best.index(one)]])[0])
+    assert read_run(tmp_path / "reranked.run")[query.query_id].passage_ids == order
+    with pytest.raises(InputError, match="wanted vectors by the model"):
+        Vectors(tmp_path / "vectors").check(user_checkpoint(embed_by_cosine, "mine"), collection)
+
+
+def test_extent_and_time_are_told(
+    server: Served, collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    candidates = tmp_path / "bm25.run"
+    positionbias.retrieve(collection.path, wanted=Retrieval("test", depth=10), out=candidates)
+    capsys.readouterr()
+    name = f"rerank:bag@{server.url}/rerank"
+    server.faults = ["together"] * 8
+    positionbias.rerank(collection.path, model=name, candidates=candidates, out=tmp_path / "bag.run")
+    told = capsys.readouterr().err
+    assert "rerank:bag: 600 texts in about 60 requests, less what is kept of earlier ones" in told
+    assert "rerank:bag: by the first 8 requests, to send are about " in told
+    assert "tokens at 4 characters each), in under 10 seconds" in told
+    assert read_run(tmp_path / "bag.run").name == "rerank:bag"
+    assert server.most_at_once == 8
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint_client, "find_spec", lambda name: None)
+    with pytest.raises(DependencyError, match=r"wanted httpx2, .*; found none; run: pip install 'positionbias\[endpoint\]'"):
+        load_checkpoint("chat:m@http://localhost")

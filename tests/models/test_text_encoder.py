@@ -1,0 +1,211 @@
+"""A user's encoder, named on the command line or given in Python: its vectors, how it is known from a scorer, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import positionbias
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.run import read_run
+from positionbias.dense.vectors import Vectors
+from positionbias.models.checkpoint import load_checkpoint, user_checkpoint
+from positionbias.models.protocols import SingleVector, TextScorer
+from positionbias.models.text_encoder import TextEncoder
+from positionbias.planted.generator import PlantedSettings
+from positionbias.settings import Audited, AuditSettings, DenseSearch, Retrieval
+from tests.tiny import planted
+
+CODE = '''
+from zlib import crc32
+import numpy, torch
+
+calls = []
+
+def encode(texts):
+    """Counts of words by hash, at length 1."""
+    calls.append(len(texts))
+    out = numpy.zeros((len(texts), 64))
+    for place, text in enumerate(texts):
+        for word in text.lower().split():
+            out[place, crc32(word.encode()) % 64] += 1
+    return out / numpy.maximum(numpy.linalg.norm(out, axis=1, keepdims=True), 1e-9)
+
+def rows(texts): return encode(texts).tolist()
+def tensors(texts, batch_size=32): return [torch.tensor(row, requires_grad=True) for row in encode(texts)]
+
+class Sides:
+    def encode_queries(self, texts): return 2 * encode(texts)
+    def encode_passages(self, texts): return 3 * encode(texts)
+
+class Library:
+    similarity_fn_name = "cosine"
+    def encode(self, texts, show_progress_bar=None): return 5 * encode(texts)
+    def __call__(self, inputs): raise AssertionError("the library's forward is not for texts")
+
+class Skewed(Sides):
+    def encode_queries(self, texts): return encode(texts)[:, :32]
+
+sides, library, skewed = Sides(), Library(), Skewed()
+
+def fewer(texts): return encode(texts)[1:]
+def flat(texts): return encode(texts)[:, 0]
+def uneven(texts): return [[1.0], [1.0, 2.0]]
+def words(texts): return [["a"]] * len(texts)
+def nan(texts): return numpy.full((len(texts), 2), float("nan"))
+def fails(texts): raise KeyError("a key of mine")
+def drops(texts): return encode(texts) + len(calls)
+def unordered(texts): return encode(sorted(texts))
+def anything(*texts): return encode(texts)
+def three(query, passages, weights): return [0.0] * len(passages)
+def either(texts, *more): return encode(texts) if not more else [1.0] * len(more[0])
+'''
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "vectorial.py").write_text(CODE)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    sys.modules.pop("vectorial", None)
+
+
+def vectors(model: Any, texts: list[str]) -> np.ndarray:
+    return model.encode_passages(model.read_passages(texts))[0][:, 0].numpy()
+
+
+@pytest.mark.parametrize("name", ["encode", "rows", "tensors", "sides", "library"])
+def test_its_vectors(name: str) -> None:
+    model = load_checkpoint(f"vectorial:{name}").model
+    assert isinstance(model, SingleVector)
+    assert not isinstance(model, TextScorer)
+    plain = np.asarray(sys.modules["vectorial"].encode(["iron gate", "a lamp"]))
+    by = {"sides": (2, 3), "library": (5, 5)}.get(name, (1, 1))
+    np.testing.assert_allclose(vectors(model, ["iron gate", "a lamp"]), by[1] * plain, rtol=1e-6)
+    queries, mask = model.encode_queries(model.read_queries(["a lamp"]))
+    np.testing.assert_allclose(queries[:, 0].numpy(), by[0] * plain[1:], rtol=1e-6)
+    passages, other = model.encode_passages(model.read_passages(["iron gate", "a lamp"]))
+    wanted = by[0] * by[1] * (plain[1] @ plain.T) if name != "library" else plain[1] @ plain.T
+    np.testing.assert_allclose(model.interact(queries, mask, passages, other).numpy(), wanted, rtol=1e-6)
+    assert (model.dimension, model.vector_similarity) == (64, "cosine" if name == "library" else "dot")
+
+
+def test_long_lists_come_in_parts_and_empty_texts_count_as_empty() -> None:
+    model = load_checkpoint("vectorial:encode").model
+    assert isinstance(model, TextEncoder)
+    calls = sys.modules["vectorial"].calls
+    calls.clear()
+    assert vectors(model, ["a lamp"] * 600).shape == (600, 64)
+    assert calls == [256, 256, 88]
+    assert [len(row) for row in model.read_passages(["", " ", "a lamp"])] == [0, 0, 1]
+
+
+BAD = {
+    "fewer": r"wanted vectors of 2 queries, \(2, dim\) finite numbers; found \(1, 64\); fix what encodes",
+    "flat": r"wanted vectors of 2 queries, .*; found \(2,\); fix what encodes",
+    "uneven": r"wanted .* finite numbers; found values that are no numbers; fix",
+    "words": r"wanted .* finite numbers; found <U1 values; fix",
+    "nan": r"wanted .* finite numbers; found nan for text 1; fix",
+    "fails": r"wanted vectors of 2 queries; found that it raised KeyError at vectorial.py:.*: 'a key of mine'; fix it",
+    "drops": r"wanted the same vectors for the same queries, in the order of the texts; found a change of .* between two calls",
+    "unordered": r"wanted the same vectors for the same queries, in the order of the texts; found a change of",
+    "skewed": r"wanted vectors of 2 passages, \(2, 32\) finite numbers; found \(2, 64\); fix what encodes",
+    "anything": r"wanted a function of one argument .* or of two .*; found a function that needs \(\*texts\); say what it is with --kind",
+    "three": r"wanted a function of .*; found a function that needs \(query, passages, weights\); say what it is with --kind bi-encoder",
+    "either": r"wanted a function of .*; found a function that needs \(texts, \*more\); say what it is with --kind bi-encoder or cross-encoder",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_used_is_one_line(name: str) -> None:
+    with pytest.raises(InputError, match=f"^vectorial:{name}: {BAD[name]}") as caught:
+        load_checkpoint(f"vectorial:{name}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_kind_says_what_the_arguments_do_not() -> None:
+    assert load_checkpoint("vectorial:either", "bi-encoder").model.kind == "encoder"
+    assert load_checkpoint("vectorial:either", "cross-encoder").model.kind == "function"
+    assert load_checkpoint("vectorial:library", "bi-encoder").model.kind == "encoder"
+    assert load_checkpoint("operator:add").model.kind == "function"
+
+
+def test_an_error_of_memory_is_passed_on() -> None:
+    """So that the batch is halved, as for any model."""
+    model = load_checkpoint("vectorial:encode").model
+    assert isinstance(model, TextEncoder)
+
+    def full(texts: list[str]) -> Any:
+        raise torch.OutOfMemoryError("full")
+
+    model._passages = full
+    with pytest.raises(torch.OutOfMemoryError):
+        vectors(model, ["a"])
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    settings = PlantedSettings(queries=100, passages=200, test_share=0.6, validation_share=0.1, front_loading=0.9)
+    return planted(tmp_path_factory.mktemp("encoders") / "planted", settings)
+
+
+SETTINGS = AuditSettings(needles=20, draws=2, segments=8, permutations=100, length_groups=1, examples=0, depth=20)
+
+
+def test_encode_and_retrieve(collection: Collection, folder: Path) -> None:
+    made = positionbias.encode(collection.path, model="vectorial:encode", out=folder / "vectors")
+    assert (len(made), made.dimension, made.manifest.settings["shape"]) == (
+        200,
+        64,
+        {"kind": "encoder", "name": "vectorial:encode", "similarity": "dot"},
+    )
+    from positionbias.settings import ByVectors
+
+    by = ByVectors(folder / "vectors", "vectorial:encode", search=DenseSearch())
+    positionbias.retrieve(collection.path, wanted=Retrieval("test", depth=5), dense=by, out=folder / "a.run")
+    encode = sys.modules["vectorial"].encode
+    texts = [passage.text for passage in collection.passages()]
+    ids = [passage.passage_id for passage in collection.passages()]
+    query = collection.queries("test")[0]
+    best = np.argsort(-(np.asarray(encode(texts)) @ np.asarray(encode([query.text]))[0]), kind="stable")[0]
+    assert read_run(folder / "a.run")[query.query_id].passage_ids[0] == ids[best]
+    with pytest.raises(InputError, match="wanted vectors by vectorial:rows as it reads now"):  # the same file, another function
+        Vectors(folder / "vectors").check(load_checkpoint("vectorial:rows"), collection)
+
+
+@pytest.mark.parametrize("retrieve", [False, True])
+def test_audits_by_name_and_in_python_agree(collection: Collection, retrieve: bool) -> None:
+    from dataclasses import replace
+
+    settings = replace(SETTINGS, retrieve=retrieve)
+    named = positionbias.audit_systems(collection.path, audited=Audited(models=["vectorial:encode"]), settings=settings)
+    encode = sys.modules["vectorial"].encode
+    given = positionbias.audit_model(encode, collection, settings=settings)
+    assert named.frame().drop(columns="system").equals(given.frame().drop(columns="system"))
+    assert "no limit found" in str([result.to_json() for result in given.results])  # an encoder tells no limit: scores do
+    assert any("a user's own code, given in Python: it has no checksum" in note for note in given.notes)
+
+
+def test_a_function_that_scores_has_no_vectors(collection: Collection) -> None:
+    with pytest.raises(SettingError, match="wanted a model with one vector a text .*; found plain, of kind function"):
+        positionbias.audit_model(plain, collection, settings=AuditSettings(retrieve=True))
+
+
+def plain(query: str, passages: list[str]) -> list[float]:
+    return [float(len(passage)) for passage in passages]
+
+
+def test_in_python_the_arguments_tell() -> None:
+    def encode(texts: list[str]) -> np.ndarray:
+        return np.array([[float(len(text)), 1.0] for text in texts])
+
+    assert isinstance(user_checkpoint(encode, "mine").model, TextEncoder)
+    assert user_checkpoint(plain, "mine").model.kind == "function"
