@@ -58,9 +58,11 @@ class ModelSettings:
 
     def _check_start(self) -> None:
         """Refuse a checkpoint of ours of another kind; what else ``start`` may be shows when it is read."""
+        if self.start is None:
+            return
         from positionbias.models.tensors import FACTS
 
-        if self.start is None or not (self.start / FACTS).is_file():
+        if not (self.start / FACTS).is_file():
             return
         kind = dict(read_json(self.start / FACTS, what="a checkpoint's facts")).get("kind")
         if kind != self.kind:

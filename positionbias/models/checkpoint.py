@@ -124,7 +124,7 @@ class Checkpoint:
         """
         from positionbias.models.hub import push_checkpoint
 
-        return push_checkpoint(self.path, repo, private=private).url
+        return push_checkpoint(Path(self.path), repo, private=private).url
 
 
 def ending_of(path: Path | str, training: TrainingLog, depth: int | None) -> Ending:
