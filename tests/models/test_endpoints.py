@@ -347,13 +347,13 @@ def test_an_audit_is_that_of_the_same_model_called_here(
     name = f"{form}@{server.url}"
     served = positionbias.audit_systems(collection.path, audited=Audited(models=[name]), settings=settings)
     here = positionbias.audit_model(local, collection, settings=settings)
-    left, right = (found.frame().drop(columns="system") for found in (served, here))
+    left, right = (found.to_frame().drop(columns="system") for found in (served, here))
     assert left.round(4).equals(right.round(4))
     assert [verdict.preference for verdict in served.verdicts] == [verdict.preference for verdict in here.verdicts]
     assert max(server.texts.values()) == 1
     before = server.requests
     again = positionbias.audit_systems(collection.path, audited=Audited(models=[name]), settings=settings)
-    assert again.frame().equals(served.frame())
+    assert again.to_frame().equals(served.to_frame())
     assert server.requests == before
 
 

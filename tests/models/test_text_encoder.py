@@ -189,7 +189,7 @@ def test_audits_by_name_and_in_python_agree(collection: Collection, retrieve: bo
     named = positionbias.audit_systems(collection.path, audited=Audited(models=["vectorial:encode"]), settings=settings)
     encode = sys.modules["vectorial"].encode
     given = positionbias.audit_model(encode, collection, settings=settings)
-    assert named.frame().drop(columns="system").equals(given.frame().drop(columns="system"))
+    assert named.to_frame().drop(columns="system").equals(given.to_frame().drop(columns="system"))
     assert "no limit found" in str([result.to_json() for result in given.results])  # an encoder tells no limit: scores do
     assert any("a user's own code, given in Python: it has no checksum" in note for note in given.notes)
 
