@@ -141,7 +141,7 @@ def test_what_cannot_retrieve_is_said_before_bm25_goes_through_the_collection(
         assert posbias("encode", collection.path, "--model", tmp_path / name, "--out", tmp_path / f"of-{name}")[0] == 0
     one = ("--model", tmp_path / "dot")
     for arguments, message in (
-        (("--model", saved_tk(tmp_path / "tk", collection)), "wanted a model with one vector a text (bert_dot, or a bi-encoder); found tk, of kind tk; give another\n"),
+        (("--model", saved_tk(tmp_path / "tk", collection)), "wanted a model with one vector a text (bert_dot, a bi-encoder, a function texts → array); found tk, of kind tk; give another\n"),
         ((*one, "--vectors", tmp_path / "of-other"), "of-other: wanted vectors by the model dot"),
         ((*one, *("--vectors", tmp_path / "of-dot") * 2), "--vectors: wanted one of each model; found"),
         ((*one, "--memory", "1e-9"), "--memory: wanted at least"),

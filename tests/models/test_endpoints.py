@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -137,11 +140,11 @@ def test_retry_after_is_waited_for(server: Served) -> None:
     server.faults = ["wait 1"]
     began = time.monotonic()
     encode(model, TEXTS[:3])
-    assert time.monotonic() - began >= 1
+    assert time.monotonic() - began >= 0.99  # however busy the machine is
 
 
 def test_a_slow_server_is_asked_again(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint_client, "TIMEOUT", 0.3)
+    monkeypatch.setattr(endpoint_client, "TIMEOUT", 0.5)
     model = embeddings(server)
     server.faults = ["slow"]
     np.testing.assert_allclose(encode(model, TEXTS[:3]), embed(TEXTS[:3]), rtol=1e-6)
@@ -387,6 +390,31 @@ def test_encode_retrieve_and_rerank(server: Served, collection: Collection, tmp_
     assert read_run(tmp_path / "reranked.run")[query.query_id].passage_ids == order
     with pytest.raises(InputError, match="wanted vectors by the model"):
         Vectors(tmp_path / "vectors").check(user_checkpoint(embed_by_cosine, "mine"), collection)
+
+
+def test_a_killed_command_goes_on_without_paying_again(server: Served, tmp_path: Path) -> None:
+    planted(tmp_path / "planted", PlantedSettings(queries=100, passages=1_200, test_share=0.6, validation_share=0.1))
+    server.always = "slow"
+    arguments = [
+        "encode",
+        str(tmp_path / "planted"),
+        "--model",
+        f"openai:hash@{server.url}",
+        "--out",
+        str(tmp_path / "vectors"),
+    ]
+    command = subprocess.Popen([sys.executable, "-m", "positionbias", *arguments], stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 300
+    while server.requests < 20 and time.monotonic() < until:
+        time.sleep(0.02)
+    command.kill()
+    assert command.wait() == -signal.SIGKILL
+    server.always = ""
+    paid = len(server.texts)
+    assert 0 < paid < 1_200
+    positionbias.encode(tmp_path / "planted", model=f"openai:hash@{server.url}", out=tmp_path / "vectors")
+    assert len(server.texts) >= 1_200
+    assert server.texts.total() - len(server.texts) <= 8 * 32  # what was under way when it was killed
 
 
 def test_extent_and_time_are_told(
