@@ -35,7 +35,7 @@ from positionbias.core.seeds import drawn_order
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.significance import clusters_by_passage
-from positionbias.models.protocols import PassageEncoder, Ranker
+from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Ranker, Served
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.settings import ProbeSettings
@@ -234,16 +234,20 @@ class _Audit:
             trials, placebos, _ = text_trials(task, ids, settings, most=few)
         else:
             trials, _ = make_trials(task, ids, most=few, orders=ORDERS[0], seed=settings.seed)
-        known = Asked()
+        known, before = Asked(), _characters(system)
         how = self._how(nature, Run("none", []), None)
         for part in (trials, placebos):
             ask(how, part, known, f"{system.name}: pilot")
         if known.texts:
-            self._tell_time(known, len(trials))
+            self._tell_time(known, len(trials), _characters(system) - before)
         return _Piloted(ids, trials, nature, known)
 
-    def _tell_time(self, known: Asked, piloted: int) -> None:
+    def _tell_time(self, known: Asked, piloted: int, characters: int) -> None:
+        """Report how long all will take, and of an endpoint to how much it comes by the ``characters`` that the pilot sent."""
         task, settings = self.task, self.settings
+        if isinstance(self.system.model, Served) and not characters:
+            self.tell(f"{self.system.name}: what the pilot asks is kept from before; each step tells what it sends")
+            return
         each = known.seconds / known.texts
         moved = known.texts * (min(settings.needles, len(task.query_ids)) / max(1, piloted) - 1)
         per_pass = (
@@ -253,8 +257,10 @@ class _Audit:
         )  # fmt: skip
         texts = moved + per_pass * (1 + settings.draws)
         seconds = texts * each
+        sent = texts / known.texts * characters
+        of_it = f", {sent:,.0f} characters and {sent / TOKEN_CHARACTERS:,.0f} tokens to send" if characters else ""
         self.tell(
-            f"{self.system.name}: about {texts:,.0f} texts to score at {1 / each:,.0f} a second: {duration_in_words(seconds)}"
+            f"{self.system.name}: about {texts:,.0f} texts to score{of_it} at {1 / each:,.0f} a second: {duration_in_words(seconds)}"
         )
 
     def _how(self, nature: Nature, ranked: Run, rotated: Run | None) -> Manipulation:
@@ -376,6 +382,11 @@ class _Audit:
         passages = min(settings.probe, len(self.task.collection))
         probed = ProbeSettings(passages=passages, seed=settings.seed, layers=settings.layers)
         self.found += probe_model(checkpoint, self.task.collection, probed, system=self.system.name)
+
+
+def _characters(system: System) -> int:
+    """The characters that an endpoint has been sent."""
+    return system.model.characters if isinstance(system.model, Served) else 0
 
 
 def orders_wanted(pilot: Measured, queries: int, margin: float) -> int:

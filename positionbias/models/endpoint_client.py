@@ -19,6 +19,7 @@ from positionbias.core.errors import DependencyError, InputError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.progress import say
 from positionbias.core.seeds import below
+from positionbias.models.protocols import TOKEN_CHARACTERS
 
 __all__ = ["AT_ONCE", "BadAnswer", "Client", "Endpoint", "Meter", "Refused", "endpoint_named"]
 
@@ -27,7 +28,6 @@ TRIES, FIRST_TRIES = 7, 2  # of a request; before anything has answered
 WAIT, LONGEST_WAIT = 1.0, 300.0  # seconds: the first wait, which doubles; more than the last is not waited
 TIMEOUT, CONNECT_TIMEOUT = 180.0, 10.0
 PILOT = 8  # requests that time and length are estimated from
-CHARACTERS = 4  # a token, roughly
 _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 _NAME = re.compile(r"(openai|rerank|chat):(.+)@(https?://\S+)")
 _MEANT = re.compile(r"(openai|rerank|chat):[^\s:]*\S")
@@ -212,10 +212,10 @@ def _retry_after(header: str) -> float:
 
 
 class Meter:
-    """A count of what is sent, which tells the extent of a step before it, and after eight requests its length and time."""
+    """A count of what is sent, ``characters`` in all, which tells the extent of a step before it, and after eight requests its length and time."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name, self.characters = name, 0
         self._lock = threading.Lock()
         self.begin(0, 0)
 
@@ -238,12 +238,14 @@ class Meter:
         with self._lock:
             self._sent += 1
             self._sent_texts += len(texts)
-            self._characters += sum(map(len, texts))
+            length = sum(map(len, texts))
+            self._characters += length
+            self.characters += length
             if self._sent != PILOT or self._requests <= PILOT:
                 return
             share = max(1.0, (self._texts - self._kept) / max(1, self._sent_texts))
             characters, seconds = self._characters * share, (time.perf_counter() - self._began) * share
         say(
-            f"{self.name}: by the first {PILOT} requests, to send are about {characters:,.0f} characters ({characters / CHARACTERS:,.0f} tokens at "
-            f"{CHARACTERS} characters each), in {duration_in_words(seconds)}"
+            f"{self.name}: by the first {PILOT} requests, to send are about {characters:,.0f} characters ({characters / TOKEN_CHARACTERS:,.0f} tokens at "
+            f"{TOKEN_CHARACTERS} characters each), in {duration_in_words(seconds)}"
         )

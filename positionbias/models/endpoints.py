@@ -47,6 +47,11 @@ class EmbeddingEncoder(TextEncoder):
         self._width: int | None = None
         super().__init__(client.endpoint.name, self._embed, self._embed, similarity="cosine", at_once=1 << 30)
 
+    @property
+    def characters(self) -> int:
+        """The characters sent since it was loaded."""
+        return self.meter.characters
+
     def begin(self, lists: Sequence[int]) -> None:
         """Tell what lists of so many texts ask of the server."""
         self.meter.begin(sum(lists), sum(math.ceil(length / BATCH) for length in lists))
@@ -102,6 +107,11 @@ class _Scorer:
         self._client, self._store, self.meter = client, store, Meter(client.endpoint.short_name)
         self._asking: dict[bytes, threading.Lock] = {}
         self._form = 0
+
+    @property
+    def characters(self) -> int:
+        """The characters sent since it was loaded."""
+        return self.meter.characters
 
     @property
     def stop(self) -> threading.Event:

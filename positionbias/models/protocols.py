@@ -23,6 +23,7 @@ from torch import Tensor
 from positionbias.core.json_text import JsonObject
 
 __all__ = [
+    "TOKEN_CHARACTERS",
     "UNKNOWN_ROOM",
     "AnyRanker",
     "PassageEncoder",
@@ -40,6 +41,7 @@ __all__ = [
 
 Tokens = Sequence[int]
 Role = Literal["embedding", "kernels", "body"]
+TOKEN_CHARACTERS = 4  # roughly, of a token that an endpoint counts
 UNKNOWN_ROOM = sys.maxsize  # of encoders that do not tell how much they read
 
 
@@ -170,6 +172,10 @@ class Served(Protocol):
 
     def begin(self, lists: Sequence[int]) -> None:
         """Tell what a step asks of the server: so many lists, each of so many texts."""
+
+    @property
+    def characters(self) -> int:
+        """The characters sent since it was loaded."""
 
 
 @runtime_checkable

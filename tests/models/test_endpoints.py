@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sqlite3
 import subprocess
@@ -341,7 +342,7 @@ def embed_by_cosine(texts: list[str]) -> np.ndarray:
     ],
 )
 def test_an_audit_is_that_of_the_same_model_called_here(
-    server: Served, collection: Collection, form: str, local: Any, retrieve: bool
+    server: Served, collection: Collection, form: str, local: Any, retrieve: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from dataclasses import replace
 
@@ -349,6 +350,10 @@ def test_an_audit_is_that_of_the_same_model_called_here(
     server.faults = ["500", "cut", "nan", "wait 0", "half"] if not form.startswith("chat") else ["500", "cut", "wait 0", "half"]
     name = f"{form}@{server.url}"
     served = positionbias.audit_systems(collection.path, audited=Audited(models=[name]), settings=settings)
+    told = capsys.readouterr().err
+    assert re.search(
+        rf"{form}(, whole collection)?: about [\d,]+ texts to score, [\d,]+ characters and [\d,]+ tokens to send at", told
+    )
     here = positionbias.audit_model(local, collection, settings=settings)
     left, right = (found.to_frame().drop(columns="system") for found in (served, here))
     assert left.round(4).equals(right.round(4))
@@ -357,6 +362,7 @@ def test_an_audit_is_that_of_the_same_model_called_here(
     before = server.requests
     again = positionbias.audit_systems(collection.path, audited=Audited(models=[name]), settings=settings)
     assert again.to_frame().equals(served.to_frame())
+    assert "what the pilot asks is kept from before; each step tells what it sends" in capsys.readouterr().err
     assert server.requests == before
 
 
