@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-collect_ignore = [] if find_spec("pyterrier") else ["positionbias/pyterrier.py"]  # which cannot be imported without it
+_NEEDS = {"positionbias/pyterrier.py": "pyterrier", "positionbias/sbert.py": "sentence_transformers"}
+collect_ignore = [path for path, package in _NEEDS.items() if find_spec(package) is None]  # which cannot be imported
 
 SQUAD = {
     "version": "1.1",

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from positionbias.results.payloads import Verdict
     from positionbias.results.result import Result
 
-__all__ = ["Audit", "Checked", "audit_model", "audit_systems", "check", "open_model"]
+__all__ = ["Audit", "Checked", "audit_model", "audit_systems", "check", "evidence_chooser", "evidence_rule", "open_model"]
 
 _RE_RANKS = "Models re-rank all candidates to the depth, whatever depth they were tuned to [decision]."
 _RETRIEVES = (
@@ -372,14 +372,14 @@ def _opened(
     models = [open_model(model, audited.kind, computing) for model in audited.models]
     # a function is known by where it stands, which its checkpoint does not tell
     given = [model if isinstance(one, Place) else one for one, model in zip(audited.models, models, strict=True)]
-    chooser = _chooser(settings.evidence, given, computing)
+    chooser = evidence_chooser(settings.evidence, given, computing)
     config, memory = computing.config, MEMORY if audited.memory is None else audited.memory
     vectors = [of if isinstance(of, Vectors) else Vectors(input_place(of)) for of in audited.vectors]
     if settings.retrieve:  # what cannot be is said before BM25 goes through the collection
         fitting_vectors(models, found, vectors, depth=settings.depth, config=config, memory=memory)
     candidates = _candidates(found, loaded, audited, settings)
     shards = partial(map_shards, workers=workers)
-    rule = _rule(found, chooser, settings, config, shards)
+    rule = evidence_rule(found, chooser, settings, config, shards)
     task = make_task(
         found, audited.split, candidates, settings, queries=audited.queries, config=config, map_shards=shards, rule=rule
     )
@@ -397,7 +397,9 @@ def _opened(
     return task, [System.of_candidates(task), *systems] if beside_first_stage else systems, chooser
 
 
-def _chooser(evidence: Place, models: Sequence[Checkpoint | Callable[..., Any]], computing: Computing) -> Checkpoint | None:
+def evidence_chooser(
+    evidence: Place, models: Sequence[Checkpoint | Callable[..., Any]], computing: Computing
+) -> Checkpoint | None:
     """The model that chooses the evidence, if one does.
 
     Raises:
@@ -417,7 +419,7 @@ def _chooser(evidence: Place, models: Sequence[Checkpoint | Callable[..., Any]],
     return chooser
 
 
-def _rule(
+def evidence_rule(
     collection: Collection, chooser: Checkpoint | None, settings: AuditSettings, config: RankingConfig, shards: MapShards
 ) -> Rule | None:
     """The rule that chooses the evidence; None: the answers are it."""
