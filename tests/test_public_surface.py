@@ -106,10 +106,13 @@ def test_another_name_is_refused() -> None:
 
 
 def test_every_module_names_what_it_offers() -> None:
+    from importlib.util import find_spec
     from pathlib import Path
 
     package = Path(positionbias.__file__).parent
-    for path in sorted(package.rglob("*.py")):
+    needs = {"pyterrier.py": "pyterrier", "sbert.py": "sentence_transformers"}
+    without = {package / name for name, needed in needs.items() if find_spec(needed) is None}
+    for path in sorted({*package.rglob("*.py")} - without):
         if path.name == "__init__.py":
             continue
         module = importlib.import_module(".".join(("positionbias", *path.relative_to(package).with_suffix("").parts)))

@@ -22,7 +22,7 @@ from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.layout import Family
 from positionbias.models.sbert_encoders import BiEncoder, LibraryEncoder, MultiVector, Sparse
 
-__all__ = ["CrossEncoder", "load_by_library"]
+__all__ = ["CrossEncoder", "load_by_library", "wrap_library_model"]
 
 _PAIRS = 32  # a cross-encoder's batch, the library's own default
 _DO = "give another model"
@@ -66,6 +66,21 @@ def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncod
     except Exception as error:  # the library has no errors of its own
         found = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise bad_input(folder, wanted=f"a {family} model of sentence-transformers", found=found, do=_DO) from error
+
+
+def wrap_library_model(model: Any, name: str) -> CrossEncoder | LibraryEncoder:
+    """Return a model that sentence-transformers loaded or trains as one that scores; errors call it ``name``.
+
+    Raises:
+        InputError: it is none of the library's, or its scores do not rank.
+    """
+    import sentence_transformers
+
+    for kind in _KINDS.values():
+        if isinstance(model, getattr(sentence_transformers, kind.library_class)):
+            return kind(model, Path(name))
+    wanted = ", ".join(kind.library_class for kind in _KINDS.values())
+    raise bad_input(name, wanted=f"one of {wanted}", found=type(model).__name__, do=_DO)
 
 
 @contextmanager
@@ -137,7 +152,7 @@ class CrossEncoder:
         pairs = [(query, passage) for passage in passages]
         while True:
             try:
-                return self._model.predict(pairs, batch_size=self._pairs, show_progress_bar=False)
+                return self._model.predict(pairs, batch_size=self._pairs, show_progress_bar=False, activation_fn=nn.Identity())
             except torch.OutOfMemoryError as error:
                 if self._pairs == 1:
                     raise SettingError(

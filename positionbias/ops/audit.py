@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from positionbias.results.payloads import Verdict
     from positionbias.results.result import Result
 
-__all__ = ["Audit", "Checked", "audit_model", "audit_systems", "check"]
+__all__ = ["Audit", "Checked", "audit_model", "audit_systems", "check", "evidence_chooser", "evidence_rule", "open_model"]
 
 _RE_RANKS = "Models re-rank all candidates to the depth, whatever depth they were tuned to [decision]."
 _RETRIEVES = (
@@ -238,7 +238,8 @@ def audit_model(
     """Audit one model or several on a split, as ``audit_systems`` does.
 
     A model is a name (a checkpoint, a folder or id of transformers or sentence-transformers, ``minilm``, ``module:object``), a loaded
-    checkpoint, a function ``(query, passages) → scores``, or an encoder: a function ``texts → array`` or an object with ``encode``. ``candidates`` are what it re-ranks, by default BM25's. With ``AuditSettings(retrieve=True)`` it
+    checkpoint, a function ``(query, passages) → scores``, an encoder (a function ``texts → array`` or an
+    object with ``encode``), or a PyTerrier transformer. ``candidates`` are what it re-ranks, by default BM25's. With ``AuditSettings(retrieve=True)`` it
     ranks the whole collection instead, which a model of one vector a text can; ``vectors`` of ``posbias encode`` spare the encoding of the
     passages as they are, ``memory`` in GiB bounds the search.
 
@@ -368,17 +369,17 @@ def _opened(
     _refuse_mismatches(runs, audited, settings)
     found = find_collection(collection)
     loaded = [find_run(run) for run in runs]
-    models = [_model(model, audited.kind, computing) for model in audited.models]
+    models = [open_model(model, audited.kind, computing) for model in audited.models]
     # a function is known by where it stands, which its checkpoint does not tell
     given = [model if isinstance(one, Place) else one for one, model in zip(audited.models, models, strict=True)]
-    chooser = _chooser(settings.evidence, given, computing)
+    chooser = evidence_chooser(settings.evidence, given, computing)
     config, memory = computing.config, MEMORY if audited.memory is None else audited.memory
     vectors = [of if isinstance(of, Vectors) else Vectors(input_place(of)) for of in audited.vectors]
     if settings.retrieve:  # what cannot be is said before BM25 goes through the collection
         fitting_vectors(models, found, vectors, depth=settings.depth, config=config, memory=memory)
     candidates = _candidates(found, loaded, audited, settings)
     shards = partial(map_shards, workers=workers)
-    rule = _rule(found, chooser, settings, config, shards)
+    rule = evidence_rule(found, chooser, settings, config, shards)
     task = make_task(
         found, audited.split, candidates, settings, queries=audited.queries, config=config, map_shards=shards, rule=rule
     )
@@ -396,7 +397,9 @@ def _opened(
     return task, [System.of_candidates(task), *systems] if beside_first_stage else systems, chooser
 
 
-def _chooser(evidence: Place, models: Sequence[Checkpoint | Callable[..., Any]], computing: Computing) -> Checkpoint | None:
+def evidence_chooser(
+    evidence: Place, models: Sequence[Checkpoint | Callable[..., Any]], computing: Computing
+) -> Checkpoint | None:
     """The model that chooses the evidence, if one does.
 
     Raises:
@@ -416,7 +419,7 @@ def _chooser(evidence: Place, models: Sequence[Checkpoint | Callable[..., Any]],
     return chooser
 
 
-def _rule(
+def evidence_rule(
     collection: Collection, chooser: Checkpoint | None, settings: AuditSettings, config: RankingConfig, shards: MapShards
 ) -> Rule | None:
     """The rule that chooses the evidence; None: the answers are it."""
@@ -463,8 +466,12 @@ def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: Audi
         raise SettingError("--memory: wanted --retrieve beside it; found none; leave it out")
 
 
-def _model(model: ModelLike, kind: str | None, computing: Computing) -> Checkpoint:
-    """A model as it was given, or loaded by its name to where it shall compute."""
+def open_model(model: ModelLike, kind: str | None, computing: Computing) -> Checkpoint:
+    """Return a model as it was given, or loaded by its name to where it shall compute.
+
+    Raises:
+        InputError, SettingError: as ``load_checkpoint``.
+    """
     from positionbias.models.checkpoint import Checkpoint, user_checkpoint
 
     if isinstance(model, Place):

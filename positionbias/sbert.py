@@ -1,0 +1,178 @@
+"""Position bias during a training by sentence-transformers (extra ``sbert``)."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from positionbias.audit.audit import audit, make_task
+from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import System
+from positionbias.core.collection import find_collection
+from positionbias.core.errors import DependencyError, SettingError, bad_input
+from positionbias.core.inputs import CollectionLike, RunLike
+from positionbias.core.records import Query
+from positionbias.core.run import Run, find_run
+from positionbias.firststage.bm25 import Bm25Settings, retrieve
+from positionbias.models.sbert import wrap_library_model
+from positionbias.ops.audit import evidence_chooser, evidence_rule
+from positionbias.ranking.config import Computing
+from positionbias.results.audit import DEVIATIONS
+from positionbias.results.payloads import Contrast, Effect, Question, Verdict
+
+try:
+    from sentence_transformers.base.evaluation import BaseEvaluator
+except ModuleNotFoundError as error:
+    if str(error.name).partition(".")[0] != "sentence_transformers":
+        raise
+    raise DependencyError(
+        "positionbias.sbert: wanted the package sentence-transformers from 6.0 on; found none; "
+        "run: pip install 'positionbias[sbert]'"
+    ) from None
+
+__all__ = ["PositionBiasEvaluator"]
+
+_REPORTED = {Contrast.ENDS: "end_minus_front", Contrast.MIDDLE: "middle_minus_ends"}
+
+
+class PositionBiasEvaluator(BaseEvaluator):
+    """Audit a model of sentence-transformers while it is trained: does the place of the evidence in its passage change the score?
+
+    It moves the evidence of each query as ``audit_model`` does, and gives the same effects, in deviations of the scores of a query's
+    candidates, with simultaneous 95 % intervals. The collection is read and the candidates are found once, when the evaluator is made.
+    A model may be a SentenceTransformer, CrossEncoder, SparseEncoder or MultiVectorEncoder; a cross-encoder's scores are taken before
+    its activation. ``primary_metric`` is the size of end − front, and smaller is better. A model that ranks nothing is unbiased too:
+    watch a measure of quality beside it.
+
+    Args:
+        collection: A collection, its folder or its name under $POSBIAS_HOME.
+        split: Whose queries; never those that are tested on in the end.
+        queries: How many queries to draw by the seed; by default all with evidence.
+        candidates: The run whose scores give the unit; by default BM25's.
+        settings: What is moved and drawn; what the effects do not rest on (rotations, thirds, examples …) is left out.
+        name: The start of each metric's name.
+
+    Raises:
+        InputError: no such collection or split, or no evidence in it.
+        SettingError: ``settings`` that move nothing, or retrieve.
+
+    Example:
+        >>> import positionbias as pb
+        >>> from sentence_transformers import SentenceTransformer
+        >>> from positionbias.sbert import PositionBiasEvaluator
+        >>> evaluator = PositionBiasEvaluator("planted", name="planted")
+        >>> metrics = evaluator(SentenceTransformer("dot.ckpt", device="cpu"))
+        >>> list(metrics)[:4]
+        ['planted_absolute_end_minus_front', 'planted_end_minus_front', 'planted_end_minus_front_low', 'planted_end_minus_front_high']
+        >>> metrics["planted_queries"], evaluator.primary_metric
+        (12.0, 'planted_absolute_end_minus_front')
+    """
+
+    def __init__(
+        self,
+        collection: CollectionLike,
+        *,
+        split: str = "validation",
+        queries: int | None = None,
+        candidates: RunLike | None = None,
+        settings: AuditSettings | None = None,
+        name: str = "",
+    ) -> None:
+        super().__init__()
+        settings = settings or AuditSettings()
+        if settings.retrieve or not settings.needles:
+            found = "retrieve=True" if settings.retrieve else "needles=0"
+            raise SettingError(f"settings: wanted evidence moved in candidates that are re-ranked; found {found}; leave it out")
+        self.name, self.greater_is_better = name, False
+        self.primary_metric = "absolute_end_minus_front"
+        self.csv_file = f"position_bias_evaluation{'_' * bool(name)}{name}_results.csv"
+        self._settings = replace(settings, draws=0, length_groups=1, segments=0, probe=0, examples=0, blind=False)
+        opened, computing = find_collection(collection), Computing()
+        chooser = evidence_chooser(settings.evidence, (), computing)
+
+        def by_bm25(asked: Sequence[Query]) -> Run:
+            return retrieve(opened, asked, settings.depth, Bm25Settings())
+
+        self._task = make_task(
+            opened,
+            split,
+            by_bm25 if candidates is None else find_run(candidates),
+            settings,
+            queries=queries,
+            rule=evidence_rule(opened, chooser, settings, computing.config, map),
+        )
+        if self._task.evidence.whole:
+            do = 'give another split, or AuditSettings(evidence="terms")'
+            raise bad_input(opened.path, wanted=f"answers in the split {split}", found="none", do=do)
+
+    def __call__(self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1) -> dict[str, float]:
+        """Return the effects of the model as it is; its modes and weights stay, and no draw is taken from torch's generators.
+
+        Args:
+            model: The model, on its own device.
+            output_path: A folder, to whose CSV file a line is added.
+            epoch: The epoch, for the file and the model card.
+            steps: The step, for the same.
+
+        Returns:
+            ``end_minus_front`` and ``middle_minus_ends``, each with ``_low`` and ``_high``; ``absolute_end_minus_front``, and ``queries``:
+            those with both places. All of texts that the model reads whole, where enough are; NaN where undefined.
+
+        Raises:
+            InputError: it is none of the library's models, or its scores are not finite.
+        """
+        name = self.name or "model"
+        with _modes_kept(model):
+            results = audit(self._task, [System(name, model=wrap_library_model(model, name))], self._settings)
+        verdicts = (result.payload for result in results if isinstance(result.payload, Verdict))
+        metrics = _metrics(next(one for one in verdicts if one.question == Question.PASSAGE).effects)
+        if output_path is not None:
+            self._write(Path(output_path) / self.csv_file, {"epoch": epoch, "steps": steps, **metrics})
+        metrics = self.prefix_name_to_metrics(metrics, self.name)
+        self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
+        return metrics
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """Return what the model card says of the evaluator."""
+        return {"collection": self._task.collection.name, "split": self._task.split, "seed": self._settings.seed}
+
+    def _write(self, place: Path, row: dict[str, float]) -> None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        new = not place.exists()
+        with place.open("a", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(row))
+            if new:
+                writer.writeheader()
+            writer.writerow(row)
+
+
+def _metrics(effects: Sequence[Effect]) -> dict[str, float]:
+    """Return the effects in deviations by name. A verdict's own come before those of all texts."""
+    own: dict[Contrast, Effect] = {}
+    for effect in effects:
+        if effect.unit == DEVIATIONS:
+            own.setdefault(effect.contrast, effect)
+    found: dict[str, float] = {}
+    for contrast, name in _REPORTED.items():
+        effect = own.get(contrast, Effect(contrast, DEVIATIONS, None))
+        numbers = {"": effect.value, "_low": effect.low, "_high": effect.high}
+        found |= {f"{name}{end}": math.nan if number is None else number for end, number in numbers.items()}
+    ends = own.get(Contrast.ENDS)
+    absolute = {"absolute_end_minus_front": abs(found["end_minus_front"])}
+    return {**absolute, **found, "queries": float(ends.queries if ends is not None else 0)}
+
+
+@contextmanager
+def _modes_kept(model: Any) -> Iterator[None]:
+    """Leave every module within the block in training or evaluation mode, as it was."""
+    modes = [(module, module.training) for module in model.modules()]
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training

@@ -1,0 +1,194 @@
+"""The evaluator measures what an audit of the saved model does, and leaves the model and its training alone."""
+
+from __future__ import annotations
+
+import csv
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import positionbias as pb
+from positionbias.audit.settings import AuditSettings
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.manifest import Manifest
+from positionbias.models.encoder import quiet_transformers
+from tests.models.library import bi_encoder, cross_encoder, kept, pooling, theirs, transformer
+from tests.models.test_sbert import late_interaction, splade
+from tests.tiny import candidates, planted, tiny_encoder
+
+sbert = pytest.importorskip("positionbias.sbert")
+NAMES = [
+    "absolute_end_minus_front",
+    *(f"{effect}{end}" for effect in ("end_minus_front", "middle_minus_ends") for end in ("", "_low", "_high")),
+    "queries",
+]
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> pb.Collection:
+    return planted(tmp_path_factory.mktemp("sbert") / "planted")
+
+
+def encoder(folder: Path, **settings: Any) -> Any:
+    return bi_encoder(modules=[transformer(folder / "tiny", **settings), pooling("mean")])
+
+
+def reranker(folder: Path) -> Any:
+    """A cross-encoder whose scores pass through a sigmoid; it reads whole texts."""
+    torch.manual_seed(3)
+    with quiet_transformers():
+        return cross_encoder(str(tiny_encoder(folder / "tiny", max_position_embeddings=1024)), num_labels=1)
+
+
+def test_without_the_package_the_import_is_one_line_that_names_it() -> None:
+    code = (
+        "import sys; sys.modules['sentence_transformers'] = None\nfrom positionbias.core.errors import DependencyError\n"
+        "try:\n    import positionbias.sbert\nexcept DependencyError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        "positionbias.sbert: wanted the package sentence-transformers from 6.0 on; found none; run: pip install 'positionbias[sbert]'\n"
+    )
+
+
+@pytest.mark.parametrize("make", [encoder, reranker, late_interaction, splade])
+def test_it_measures_what_an_audit_of_the_saved_model_does(make: Any, collection: pb.Collection, tmp_path: Path) -> None:
+    model = make(tmp_path)
+    run = candidates(collection, tmp_path)["validation"]
+    found = sbert.PositionBiasEvaluator(collection, candidates=run)(model)
+    settings = AuditSettings(draws=0, blind=False, examples=0, segments=0)
+    audited = pb.audit_model(kept(model, tmp_path / "saved"), collection, split="validation", candidates=run, settings=settings)
+    own = [effect for effect in audited.verdicts[0].effects if effect.unit == "deviations"]
+    effects = {effect.contrast.value: effect for effect in reversed(own)}  # those that the verdict rests on come first
+    for name, contrast in (("end_minus_front", "end − front"), ("middle_minus_ends", "middle − ends")):
+        effect = effects[contrast]
+        numbers = [found[f"{name}{end}"] for end in ("", "_low", "_high")]
+        assert numbers == pytest.approx([effect.value, effect.low, effect.high], abs=1e-4)
+        assert numbers[1] < numbers[0] < numbers[2]
+    assert found["absolute_end_minus_front"] == abs(found["end_minus_front"]) > 0
+    assert found["queries"] == effects["end − front"].queries > 1
+    assert list(found) == NAMES
+
+
+@pytest.mark.parametrize("make", [encoder, reranker])
+def test_it_leaves_the_model_as_it_was_and_says_the_same_again(make: Any, collection: pb.Collection, tmp_path: Path) -> None:
+    model, evaluator = make(tmp_path).train(), sbert.PositionBiasEvaluator(collection, queries=6, name="six")
+    next(model.children()).eval()  # a frozen part
+    modes = [module.training for module in model.modules()]
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    before, activation = torch.get_rng_state(), getattr(model, "activation_fn", None)
+    first, again = evaluator(model), evaluator(model)
+    assert first == again
+    assert [module.training for module in model.modules()] == modes
+    assert True in modes
+    assert False in modes
+    assert torch.equal(torch.get_rng_state(), before)
+    assert getattr(model, "activation_fn", None) is activation
+    assert all(torch.equal(value, weights[name]) for name, value in model.state_dict().items())
+    assert first["six_queries"] == 6
+    other = sbert.PositionBiasEvaluator(collection, queries=6, settings=AuditSettings(seed=2))(model)
+    assert other["end_minus_front"] != first["six_end_minus_front"]
+
+
+def test_it_writes_csv_as_the_librarys_evaluators_do(collection: pb.Collection, tmp_path: Path) -> None:
+    from sentence_transformers.base.evaluation import SentenceEvaluator
+
+    evaluator = sbert.PositionBiasEvaluator(collection, queries=5, name="five")
+    assert isinstance(evaluator, SentenceEvaluator)
+    assert (evaluator.greater_is_better, evaluator.description) == (False, "Position Bias")
+    model = encoder(tmp_path)
+    for steps in (10, 20):
+        metrics = evaluator(model, str(tmp_path / "eval"), epoch=0.5, steps=steps)
+    with (tmp_path / "eval" / "position_bias_evaluation_five_results.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["epoch"], row["steps"]) for row in rows] == [("0.5", "10"), ("0.5", "20")]
+    assert {f"five_{name}": float(rows[1][name]) for name in NAMES} == metrics
+    assert evaluator.primary_metric == "five_absolute_end_minus_front"
+    assert model.model_card_data.eval_results_dict[evaluator] == metrics
+
+
+class Constant(theirs.base.evaluation.BaseEvaluator):
+    """An evaluator that does nothing."""
+
+    def __call__(self, model: Any, *where: Any, **when: Any) -> dict[str, float]:
+        return {"planted_absolute_end_minus_front": 1.0}
+
+
+def trained(collection: pb.Collection, folder: Path, evaluator: Any) -> Any:
+    """A trainer after six steps with dropout, which keeps the best model by the evaluator's metric."""
+    from datasets import Dataset
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+
+    texts = {query.query_id: query.text for query in collection.queries("train")}
+    pairs = [(texts[one.query_id], one.passage_id) for one in collection.qrels("train")]
+    data = Dataset.from_dict({"anchor": [query for query, _ in pairs], "positive": collection.texts([one for _, one in pairs])})
+    model = encoder(folder)
+    args = theirs.SentenceTransformerTrainingArguments(
+        str(folder / "out"),
+        max_steps=6,
+        per_device_train_batch_size=4,
+        learning_rate=1e-3,
+        use_cpu=True,
+        report_to=[],
+        disable_tqdm=True,
+        dataloader_pin_memory=False,
+        logging_steps=2,
+        eval_strategy="steps",
+        eval_steps=2,
+        save_steps=2,
+        load_best_model_at_end=True,
+        metric_for_best_model="eval_planted_absolute_end_minus_front",
+        greater_is_better=False,
+    )
+    loss = MultipleNegativesRankingLoss(model)
+    trainer = theirs.SentenceTransformerTrainer(model=model, args=args, train_dataset=data, loss=loss, evaluator=evaluator)
+    with quiet_transformers():
+        trainer.train()
+    return trainer
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_it_works_within_a_training_and_does_not_change_it(collection: pb.Collection, tmp_path: Path) -> None:
+    evaluator = sbert.PositionBiasEvaluator(collection, name="planted")
+    watched, alone = trained(collection, tmp_path / "watched", evaluator), trained(collection, tmp_path / "alone", Constant())
+    key = "eval_planted_absolute_end_minus_front"
+    measured = {row["step"]: row[key] for row in watched.state.log_history if key in row}
+    assert sorted(measured) == [2, 4, 6]
+    assert len(set(measured.values())) == 3
+    assert watched.state.best_metric == min(measured.values())
+    losses = [[row["loss"] for row in trainer.state.log_history if "loss" in row] for trainer in (watched, alone)]
+    assert len(losses[0]) == 3
+    assert losses[0] == losses[1]
+    assert evaluator(watched.model)[key.removeprefix("eval_")] == pytest.approx(min(measured.values()), abs=1e-5)
+    with (tmp_path / "watched" / "out" / "eval" / evaluator.csv_file).open(encoding="utf-8") as file:
+        assert [row["steps"] for row in csv.DictReader(file)] == ["2", "4", "6"]
+
+
+def test_evidence_may_be_chosen_by_a_rule(collection: pb.Collection, tmp_path: Path) -> None:
+    with create_collection(tmp_path / "bare") as writer:
+        writer.add_passages(collection.passages())
+        writer.add_split("test", collection.queries("test"), collection.qrels("test"), [])
+        writer.finish(Manifest("collection", "bare", "a test"))
+    bare = pb.Collection(tmp_path / "bare")
+    with pytest.raises(
+        InputError,
+        match=r'wanted answers in the split test; found none; give another split, or AuditSettings\(evidence="terms"\)',
+    ):
+        sbert.PositionBiasEvaluator(bare, split="test")
+    found = sbert.PositionBiasEvaluator(bare, split="test", settings=AuditSettings(evidence="terms"))(encoder(tmp_path))
+    assert not math.isnan(found["end_minus_front"])
+
+
+def test_what_it_cannot_measure_is_refused(collection: pb.Collection) -> None:
+    for settings, found in ((AuditSettings(needles=0), "needles=0"), (AuditSettings(retrieve=True), "retrieve=True")):
+        with pytest.raises(SettingError, match=f"settings: wanted evidence moved .*; found {found}; leave it out"):
+            sbert.PositionBiasEvaluator(collection, settings=settings)
+    with pytest.raises(InputError, match="model: wanted one of CrossEncoder, .*; found Linear; give another model"):
+        sbert.PositionBiasEvaluator(collection, queries=3)(torch.nn.Linear(1, 1))
