@@ -26,6 +26,7 @@ from positionbias.positions.answers import SHARD_PASSAGES, AnswerShard, answer_s
 from positionbias.positions.locate import locate
 from positionbias.positions.rotate import Rotation, unit_starts
 from positionbias.positions.settings import Matching
+from positionbias.text.words import spoken_words
 
 __all__ = ["Evidence", "FoundEvidence", "Movement", "evidence_of", "movements"]
 
@@ -141,7 +142,7 @@ def _whole_passages(
     while waiting := {query_id: passages.pop(0) for query_id, passages in judged.items() if passages}:
         for (query_id, passage_id), text in zip(waiting.items(), collection.texts(list(waiting.values())), strict=True):
             words = len(unit_starts(text, matching.words))
-            if words > 1:
+            if spoken_words(text, matching.words) > 1:
                 chosen[query_id] = Evidence(query_id, passage_id, 0, len(text), 0, words, words)
                 judged[query_id].clear()
     if not chosen:

@@ -180,6 +180,8 @@ def _judged(collection: Collection, qrels: Sequence[Qrel], texts: Mapping[str, s
     """The one passage of each query, with its text."""
     relevant = [qrel for qrel in qrels if qrel.grade >= level and qrel.query_id in texts]
     ids = sorted({qrel.passage_id for qrel in relevant})
+    absent = set(collection.absent(ids))
+    ids = [passage_id for passage_id in ids if passage_id not in absent]
     several = {passage_id: len(sentence_spans(text)) > 1 for passage_id, text in _texts(collection, ids) if text.strip()}
     best: dict[str, tuple[int, bool, str]] = {}
     for qrel in relevant:

@@ -32,6 +32,7 @@ from positionbias.evaluation.simultaneous import simultaneous
 from positionbias.positions.rotate import Rotation, unit_starts
 from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
 from positionbias.results.payloads import SIZES, Contrast, Effect, Preference, Question, Verdict
+from positionbias.text.words import spoken_words
 
 __all__ = ["LEFT_OUT", "NEXT", "TextTrials", "sensitivity_effects", "sensitivity_verdict", "text_trials"]
 
@@ -63,17 +64,17 @@ def text_trials(task: Task, query_ids: Iterable[str], settings: AuditSettings, *
     grades = {(qrel.query_id, qrel.passage_id): qrel.grade for qrel in task.qrels}
     found = TextTrials([], [], {})
     skipped = Counter[str]()
+    words = settings.matching.words
     for query_id in [name for _, name in zip(range(most), query_ids, strict=False)]:
         item = task.evidence.by_query[query_id]
         found.relevant.append(_trial(task, query_id, item.passage_id, settings, ""))
         candidates = task.candidates[query_id].passage_ids[:DEPTH] if query_id in task.candidates else []
         judged = {name: grades.get((query_id, name)) for name in candidates}
         irrelevant = [name for name, grade in judged.items() if grade is None or grade < settings.relevant_from]
-        lengths = [len(unit_starts(text, settings.matching.words)) for text in task.collection.texts(irrelevant)]
         nearest = sorted(
-            (judged[name] is None, abs(words - item.words), name)
-            for name, words in zip(irrelevant, lengths, strict=True)
-            if words > 1
+            (judged[name] is None, abs(len(unit_starts(text, words)) - item.words), name)
+            for name, text in zip(irrelevant, task.collection.texts(irrelevant), strict=True)
+            if spoken_words(text, words) > 1
         )
         if nearest:
             found.placebo.append(_trial(task, query_id, nearest[0][2], settings, "placebo "))
@@ -88,7 +89,7 @@ def _trial(task: Task, query_id: str, passage_id: str, settings: AuditSettings, 
     text = task.collection.texts([passage_id])[0]
     words = settings.matching.words
     turned = Rotation(words=words, identity=False, seed=settings.seed).apply(text, passage_id)
-    texts = [text, turned, exchanged_halves(text, words)]
+    texts = [text.strip(), turned.strip(), exchanged_halves(text, words).strip()]  # no blank at an end tells which is which
     pairs = [Pair(contrast, 0, place) for place, contrast in enumerate(SIZES, start=1)]
     return Trial(query_id, passage_id, "", texts, pairs, label=label)
 
@@ -144,7 +145,8 @@ def _answer(effects: Sequence[Effect], margin: float, drawn: int, noise: float) 
     if len(effects) == len(SIZES) and widest.high is not None and widest.high <= margin:
         return _Answered(Preference.INSENSITIVE, widest)
     room = margin - (widest.value or 0.0)
-    wanted = queries_for(widest, abs(room), drawn)
+    drowned = 0 <= -room <= noise  # no number of queries tells such a size from noise
+    wanted = None if drowned else queries_for(widest, abs(room), drawn)
     if wanted is not None and room > 0:  # what may be unseen shrinks with the queries, not with their root
         wanted = max(wanted, ceil(drawn * ((widest.high or 0.0) - (widest.value or 0.0)) / room))
     return _Answered(Preference.UNKNOWN, widest, wanted)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.user_code import is_code_name
+from positionbias.models.user_code import code_of
 
 __all__ = ["kinship", "shares_weights"]
 
@@ -21,14 +21,12 @@ _ALIKE = 0.5  # correlation from which two matrices come from one [decision]
 def kinship(chooser: Checkpoint, audited: Checkpoint | Callable[..., Any]) -> str:
     """Say what a model that chooses evidence has in common with an audited one; empty: nothing.
 
-    Compared are checksums, what a training began with, and the weights themselves (``shares_weights``). Functions are compared by name: what one
+    Compared are checksums, what a training began with, and the weights themselves (``shares_weights``). Functions are compared as objects: what one
     calls cannot be known.
     """
-    if not isinstance(audited, Checkpoint):
-        name = f"{getattr(audited, '__module__', '')}:{getattr(audited, '__qualname__', '')}"
-        return "is audited itself" if chooser.name == name else ""
-    if is_code_name(chooser.name) or is_code_name(audited.name):  # their checksums are of files, which may hold several
-        return "is audited itself" if chooser.name == audited.name else ""
+    own_code, other_code = (code_of(one.model) if isinstance(one, Checkpoint) else one for one in (chooser, audited))
+    if own_code is not None or other_code is not None or not isinstance(audited, Checkpoint):  # their checksums are of files, which may hold several
+        return "is audited itself" if own_code is other_code else ""
     if chooser.manifest.checksum and chooser.manifest.checksum == audited.manifest.checksum:
         return "is audited itself"
     own, theirs = ({one.manifest.checksum, *_bases(one)} - {""} for one in (chooser, audited))

@@ -63,7 +63,7 @@ class TextEncoder:
         self, name: str, queries: Encode, passages: Encode, *, similarity: str = "dot", at_once: int = AT_ONCE
     ) -> None:
         self.config = _Shape(name, similarity)
-        self._queries, self._passages, self._at_once = queries, passages, at_once
+        self.encode, self._queries, self._passages, self._at_once = passages, queries, passages, at_once
         self._dimension: int | None = None
         for side, encode in [("queries", queries), *([("passages", passages)] if passages != queries else [])]:
             first, again = self._call(encode, side, _PROBES), self._call(encode, side, _PROBES[::-1])[::-1]

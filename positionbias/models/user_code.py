@@ -22,7 +22,7 @@ import torch
 from positionbias.core.errors import InputError, SettingError, where_raised
 from positionbias.models.text_encoder import TextEncoder, encoder_of_object
 
-__all__ = ["TransformerScorer", "UserFunction", "UserModel", "is_code_name", "load_user_code", "user_model"]
+__all__ = ["TransformerScorer", "UserFunction", "UserModel", "code_of", "is_code_name", "load_user_code", "user_model"]
 
 _FORM = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 _CPU = torch.device("cpu")
@@ -102,6 +102,20 @@ def _hash(text: str) -> str:
 
 
 UserModel = UserFunction | TransformerScorer | TextEncoder
+
+
+def code_of(model: Any) -> Any:
+    """Return the user's own function or object in a model, to tell whether two are the same; None in other models."""
+    match model:
+        case UserFunction():
+            found = model._call
+        case TransformerScorer():
+            found = model._transformer
+        case TextEncoder():
+            found = model.encode
+        case _:
+            return None
+    return found.__self__ if inspect.ismethod(found) else found
 
 
 def load_user_code(name: str, kind: str | None = None) -> tuple[UserModel, Path | None]:

@@ -274,6 +274,8 @@ def audit_model(
         first_words prefers the front: end − front −4.654 [−5.780, −3.529] deviations (18 queries), beyond the margin of 0.1.
         ...
     """
+    if not isinstance(settings, AuditSettings):
+        raise SettingError(f"settings: wanted AuditSettings; found {settings!r}; give one of positionbias.settings")
     audited = Audited(
         models=_listed(model),
         split=split,

@@ -62,8 +62,9 @@ def figure_of(study: Study, name: str | None) -> Figure:
     there = drawings_of(study)
     drawing = there.get(main_figure(there) if name is None else name)
     if drawing is None:
-        known = ", ".join(there) or "none, as these results have no figure"
-        raise SettingError(f"plot: wanted one of {known}; found {name!r}; give one of these")
+        if not there:
+            raise SettingError("plot: wanted results with a figure; found none; see to_frames() for their tables")
+        raise SettingError(f"plot: wanted one of {', '.join(there)}; found {name!r}; give one of these")
     return drawing.draw_wide()
 
 

@@ -25,6 +25,7 @@ TEXTS = {
     "AtsCurve": ("report.probe_text", "mats_text"),
     "ats": ("report.probe_text", "ats_text"),
     "ats_csv": ("report.probe_text", "ats_csv"),
+    "EvidenceFigures": ("audit.text", "audit_text"),  # of an audit without a verdict
     "ExportCounts": ("report.artefact_text", "export_text"),
     "EnsembleFigures": ("report.evaluation_text", "ensemble_text"),
     "NewEncoderFigures": ("report.model_text", "encoder_text"),

@@ -23,6 +23,7 @@ __all__ = [
     "sentence_places",
     "sentence_starts",
     "split_words",
+    "spoken_words",
     "tokenize",
     "word_count",
     "word_spans",
@@ -137,6 +138,15 @@ def word_spans(text: str, method: WordMethod = "blingfire") -> list[tuple[int, i
         return [match.span() for match in _WHITESPACE_WORD.finditer(text)]
     _, starts, ends = _words(text) if text.strip() else ("", [], [])
     return list(zip(starts, ends, strict=True))
+
+
+def spoken_words(text: str, method: WordMethod = "blingfire") -> int:
+    """Count the words that have a letter or a digit.
+
+    >>> spoken_words("Ba."), spoken_words("Ba, bu.")
+    (1, 2)
+    """
+    return sum(any(map(str.isalnum, text[start:end])) for start, end in word_spans(text, method))
 
 
 def word_count(text: str) -> int:

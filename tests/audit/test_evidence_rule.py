@@ -89,6 +89,9 @@ def test_the_passage_is_the_one_judged_highest_then_of_two_sentences_then_by_id(
     assert {name: item.passage_id for name, item in found.by_query.items()} == {"q1": "a", "q2": "c"}
     assert math.isnan(found.by_query["q2"].relative)
     assert found.counts["queries whose passage has one sentence"] == 1
+    absent = [*qrels, Qrel("q1", "not there", 3)]  # judged, and not in the collection
+    again = chosen_evidence(collection, "test", absent, collection_terms(collection), SETTINGS)
+    assert again.by_query == found.by_query
     with pytest.raises(
         InputError, match="wanted sentences chosen by query terms in relevant passages of split 'test'; found none"
     ):
@@ -156,7 +159,8 @@ def test_neither_the_audited_model_nor_one_of_its_base_chooses(tmp_path: Path, j
 
 def test_a_function_that_is_audited_does_not_choose() -> None:
     chooser = load_checkpoint("tests.audit.scorers:blind")
-    assert kinship(chooser, chooser) == kinship(chooser, blind) == "is audited itself"
+    again = load_checkpoint("tests.audit.test_evidence_rule:blind")  # the same function by another name
+    assert kinship(chooser, chooser) == kinship(chooser, blind) == kinship(again, chooser) == "is audited itself"
     assert (
         kinship(chooser, front_lover) == kinship(chooser, load_checkpoint("tests.audit.scorers:front_lover")) == ""
     )  # of the same file

@@ -33,6 +33,7 @@ from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.planted.generator import PlantedSettings
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
+from positionbias.report.text import text_of
 from positionbias.results.audit import GapFigures, ManipulationFigures
 from positionbias.results.buckets import PositionBuckets, ResponseCurve
 from positionbias.results.payloads import SIZES, Contrast, Preference, Question, Verdict
@@ -107,11 +108,11 @@ def test_the_size_of_a_change_by_hand(small: Task) -> None:
     # the judged one comes first, then the nearest in length: p2 would be nearer to p1
     assert [(one.query_id, one.passage_id) for one in made.placebo] == [("q1", "p3"), ("q2", "p1")]
     assert [list(one.texts[1:]) for one in made.relevant] == [
-        [Rotation(seed=1, identity=False).apply("Red one. Two three.", "p1"), "Two three. Red one."],
-        [Rotation(seed=1, identity=False).apply("Four five. One blue.", "p2"), "One blue. Four five."],
+        [Rotation(seed=1, identity=False).apply("Red one. Two three.", "p1").strip(), "Two three. Red one."],
+        [Rotation(seed=1, identity=False).apply("Four five. One blue.", "p2").strip(), "One blue. Four five."],
     ]
     assert made.relevant[0].texts[1] == ". Two three. Red one"  # red: 0 → 2
-    assert made.relevant[1].texts[1] == "five. One blue. Four "  # blue: 3 → 2
+    assert made.relevant[1].texts[1] == "five. One blue. Four"  # blue: 3 → 2
     relevant, placebo = measured_of(small, system(place_of_word))
     assert relevant.by_unit["score"].tolist() == [[2, 2], [-1, -2]]  # the mean of the second is 0
     assert placebo.by_unit["score"].tolist() == [[0, -1], [0, 0]]  # "Grey red." to ". Grey red" and "red. Grey"
@@ -193,6 +194,22 @@ def test_cannot_tell_names_the_queries_that_would_do() -> None:
     assert sensitivity_verdict("mine", none, none, "nDCG@10", 0.1, NO_LIMIT).wanted == 30  # 3 / 30 is the margin
     at_it = changes(0.1, 16)
     assert sensitivity_verdict("mine", at_it, at_it, "nDCG@10", 0.1, NO_LIMIT).wanted is None
+    assert sensitivity_verdict("mine", own, own, "nDCG@10", 0.1, NO_LIMIT, noise=0.2).wanted is None  # as large as its noise
+
+
+def test_an_audit_that_asks_for_no_verdict_prints_what_it_measured(task: Task) -> None:
+    found = audit(
+        task, [System("bm25", run=task.candidates, first_stage=True), system(bag, "bag")], replace(SETTINGS, needles=0)
+    )
+    assert "Description" in text_of(found)
+
+
+def test_a_passage_of_one_spoken_word_has_no_order(tmp_path: Path) -> None:
+    texts = [Passage("p1", "Ba."), Passage("p2", "Red one. Two three.")]
+    qrels = [Qrel("q1", "p1", 2), Qrel("q1", "p2", 1)]
+    collection = without_answers(tmp_path / "c", texts, [Query("q1", "red")], qrels)
+    run = Run("first", [("q1", ["p1", "p2"], -np.arange(2.0))])
+    assert make_task(collection, "test", run, SETTINGS).evidence.by_query["q1"].passage_id == "p2"
 
 
 def test_only_texts_that_are_read_whole_decide() -> None:
