@@ -151,11 +151,11 @@ def make_materials(
         candidates = list(task.candidates[query_id].passage_ids) if query_id in task.candidates else []
         piece = _evidence(task, query_id, lengths[0] // 2, sizes)
         irrelevant = [name for name in candidates if name not in own][:COMPETITORS]
-        others = [
+        found_others = [
             _competitor(text, below(len(text) or 1, seed, "competitor", query_id, name), lengths[0] // 2, sizes)
             for name, text in zip(irrelevant, task.collection.texts(irrelevant), strict=True)
         ]
-        others = [other for other in others if other is not None]
+        others = [other for other in found_others if other is not None]
         if piece is None or len(others) < 2:
             counts[LONG if piece is None else LONELY] += 1
             continue
@@ -265,9 +265,9 @@ def length_grid(
     if not materials:
         return None
     by_length = [_scored(system, task, materials, length, reads, seed) for length in lengths]
-    columns = [np.stack(column, axis=1) for column in zip(*by_length, strict=True)]
+    leads, units, ranks, starts, beyond = (np.stack(column, axis=1) for column in zip(*by_length, strict=True))
     labels = [one.cluster for one in materials]
-    cells, effects = grid_of(Scored(lengths, *columns, clusters=labels))
+    cells, effects = grid_of(Scored(lengths, leads, units, ranks, starts, beyond, labels))
     if not cells:
         return None
     figures = GridFigures(

@@ -39,9 +39,15 @@ class Scored(NamedTuple):
 
     def of_lengths(self, keep: np.ndarray) -> Scored:
         """Restrict to some lengths."""
-        lengths = [length for length, kept in zip(self.lengths, keep, strict=True) if kept]
-        columns = (column[:, keep] for column in (self.leads, self.units, self.ranks, self.starts, self.beyond))
-        return Scored(lengths, *columns, clusters=self.clusters)
+        return Scored(
+            [length for length, kept in zip(self.lengths, keep, strict=True) if kept],
+            self.leads[:, keep],
+            self.units[:, keep],
+            self.ranks[:, keep],
+            self.starts[:, keep],
+            self.beyond[:, keep],
+            self.clusters,
+        )
 
 
 def grid_of(scored: Scored) -> tuple[list[GridCell], list[GridEffect]]:
@@ -54,10 +60,10 @@ def grid_of(scored: Scored) -> tuple[list[GridCell], list[GridEffect]]:
     beyond = scored.beyond.mean(axis=0)
     cells = _estimates(np.eye(beyond.size), scored, found)
     keys = [(length, place) for length in scored.lengths for place in PLACES]
-    columns = (column.mean(axis=0).ravel().tolist() for column in (scored.ranks, scored.starts, scored.beyond))
+    ranks, starts, shares = (column.mean(axis=0).ravel() for column in (scored.ranks, scored.starts, scored.beyond))
     shown = [
-        GridCell(*key, score=one.value, low=one.low, high=one.high, rank=rank, start=start, beyond=share)
-        for key, one, rank, start, share in zip(keys, cells, *columns, strict=True)
+        GridCell(*key, one.value, one.low, one.high, float(rank), float(start), float(share))
+        for key, one, rank, start, share in zip(keys, cells, ranks, starts, shares, strict=True)
     ]
     effects = _effects(scored.lengths, beyond)
     if not effects:
