@@ -381,7 +381,7 @@ class _Audit:
             short = sizes([text for one in piloted.trials for text in one.texts])
             seconds = known.seconds / known.texts * total / max(1.0, float(np.mean(short)))
             named = f"{lengths[0]:,} to {lengths[-1]:,} {unit}"
-            self.tell(f"{system.name}: {texts:,} texts of {named}: about {duration_in_words(seconds)}")
+            self.tell(f"{system.name}: {texts:,} texts of {named}: {duration_in_words(seconds)}")
         grid = length_grid(system, task, materials, lengths, reads, unmoved=unmoved, unit=unit, apart=apart, seed=settings.seed)
         if grid is None:
             why = "; ".join(f"{count:,} queries: {reason}" for reason, count in unmoved.items())

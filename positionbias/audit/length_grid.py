@@ -279,8 +279,10 @@ def length_grid(
         limit=reads.found,
         unmoved=unmoved,
     )
-    shown = [length for length in lengths if any(cell.length == length for cell in cells)]
-    return LengthGrid(shown, PLACES, cells, effects, figures)
+    measured = {cell.length for cell in cells}
+    shown = [place for place, length in enumerate(lengths) if length in measured]
+    deviations = units.mean(axis=0)[shown].tolist()
+    return LengthGrid([lengths[place] for place in shown], deviations, PLACES, cells, effects, figures)
 
 
 def _scored(

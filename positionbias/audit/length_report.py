@@ -9,7 +9,6 @@ from positionbias.audit.select import of_audit, series_of, system_of
 from positionbias.core.formatting import count, decimal, interval, percent, slug, with_interval
 from positionbias.core.interval import Interval
 from positionbias.evaluation.length_grid import READ, UNREAD
-from positionbias.report.captions import MOST_NAMED
 from positionbias.report.cells import count_cell, decimal_cell, drop_empty, level_heading, p_cell, percent_cell, text_cell
 from positionbias.report.drawing import characters, new_figure, required, under_all, wrap
 from positionbias.report.figure import MUTED, WIDE, styled
@@ -86,18 +85,14 @@ def _draw(axes: Axes, cell: GridCell, grid: LengthGrid, of: tuple[float, float, 
 
 
 def grid_caption(results: Sequence[Result]) -> str:
-    """Say how a cell is read, then what the grids say."""
-    found, series = of_audit(results, LengthGrid), series_of(results)
+    """Say how a cell is read."""
+    found = of_audit(results, LengthGrid)
     basis = distinct(f"{grid.figures.queries:,} queries, fillers {grid.figures.apart}" for _, grid in found)
-    sentences = [
+    return (
         "How far the evidence stands above the query's competitors, in deviations of their scores, in texts that other passages pad to one length. The competitors "
         "stand at the start of texts of that length. ±: half of the simultaneous 95 % interval. Dashed: the evidence of half of the queries or more starts beyond what "
         f"the system reads. {'; '.join(basis)}."
-    ]
-    if len(found) <= MOST_NAMED:
-        for result, grid in found:
-            sentences += grid_sentences(series[system_of(result)].label, grid)
-    return " ".join(sentences)
+    )
 
 
 def grid_sentences(name: str, grid: LengthGrid) -> list[str]:

@@ -77,9 +77,11 @@ class GridEffect:
 
 @dataclass(frozen=True, slots=True)
 class LengthGrid:
-    """A model's response to the length of a text and the place of the same evidence in it; cells by length, then by place."""
+    """A model's response to the length of a text and the place of the same evidence in it; cells by length, then by place. ``deviations`` of the competitors'
+    scores, in the system's own unit, one a length."""
 
     lengths: Sequence[int]
+    deviations: Sequence[float]
     places: Sequence[float]
     cells: Sequence[GridCell]
     effects: Sequence[GridEffect]
