@@ -73,8 +73,9 @@ def _draw(axes: Axes, cell: GridCell, grid: LengthGrid, of: tuple[float, float, 
     if cell.low is not None and cell.high is not None:
         lines.append(f"±{decimal((cell.high - cell.low) / 2, 2)}")
     if cell.beyond >= UNREAD:
-        edge = {"linestyle": (0, (3, 2)), "linewidth": 1.2, "edgecolor": MUTED.light}
-        axes.add_patch(Rectangle((column - 0.47, row - 0.45), 0.94, 0.90, facecolor="none", **edge))
+        edge = Rectangle((column - 0.47, row - 0.45), 0.94, 0.90, facecolor="none", edgecolor=MUTED.light, linewidth=1.2)
+        edge.set_linestyle((0, (3, 2)))
+        axes.add_patch(edge)
         lines.append("not read")
     elif cell.beyond > READ:
         lines.append(f"{percent(cell.beyond, 0)} not read")

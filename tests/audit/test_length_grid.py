@@ -11,6 +11,8 @@ import pytest
 
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.length_grid import Material, make_materials, sizes_of
+from positionbias.audit.length_report import grid_cells_table, grid_effects_table, grid_figure, grid_sentences
+from positionbias.audit.page import audit_figures, description_tables
 from positionbias.audit.settings import AuditSettings, lengths_of
 from positionbias.audit.systems import System, Task
 from positionbias.core.collection import Collection
@@ -240,6 +242,52 @@ def test_same_input_gives_the_same_grid_which_is_read_again(task: Task, tmp_path
     (found,) = [one for one in read_again(first, tmp_path / "results") if isinstance(one, LengthGrid)]
     assert isinstance(found.cells[0], GridCell)
     assert found.effects == grid(task, decays, settings).effects
+
+
+def test_report_shows_every_cell_and_marks_what_is_not_read(task: Task) -> None:
+    results = audit(task, [system(reads_first)], replace(SETTINGS, lengths=(256, 512), reads=READS))
+    (axes,) = grid_figure(results).axes
+    shown = [text.get_text() for text in axes.texts]
+    assert [text for text in shown if text[0] == "+"] == ["+2.44"] * 8
+    assert [text for text in shown if text[0] == "−"] == ["−1.46"] * 2
+    assert shown.count("±0.00") == 10
+    assert shown.count("not read") == 2
+    assert "length-by-place" in audit_figures(results)
+    (table,) = [table for table in description_tables(results) if table.name == "length-by-place"]
+    assert [[plain(cell.text) for cell in row[1:4]] for row in table.rows] == [
+        ["256", "40", "0.000 [0.000, 0.000]"],
+        ["512", "40", "0.000 [0.000, 0.000]"],
+    ]
+    assert len(grid_cells_table(results).rows) == 10
+    assert [row[1].text for row in grid_effects_table(results).rows] == ["place"] * 8 + ["length"] + ["truncation"] * 2
+    (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
+    assert [plain(line) for line in grid_sentences("scorer", found)] == [
+        "scorer, end − start of the text, in texts read whole: 256 words 0.000 [0.000, 0.000].",
+        "At the start, 512 instead of 256 words: 0.000 [0.000, 0.000].",
+        "Truncation, at the end of 512 words: −3.904 [−3.904, −3.904].",
+    ]
+
+
+def plain(text: str) -> str:
+    return text.replace("\xa0", " ")
+
+
+def test_whole_relevant_passages_move_where_no_answer_is_known(task: Task, tmp_path: Path) -> None:
+    with create_collection(tmp_path / "judged") as writer:
+        writer.add_passages(task.collection.passages())
+        writer.add_split("test", task.queries, task.qrels)
+        writer.finish(Manifest("collection", "judged", "a test", seed=1, licence="invented"), allow_absent=True)
+    judged = make_task(Collection(tmp_path / "judged"), "test", task.candidates, SETTINGS)
+    assert judged.evidence.whole
+    found = grid(judged, reads_all, replace(SETTINGS, lengths=(128, 256)))
+    assert found.figures.queries + sum(found.figures.unmoved.values()) == 40
+    assert {one.value for one in found.effects} == {0.0}
+
+
+def test_unknown_limit_is_said(task: Task) -> None:
+    said = grid_sentences("scorer", grid(task, decays, replace(SETTINGS, lengths=(128, 256))))
+    assert any("changes with length: −" in one for one in said)
+    assert said[-1].startswith("How much it reads is not known")
 
 
 def test_listwise_scorers_have_no_grid(task: Task) -> None:
