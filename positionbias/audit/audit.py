@@ -13,10 +13,11 @@ from positionbias.audit.by_position import gain_result, position_results
 from positionbias.audit.evidence import evidence_of
 from positionbias.audit.evidence_rule import Rule, chosen_evidence, noted
 from positionbias.audit.examples import worst_queries
+from positionbias.audit.length_grid import MOST, length_grid, make_materials, sizes_of, texts_to_score
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
 from positionbias.audit.needles import Needles, make_needles, needle_curve
-from positionbias.audit.reads import everything, reads_of
+from positionbias.audit.reads import Reads, everything, reads_of
 from positionbias.audit.rotations import Rotated, rotate_and_rank, rotation_results
 from positionbias.audit.segments import segment_similarity
 from positionbias.audit.sensitivity import sensitivity_verdict, text_trials
@@ -35,7 +36,7 @@ from positionbias.core.seeds import drawn_order
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.significance import clusters_by_passage
-from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Ranker, Served
+from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Ranker, Served, known_room
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.settings import ProbeSettings
@@ -43,6 +44,7 @@ from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import RankingConfig
 from positionbias.results.audit import EVIDENCE, MANIPULATIONS, RETRIEVAL, VERDICT, EvidenceFigures, ManipulationFigures
 from positionbias.results.buckets import RESPONSE, SEGMENTS
+from positionbias.results.length_grid import LENGTHS
 from positionbias.results.payloads import SIZES, Verdict
 from positionbias.results.result import Facts, Result
 
@@ -194,11 +196,16 @@ class _Audit:
         if not self.task.evidence.whole:
             self.found = position_results(self.system, self.task, values, settings)
         rotated = self._rotations(ranked, values) if self.system.model is not None and settings.draws else None
-        if piloted is not None and self.task.evidence.whole:
-            self._sensitivity(piloted, ranked)
-        elif piloted is not None:
-            self._manipulations(piloted, ranked, rotated)
-            self._needles(ranked, piloted)
+        if piloted is not None:
+            listwise = piloted.nature.listwise
+            reads = reads_of(self.system, self.task, declared=settings.reads, listwise=listwise, seed=settings.seed)
+            if self.task.evidence.whole:
+                self._sensitivity(piloted, ranked, reads)
+            else:
+                self._manipulations(piloted, ranked, rotated, reads)
+                self._needles(ranked, piloted)
+            if settings.lengths:
+                self._lengths(piloted, settings.lengths, reads)
         if self.system.model is not None:
             # the rows of a sparse model are words and weights, which have no meaningful mean
             if settings.segments and isinstance(self.system.model, PassageEncoder) and self.system.kind != "sparse":
@@ -270,11 +277,10 @@ class _Audit:
             self.system, self.task, settings.measures[0], settings.seed, nature.listwise, ranked, rotated, texts
         )
 
-    def _manipulations(self, piloted: _Piloted, ranked: Run, rotated: Rotated | None) -> None:
+    def _manipulations(self, piloted: _Piloted, ranked: Run, rotated: Rotated | None, reads: Reads) -> None:
         """The moved sentence and rotation at sentence boundaries, and the verdicts that rest on them."""
         system, task, settings = self.system, self.task, self.settings
         how = self._how(piloted.nature, ranked, rotated.first_run if rotated is not None else None)
-        reads = reads_of(system, task, declared=settings.reads, listwise=piloted.nature.listwise, seed=settings.seed)
         first = measure(how, piloted.trials, piloted.known, everything)
         orders = orders_wanted(first, min(settings.needles, len(task.query_ids)), settings.margin)
         trials, skipped = make_trials(task, piloted.query_ids, most=settings.needles, orders=orders, seed=settings.seed)
@@ -292,11 +298,10 @@ class _Audit:
         self._order(piloted.nature, trials, len(trials) + sum(skipped.values()))
         self.found.append(self._counts(trials, skipped, orders, piloted.nature, reads.found))
 
-    def _sensitivity(self, piloted: _Piloted, ranked: Run) -> None:
+    def _sensitivity(self, piloted: _Piloted, ranked: Run, reads: Reads) -> None:
         """Relevant passages and placebos in another order of their text, and the verdicts that need no answer."""
         system, task, settings = self.system, self.task, self.settings
         how = self._how(piloted.nature, ranked, None)
-        reads = reads_of(system, task, declared=settings.reads, listwise=piloted.nature.listwise, seed=settings.seed)
         made = text_trials(task, piloted.query_ids, settings, most=settings.needles)
         for trials, of in ((made.relevant, "relevant"), (made.placebo, "irrelevant")):
             ask(how, trials, piloted.known, f"{system.name}: {of} passages in another order")
@@ -362,6 +367,36 @@ class _Audit:
         if curve is not None:
             value, count = curve.figures.slope.value, curve.figures.queries
             self.found.append(self.system.result(task, RESPONSE, curve, value=value, count=count, seed=settings.seed))
+
+    def _lengths(self, piloted: _Piloted, lengths: Sequence[int], reads: Reads) -> None:
+        """The same evidence at several places of texts of these lengths: descriptive, no verdict rests on it."""
+        system, task, settings = self.system, self.task, self.settings
+        if piloted.nature.listwise:
+            self.tell(f"{system.name}: --lengths is left out, as the scorer is listwise")
+            return
+        sizes, unit = sizes_of(system)
+        most = min(MOST, settings.needles)
+        materials, unmoved, apart = make_materials(
+            task, piloted.query_ids, lengths, sizes, most=most, seed=settings.seed, level=settings.relevant_from
+        )
+        known = piloted.known
+        if known.texts and known.seconds:
+            assert system.model is not None
+            room = known_room(system.model) if unit == "tokens" else None
+            texts, total = texts_to_score(materials, lengths, room)
+            short = sizes([text for one in piloted.trials for text in one.texts])
+            seconds = known.seconds / known.texts * total / max(1.0, float(np.mean(short)))
+            named = f"{lengths[0]:,} to {lengths[-1]:,} {unit}"
+            self.tell(f"{system.name}: {texts:,} texts of {named}: {duration_in_words(seconds)}")
+        grid = length_grid(system, task, materials, lengths, reads, unmoved=unmoved, unit=unit, apart=apart, seed=settings.seed)
+        if grid is None:
+            why = "; ".join(f"{count:,} queries: {reason}" for reason, count in unmoved.items())
+            self.tell(
+                f"{system.name}: no text of these lengths could be compared ({why or 'competitors that all score alike'})"
+            )
+        else:
+            count = grid.figures.queries
+            self.found.append(system.result(task, LENGTHS, grid, value=None, count=count, seed=settings.seed))
 
     def _segments(self, model: PassageEncoder) -> None:
         task, settings = self.task, self.settings

@@ -11,6 +11,7 @@ from positionbias.audit import captions
 from positionbias.audit.curves import response_figure
 from positionbias.audit.figure_tables import bucket_tables, gain_table, movement_table, response_places_table, segment_table
 from positionbias.audit.forest import CARD, compare_figure, effects_figure, has_effects
+from positionbias.audit.length_report import grid_caption, grid_cells_table, grid_effects_table, grid_figure, grid_table
 from positionbias.audit.plots import gain_figure, length_figure, movement_figure, quality_figure, segment_figure
 from positionbias.audit.select import (
     described_group,
@@ -33,7 +34,7 @@ from positionbias.report.parts import PageSection, Part, each
 from positionbias.report.table import Table
 from positionbias.results.audit import AUDIT_MEASURES
 from positionbias.results.buckets import GAIN, MOVEMENT, PSI, ResponseCurve, SegmentBuckets
-from positionbias.results.payloads import Question
+from positionbias.results.payloads import LengthGrid, Question
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, of_type
 
@@ -66,6 +67,7 @@ EFFECTS = FigureKind(
     captions.compared_caption,
 )
 RESPONSE = FigureKind(lambda results: of_type(results, ResponseCurve), response_figure, captions.response_caption, "y")
+LENGTH = FigureKind(lambda results: of_type(results, LengthGrid), grid_figure, grid_caption)
 QUALITY = {
     "quality-by-position": _quality("relative"),
     "quality-by-characters": _quality("characters"),
@@ -78,6 +80,7 @@ FIGURES = {
     "compared": COMPARED,
     "effects": EFFECTS,
     "position-response": RESPONSE,
+    "length-by-place": LENGTH,
     **QUALITY,
     "rotation-gap-by-movement": MOVED,
     "segment-similarity": SEGMENT,
@@ -96,7 +99,7 @@ def description_tables(results: Sequence[Result]) -> list[Table]:
     The page has more: other qualities, lengths, and the figures' data.
     """
     tables = [*psi_tables(results, main_quality(results)), blind_table(results), gap_table(results), response_table(results)]
-    return [table for table in [*tables, segment_table(results)] if table.rows]
+    return [table for table in [*tables, grid_table(results), segment_table(results)] if table.rows]
 
 
 def _found(block: Block, results: Sequence[Result]) -> None:
@@ -108,6 +111,11 @@ def _response(study: Study) -> Block:
     results = study.results
     data = [response_table(results), response_places_table(results)]
     return block_of(study, {"position-response": RESPONSE}, [effects_table(results)], data)
+
+
+def _lengths(study: Study) -> Block:
+    data = [grid_cells_table(study.results), grid_effects_table(study.results)]
+    return block_of(study, {"length-by-place": LENGTH}, [grid_table(study.results)], data)
 
 
 def _text_order(study: Study) -> Block:
@@ -186,6 +194,13 @@ PART = Part(
             "Only the evidence moves: the words and the question stay. The verdicts rest on the effects in the table. The curve shows the places "
             "between, with the other sentences in their own order; nothing is concluded from it.",
             each(_response),
+        ),
+        PageSection(
+            "length-by-place",
+            "The same evidence in longer texts",
+            "The evidence, with the sentences around it, stands at five places of texts padded to each length by other passages. Every length and place has the same "
+            "evidence and fillers, so the effects of place, of length and of truncation are apart. No verdict rests on them.",
+            each(_lengths),
         ),
         PageSection(
             "text-order",

@@ -39,6 +39,7 @@ __all__ = [
     "AuditSettings",
     "Audited",
     "CheckFiles",
+    "Lengths",
     "Limits",
     "Lists",
     "ModelLike",
@@ -51,6 +52,9 @@ DEPTH, RETRIEVAL_DEPTH = 30, 1_000
 ANSWERS, TERMS = "answers", "terms"  # what the evidence is
 MEMORY = 4.0  # GiB for a search
 Lists = Literal["test", "pointwise", "listwise"]
+Lengths = tuple[int, ...] | None
+"""The lengths of the texts through which evidence moves, in the model's tokens, else in words."""
+SHORTEST = 32  # tokens of a text that has places for a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,12 @@ class AuditSettings:
         "Queries whose answering sentence is moved through its passage; 0 leaves it out, and with it the verdict.",
         least=0,
     )
+    lengths: Lengths = setting(
+        None,
+        "Also move the evidence through texts of these lengths, padded with other passages; in the model's tokens, else words.",
+        metavar="128,256,512",
+        absent="not measured",
+    )
     margin: float = setting(
         0.1, "The smallest effect of interest, in deviations of a query's candidates' scores.", above=0, do="raise it"
     )
@@ -171,9 +181,12 @@ class AuditSettings:
         if self.depth is None:
             object.__setattr__(self, "depth", RETRIEVAL_DEPTH if self.retrieve else DEPTH)
         object.__setattr__(self, "layers", layers_of(self.layers))
+        object.__setattr__(self, "lengths", lengths_of(self.lengths))
         check_settings(self)
         if not self.measures:
             raise SettingError("-m: wanted at least one measure; found none; give one, such as nDCG@10")
+        if self.lengths and not self.needles:
+            raise SettingError("--lengths: wanted queries whose evidence is moved; found --needles 0; give --needles 100")
         if self.buckets is not None and not self.buckets:
             raise SettingError("--buckets: wanted at least one set of buckets; found none; give some, or leave it out")
 
@@ -186,6 +199,28 @@ class AuditSettings:
         from positionbias.positions.rotate import Rotation
 
         return [Rotation(words=self.matching.words, seed=self.seed + draw) for draw in range(self.draws)]
+
+
+def lengths_of(given: Lengths | str) -> Lengths:
+    """Return the lengths that a text names, or lengths as they are, from the shortest.
+
+    >>> lengths_of("512,128")
+    (128, 512)
+
+    Raises:
+        SettingError: something other than whole numbers of at least 32, each once.
+    """
+    if given is None:
+        return None
+    try:
+        found = tuple(sorted(int(length) for length in (given.split(",") if isinstance(given, str) else given)))
+    except (TypeError, ValueError):
+        found = ()
+    if not found or found[0] < SHORTEST or len(set(found)) < len(found):
+        raise SettingError(
+            f"--lengths: wanted numbers of at least {SHORTEST} with commas between them, each once; found {given!r}; give 128,256,512"
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

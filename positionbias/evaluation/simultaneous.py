@@ -23,7 +23,7 @@ from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries, means_left_out, sums_by_cluster
 from positionbias.evaluation.clustered import POWER
 
-__all__ = ["Simultaneous", "simultaneous"]
+__all__ = ["Simultaneous", "from_replicates", "simultaneous"]
 
 DRAWS = 100_000
 _NOTHING = 1e-12  # rounding error of a spread, relative to a contrast's largest value
@@ -75,16 +75,26 @@ def simultaneous(
     means, without = means_left_out(contrasts, found)
     unit, unit_without = _unit(units, found)
     values, replicates = means / unit, without / unit_without[:, None]
-    present = sums_by_cluster(held, found) > 0
-    groups = present.sum(axis=0)
+    groups = (sums_by_cluster(held, found) > 0).sum(axis=0)
     largest = np.abs(np.nan_to_num(contrasts)).max(axis=0, initial=0.0) / unit
+    return from_replicates(values, replicates, largest=largest, groups=groups, counts=held.sum(axis=0))
+
+
+def from_replicates(
+    values: np.ndarray, replicates: np.ndarray, *, largest: np.ndarray, groups: np.ndarray, counts: np.ndarray
+) -> list[Simultaneous]:
+    """Estimates ``values (k,)`` of any statistics, from the same without each cluster, ``replicates (clusters, k)``.
+
+    ``largest (k,)`` is the size of what they are made of, next to which a spread is rounding error; ``groups`` and ``counts (k,)`` the clusters and
+    queries with each.
+    """
     deviations = np.nan_to_num(replicates - values)
     spread = np.sqrt(np.maximum(groups - 1, 0) / np.maximum(groups, 1) * (deviations**2).sum(axis=0))
     errors = np.where(spread <= _NOTHING * largest, 0.0, spread)
     usable = (groups > 1) & (errors > 0)
     freedom = int(groups[usable].max()) - 1 if usable.any() else 0
     reference = _Reference.of(deviations[:, usable], freedom) if usable.any() else None
-    return [_one(values[k], errors[k], int(groups[k]), int(held[:, k].sum()), reference) for k in range(contrasts.shape[1])]
+    return [_one(values[k], errors[k], int(groups[k]), int(counts[k]), reference) for k in range(len(values))]
 
 
 class _Reference(NamedTuple):

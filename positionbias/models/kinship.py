@@ -25,7 +25,9 @@ def kinship(chooser: Checkpoint, audited: Checkpoint | Callable[..., Any]) -> st
     calls cannot be known.
     """
     own_code, other_code = (code_of(one.model) if isinstance(one, Checkpoint) else one for one in (chooser, audited))
-    if own_code is not None or other_code is not None or not isinstance(audited, Checkpoint):  # their checksums are of files, which may hold several
+    if (
+        own_code is not None or other_code is not None or not isinstance(audited, Checkpoint)
+    ):  # their checksums are of files, which may hold several
         return "is audited itself" if own_code is other_code else ""
     if chooser.manifest.checksum and chooser.manifest.checksum == audited.manifest.checksum:
         return "is audited itself"

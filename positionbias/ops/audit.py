@@ -295,7 +295,8 @@ def check(
     limits: Limits,
     audited: Audited = Audited(),
     settings: Annotated[
-        AuditSettings, LeftOut(("length_groups", "segments", "layers", "probe", "examples"))  # no limit rests on these
+        AuditSettings,
+        LeftOut(("length_groups", "lengths", "segments", "layers", "probe", "examples")),  # no limit rests on these
     ] = AuditSettings(),
     computing: Computing = Computing(),
     workers: Workers = 1,
@@ -337,6 +338,7 @@ def check(
         draws=settings.draws if rotates else 0,
         needles=settings.needles if moves else 0,
         length_groups=1,
+        lengths=None,
         segments=0,
         examples=0,
         blind=False,

@@ -41,6 +41,7 @@ KIND_NAMES = {
     "places": "histograms of places",
     "moves": "sentence moves",
     "position_buckets": "qualities by position",
+    "length_grid": "grids of length and place",
     "response": "position responses",
     "per_query": "measures of a system",
     "comparison": "comparisons",

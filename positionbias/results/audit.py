@@ -9,6 +9,7 @@ from msgspec import field
 
 from positionbias.results.buckets import GAIN, MOVEMENT, PSI, RESPONSE, SEGMENTS
 from positionbias.results.figures import BESIDE, Figures
+from positionbias.results.length_grid import LENGTHS
 
 __all__ = [
     "AUDIT_MEASURES",
@@ -35,7 +36,7 @@ VERDICT = "verdict"
 DEVIATIONS, RANKS = "deviations", "ranks"  # units of an effect; all others are measures
 READ_WHOLE = "read"  # an effect's subset: queries whose texts the system reads whole
 FIRST_STAGE = "first stage"  # facts.model of the ranking that the audited models re-rank
-AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS)
+AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS, LENGTHS)
 
 
 class EvidenceFigures(Figures, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from positionbias.results.buckets import PositionBuckets, ResponseCurve
 from positionbias.results.curves import AtsFigures, HistogramFigures
 from positionbias.results.figures import Figures, Record
 from positionbias.results.leaked_order import LeakedOrder
+from positionbias.results.length_grid import LengthGrid
 from positionbias.results.places import PlaceHistogram, SentenceMoves
 from positionbias.results.suspicion import Suspicion
 
@@ -32,6 +33,7 @@ __all__ = [
     "Finding",
     "Noted",
     "LeakedOrder",
+    "LengthGrid",
     "Payload",
     "PerQuery",
     "PlaceHistogram",
@@ -310,6 +312,7 @@ Payload = (
     | Finding
     | Verdict
     | LeakedOrder
+    | LengthGrid
     | Suspicion
 )
 KINDS: dict[str, type] = {
@@ -326,5 +329,6 @@ KINDS: dict[str, type] = {
     "finding": Finding,
     "verdict": Verdict,
     "leaked_order": LeakedOrder,
+    "length_grid": LengthGrid,
     "suspicion": Suspicion,
 }

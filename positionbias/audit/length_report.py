@@ -1,0 +1,223 @@
+"""The length by place grid in a report: a heat map, its tables, and what it says in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from positionbias.audit.select import of_audit, series_of, system_of
+from positionbias.core.formatting import count, decimal, interval, percent, slug, with_interval
+from positionbias.core.interval import Interval
+from positionbias.evaluation.length_grid import READ, UNREAD
+from positionbias.report.cells import count_cell, decimal_cell, drop_empty, level_heading, p_cell, percent_cell, text_cell
+from positionbias.report.drawing import characters, new_figure, required, under_all, wrap
+from positionbias.report.figure import MUTED, WIDE, styled
+from positionbias.report.table import Cell, Column, Table
+from positionbias.results.length_grid import LENGTHS, GridCell, GridEffect, GridEffectOf, LengthGrid
+from positionbias.results.result import Result
+from positionbias.results.select import distinct
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["grid_caption", "grid_cells_table", "grid_effects_table", "grid_figure", "grid_sentences", "grid_table"]
+
+PLACE_NAMES = {0.0: "start", 0.25: "¼", 0.5: "½", 0.75: "¾", 1.0: "end"}
+_LIGHT, _DARK = (0.93, 0.95, 0.98), (0.0, 0.30, 0.55)  # of the lowest and the highest score, the same on a dark ground
+_ON_LIGHT, _ON_DARK = "#101418", "#fdfdfd"  # no colours of the style, which turn where the screen is dark
+_ROW, _SMALL, _LARGE = 0.52, 6.5, 8.5  # inches of a length, and points of text
+_UNKNOWN = ("no limit found", "not tried: no answer is located")
+
+
+def grid_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
+    """Draw the evidence's lead over its competitors by place and length, a panel for each system; dashed where it is not read.
+
+    Raises:
+        InputError: no grid among the results.
+    """
+    found = required(of_audit(results, LengthGrid), f"a grid of {LENGTHS}")
+    series = series_of(results)
+    scores = [cell.score for _, grid in found for cell in grid.cells if cell.score is not None]
+    low, high = min(scores), max(scores)
+    with styled():
+        rows = [len(grid.lengths) for _, grid in found]
+        figure = new_figure(width, 0.6 + sum(rows) * _ROW + 0.55 * len(rows))
+        panels = figure.subplots(len(found), 1, squeeze=False, height_ratios=rows)[:, 0]
+        for axes, (result, grid) in zip(panels, found, strict=True):
+            for cell in grid.cells:
+                _draw(axes, cell, grid, (cell.score or low, low, high))
+            axes.set_xlim(-0.5, len(grid.places) - 0.5)
+            axes.set_ylim(len(grid.lengths) - 0.5, -0.5)
+            axes.set_xticks(range(len(grid.places)), [PLACE_NAMES.get(place, f"{place:g}") for place in grid.places])
+            axes.set_yticks(range(len(grid.lengths)), [count(length) for length in grid.lengths])
+            axes.tick_params(length=0)
+            axes.grid(visible=False)
+            axes.set_frame_on(False)
+            axes.set_ylabel(f"Length in {grid.figures.unit}")
+            axes.set_title(wrap(series[system_of(result)].label, characters(width)))
+        under_all(figure, "Place of the evidence in the text", width)
+    return figure
+
+
+def _draw(axes: Axes, cell: GridCell, grid: LengthGrid, of: tuple[float, float, float]) -> None:
+    from matplotlib.patches import Rectangle
+
+    value, low, high = of
+    share = (value - low) / (high - low) if high > low else 0.0
+    colour = tuple(light + share * (dark - light) for light, dark in zip(_LIGHT, _DARK, strict=True))
+    column, row = list(grid.places).index(cell.place), list(grid.lengths).index(cell.length)
+    axes.add_patch(Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=colour, linewidth=0))
+    ink = _ON_DARK if share > 0.5 else _ON_LIGHT
+    lines = [decimal(cell.score, 2, sign=True)]
+    if cell.low is not None and cell.high is not None:
+        lines.append(f"±{decimal((cell.high - cell.low) / 2, 2)}")
+    if cell.beyond >= UNREAD:
+        edge = Rectangle((column - 0.47, row - 0.45), 0.94, 0.90, facecolor="none", edgecolor=MUTED.light, linewidth=1.2)
+        edge.set_linestyle((0, (3, 2)))
+        axes.add_patch(edge)
+        lines.append("not read")
+    elif cell.beyond > READ:
+        lines.append(f"{percent(cell.beyond, 0)} not read")
+    middle = (len(lines) - 1) / 2
+    for number, line in enumerate(lines):
+        size = _SMALL if number else _LARGE
+        axes.text(column, row + (number - middle) * 0.27, line, color=ink, fontsize=size, ha="center", va="center")
+
+
+def grid_caption(results: Sequence[Result]) -> str:
+    """Say how a cell is read."""
+    found = of_audit(results, LengthGrid)
+    basis = distinct(f"{grid.figures.queries:,} queries, fillers {grid.figures.apart}" for _, grid in found)
+    return (
+        "How far the evidence stands above the query's competitors, in deviations of their scores, in texts that other passages pad to one length. The competitors "
+        "stand at the start of texts of that length. ±: half of the simultaneous 95 % interval. Dashed: the evidence of half of the queries or more starts beyond what "
+        f"the system reads. {'; '.join(basis)}."
+    )
+
+
+def grid_sentences(name: str, grid: LengthGrid) -> list[str]:
+    """Say what place, length and truncation do, each with its interval."""
+    beyond = {(cell.length, cell.place): cell.beyond for cell in grid.cells}
+    unit, end = grid.figures.unit, grid.places[-1]
+
+    def of(kind: GridEffectOf) -> list[GridEffect]:
+        return [effect for effect in grid.effects if effect.of is kind]
+
+    said = []
+    read = [one for one in of(GridEffectOf.PLACE) if one.place == end and beyond[one.length or 0, end] <= READ]
+    if read:
+        listed = "; ".join(f"{count(one.length)} {unit} {_shown(one)}" for one in distinct((read[0], read[-1])))
+        said.append(f"{name}, end − start of the text, in texts read whole: {listed}.")
+    for one in of(GridEffectOf.INTERACTION):
+        changes = one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
+        answer = (
+            "The slope over places changes with length" if changes else "No change of the slope over places with length found"
+        )
+        said.append(f"{answer}: {_shown(one)} for each doubling.")
+    for one in of(GridEffectOf.LENGTH)[-1:]:
+        said.append(f"At the start, {count(one.length)} instead of {count(grid.lengths[0])} {unit}: {_shown(one)}.")
+    for one in of(GridEffectOf.TRUNCATION)[-1:]:
+        said.append(
+            f"Truncation, at the {PLACE_NAMES.get(one.place or 0.0, 'place')} of {count(one.length)} {unit}: {_shown(one)}."
+        )
+    if grid.figures.limit in _UNKNOWN:
+        said.append(
+            "How much it reads is not known: a place that is not read looks like one that it dislikes (--reads N says it)."
+        )
+    return said
+
+
+def _bounds(one: GridCell | GridEffect) -> Interval | None:
+    return None if one.low is None or one.high is None else Interval(one.low, one.high)
+
+
+def _shown(effect: GridEffect) -> str:
+    return with_interval(decimal(effect.value, sign=True), interval(_bounds(effect), sign=True))
+
+
+def grid_table(results: Sequence[Result]) -> Table:
+    """Return the effects of place and length, a row for each system and length."""
+    series, rows, every = series_of(results), [], list[Interval | None]()
+    found = of_audit(results, LengthGrid)
+    places = distinct(place for _, grid in found for place in grid.places[1:])
+    for result, grid in found:
+        effects = {(one.of, one.length, one.place): one for one in grid.effects}
+        beyond = {(cell.length, cell.place): cell.beyond for cell in grid.cells}
+        for length in grid.lengths:
+            row = [text_cell(series[system_of(result)].label), count_cell(length), count_cell(grid.figures.queries)]
+            for place in places:
+                row.append(_effect_cell(effects.get((GridEffectOf.PLACE, length, place)), every))
+            row.append(_effect_cell(effects.get((GridEffectOf.LENGTH, length, grid.places[0])), every))
+            row.append(percent_cell(beyond[length, grid.places[-1]], sign=False))
+            rows.append(row)
+    units = "/".join(distinct(grid.figures.unit for _, grid in found))
+    columns = [Column("System", numeric=False), Column(f"Length in {units}" if units else "Length"), Column("Queries")]
+    columns += [Column(f"{PLACE_NAMES.get(place, f'{place:g}')} − start", level_heading("Place", every)) for place in places]
+    columns += [Column("less the shortest", level_heading("Length, at the start", every)), Column("End not read")]
+    drop_empty(columns, rows, first=3)
+    notes = [
+        "In deviations of the competitors' scores; intervals hold for all effects of a system together. A place that is not read is truncation, no preference.",
+        *(" ".join(grid_sentences(series[system_of(result)].label, grid)) for result, grid in found),
+        *_left_out(found),
+    ]
+    return Table(slug(LENGTHS), "Length of the text and place of the evidence", columns, rows, notes, stub=2)
+
+
+def _left_out(found: Sequence[tuple[Result, LengthGrid]]) -> list[str]:
+    return distinct(
+        f"Left out: {number:,} queries, {reason}." for _, grid in found for reason, number in grid.figures.unmoved.items()
+    )
+
+
+def _effect_cell(effect: GridEffect | None, every: list[Interval | None]) -> Cell:
+    every.append(_bounds(effect) if effect else None)
+    return decimal_cell(effect.value if effect else None, every[-1], sign=True)
+
+
+def grid_cells_table(results: Sequence[Result]) -> Table:
+    """Return the data of the heat map."""
+    series, rows, every = series_of(results), [], []
+    for result, grid in of_audit(results, LengthGrid):
+        for cell in grid.cells:
+            every.append(_bounds(cell))
+            rows.append(
+                [
+                    text_cell(series[system_of(result)].label),
+                    count_cell(cell.length),
+                    decimal_cell(cell.place, places=2),
+                    decimal_cell(cell.start, places=1),
+                    decimal_cell(cell.score, every[-1], sign=True),
+                    decimal_cell(cell.rank, places=2),
+                    percent_cell(cell.beyond, sign=False),
+                ]
+            )
+    columns = [Column("System", numeric=False), Column("Length"), Column("Place"), Column("Starts at")]
+    columns += [Column(level_heading("Lead", every)), Column("Rank among competitors"), Column("Not read")]
+    return Table(f"{slug(LENGTHS)}-cells", "Lead over the competitors by length and place", columns, rows, stub=3)
+
+
+def grid_effects_table(results: Sequence[Result]) -> Table:
+    """Return all effects with their p and what would be detectable."""
+    series, rows, every = series_of(results), [], []
+    for result, grid in of_audit(results, LengthGrid):
+        for one in grid.effects:
+            every.append(_bounds(one))
+            rows.append(
+                [
+                    text_cell(series[system_of(result)].label),
+                    text_cell(one.of),
+                    count_cell(one.length),
+                    decimal_cell(one.place, places=2),
+                    decimal_cell(one.value, every[-1], sign=True),
+                    p_cell(one.p),
+                    decimal_cell(one.detectable),
+                ]
+            )
+    columns = [Column("System", numeric=False), Column("Effect of", numeric=False), Column("Length"), Column("Place")]
+    columns += [Column(level_heading("Deviations", every)), Column("p"), Column("Smallest detectable")]
+    notes = (
+        "Place: less place 0 of that length. Length: at place 0, less the shortest. Truncation: the effect of a place that is not read, less its effect in the longest "
+        "text where it is read. Place by length: the change of the slope over places by each doubling of the length, over lengths read whole.",
+    )
+    return Table(f"{slug(LENGTHS)}-effects", "Effects of place, length and truncation", columns, rows, notes, stub=2)

@@ -1,0 +1,130 @@
+"""Effects of place, length and truncation on the score of the same evidence.
+
+The score z of length l and place p is the mean over queries of the evidence's lead over its competitors' mean, over the mean deviation of the competitors'
+scores at that length. Every effect is a linear function of these scores, and its interval includes that the deviations are estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from positionbias.evaluation.bootstrap import Clusters, cluster_queries, means_left_out
+from positionbias.evaluation.simultaneous import Simultaneous, from_replicates
+from positionbias.results.length_grid import GridCell, GridEffect, GridEffectOf
+
+__all__ = ["PLACES", "READ", "UNREAD", "Scored", "grid_of"]
+
+PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
+READ, UNREAD = (
+    0.05,
+    0.5,
+)  # a cell is read where the evidence of at most this share of queries is beyond the limit; not read from that share on
+ROUNDED = 4  # decimals of the unit: the order of a float32 sum changes less
+
+
+class Scored(NamedTuple):
+    """What was scored. ``leads (queries, lengths, places)`` of the evidence over its competitors' mean, ``units (queries, lengths)`` the competitors'
+    deviations, ``ranks`` and ``starts (queries, lengths, places)``, ``beyond`` whether the evidence starts beyond what is read."""
+
+    lengths: Sequence[int]
+    leads: np.ndarray
+    units: np.ndarray
+    ranks: np.ndarray
+    starts: np.ndarray
+    beyond: np.ndarray
+    clusters: Sequence[str]
+
+    def of_lengths(self, keep: np.ndarray) -> Scored:
+        """Restrict to some lengths."""
+        return Scored(
+            [length for length, kept in zip(self.lengths, keep, strict=True) if kept],
+            self.leads[:, keep],
+            self.units[:, keep],
+            self.ranks[:, keep],
+            self.starts[:, keep],
+            self.beyond[:, keep],
+            self.clusters,
+        )
+
+
+def grid_of(scored: Scored) -> tuple[list[GridCell], list[GridEffect]]:
+    """Cells and effects; lengths at which all competitors score alike have none."""
+    found = cluster_queries(scored.clusters, len(scored.leads))
+    means, without = means_left_out(scored.units, found)
+    scored = scored.of_lengths((means > 0) & (without > 0).all(axis=0))
+    if not scored.lengths:
+        return [], []
+    beyond = scored.beyond.mean(axis=0)
+    cells = _estimates(np.eye(beyond.size), scored, found)
+    keys = [(length, place) for length in scored.lengths for place in PLACES]
+    ranks, starts, shares = (column.mean(axis=0).ravel() for column in (scored.ranks, scored.starts, scored.beyond))
+    shown = [
+        GridCell(*key, one.value, one.low, one.high, float(rank), float(start), float(share))
+        for key, one, rank, start, share in zip(keys, cells, ranks, starts, shares, strict=True)
+    ]
+    effects = _effects(scored.lengths, beyond)
+    if not effects:
+        return shown, []
+    weights = np.array([weight.ravel() for _, weight in effects])
+    estimates = _estimates(weights, scored, found)
+    return shown, [
+        GridEffect(effect.of, one.value, one.low, one.high, one.p, one.detectable, length=effect.length, place=effect.place)
+        for (effect, _), one in zip(effects, estimates, strict=True)
+    ]
+
+
+def _estimates(weights: np.ndarray, scored: Scored, clusters: Clusters) -> list[Simultaneous]:
+    """Estimates of ``weights (k, cells)`` times the cells' scores."""
+    queries = len(scored.leads)
+    unit, unit_without = means_left_out(scored.units, clusters)
+    leads = np.round(scored.leads / unit[None, :, None], ROUNDED).reshape(queries, -1)
+    mean, mean_without = means_left_out(leads, clusters)
+    ratio = np.repeat(unit / unit_without, len(PLACES), axis=1)
+    values, replicates = weights @ mean, (mean_without * ratio) @ weights.T
+    number = len(weights)
+    return from_replicates(
+        values,
+        replicates,
+        largest=np.abs(weights) @ np.abs(leads).max(axis=0),
+        groups=np.full(number, clusters.count),
+        counts=np.full(number, queries),
+    )
+
+
+def _effects(lengths: Sequence[int], beyond: np.ndarray) -> list[tuple[GridEffect, np.ndarray]]:
+    """All effects, each with its weights ``(lengths, places)``; ``beyond`` are shares, ``(lengths, places)``."""
+    found = []
+
+    def add(effect: GridEffect, *terms: tuple[int, int, float]) -> None:
+        weights = np.zeros(beyond.shape)
+        for row, column, weight in terms:
+            weights[row, column] += weight
+        found.append((effect, weights))
+
+    for row, length in enumerate(lengths):
+        for column, place in enumerate(PLACES[1:], 1):
+            add(GridEffect(GridEffectOf.PLACE, None, length=length, place=place), (row, column, 1), (row, 0, -1))
+    for row, length in enumerate(lengths[1:], 1):
+        add(GridEffect(GridEffectOf.LENGTH, None, length=length, place=0.0), (row, 0, 1), (0, 0, -1))
+    for row, length in enumerate(lengths):
+        for column, place in enumerate(PLACES[1:], 1):
+            read = [other for other in range(row) if beyond[other, column] <= READ]
+            if beyond[row, column] >= UNREAD and read:
+                ends = (row, column, 1), (row, 0, -1), (read[-1], column, -1), (read[-1], 0, 1)
+                add(GridEffect(GridEffectOf.TRUNCATION, None, length=length, place=place), *ends)
+    whole = [row for row in range(len(lengths)) if (beyond[row] <= READ).all()]
+    if len(whole) > 1:
+        by_place, by_length = _slope(PLACES), _slope(np.log2([lengths[row] for row in whole]))
+        weights = np.zeros(beyond.shape)
+        weights[whole] = by_length[:, None] * by_place
+        found.append((GridEffect(GridEffectOf.INTERACTION, None), weights))
+    return found
+
+
+def _slope(x: Sequence[float] | np.ndarray) -> np.ndarray:
+    """The weights of the least-squares slope on ``x``."""
+    centred = np.asarray(x, np.float64) - np.mean(x)
+    return centred / (centred**2).sum()

@@ -1,0 +1,309 @@
+"""The length by place grid: scorers of known behaviour at all lengths, and what its texts are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from positionbias.audit.audit import audit, make_task
+from positionbias.audit.length_grid import Material, make_materials, sizes_of
+from positionbias.audit.length_report import grid_cells_table, grid_effects_table, grid_figure, grid_sentences
+from positionbias.audit.page import audit_figures, description_tables
+from positionbias.audit.settings import AuditSettings, lengths_of
+from positionbias.audit.systems import System, Task
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import SettingError
+from positionbias.core.manifest import Manifest
+from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.run import Run
+from positionbias.core.seeds import generator
+from positionbias.evaluation.length_grid import PLACES
+from positionbias.results.length_grid import GridCell, GridEffect, GridEffectOf, LengthGrid
+from positionbias.text.sentences import sentences
+from tests.audit.bags import bag_checkpoint
+from tests.audit.tasks import read_again, system, words_of
+
+LENGTHS = (128, 256, 512, 1_024, 2_048, 4_096, 8_192)
+SETTINGS = AuditSettings(lengths=LENGTHS, needles=40, draws=0, segments=0, examples=0, blind=False, lists="pointwise", depth=12)
+READS = 300  # words of the scorer that is cut
+HALF = 200  # words in which the decaying scorer falls to a half
+
+
+def common(query: str, words: Sequence[str]) -> float:
+    return float(len(set(query.lower().split()) & set(words)))
+
+
+def reads_all(query: str, passages: Sequence[str]) -> list[float]:
+    return [common(query, words_of(text)) for text in passages]
+
+
+def reads_first(query: str, passages: Sequence[str]) -> list[float]:
+    return [common(query, words_of(" ".join(text.split()[:READS]))) for text in passages]
+
+
+def decays(query: str, passages: Sequence[str]) -> list[float]:
+    """The query's words, each worth 2^(−place / HALF)."""
+    wanted = set(query.lower().split())
+    return [sum(0.5 ** (place / HALF) for place, word in enumerate(words_of(text)) if word in wanted) for text in passages]
+
+
+def grid_task(place: Path, queries: int = 40) -> Task:
+    """A query's passage has its four words in one sentence, and ten competitors have none to three of them; all other words are common ones."""
+    rng = generator(1, "grid task")
+    passages, asked, rankings = dict[str, str](), list[Query](), []
+    qrels, answers = list[Qrel](), list[Answer]()
+
+    def drawn(count: int) -> list[list[str]]:
+        return [[f"w{rng.integers(200)}" for _ in range(rng.integers(6, 12))] for _ in range(count)]
+
+    for number in range(queries):
+        query_id, wanted = f"q{number:02d}", [f"{letter}{number}" for letter in "abcd"]
+        names = [f"p{number:02d}", *(f"c{number:02d}-{other}" for other in range(10))]
+        for rank, name in enumerate(names):
+            parts, own = drawn(5), int(rng.integers(5))
+            parts[own] += wanted if rank == 0 else wanted[: rank % 4]
+            lines = [f"{' '.join(part)}.".capitalize() for part in parts]
+            passages[name] = " ".join(lines)
+            if rank == 0:
+                start = len(" ".join(lines[:own])) + (own > 0)
+                answers.append(Answer(query_id, name, lines[own], start, start + len(lines[own])))
+        asked.append(Query(query_id, " ".join(wanted)))
+        qrels.append(Qrel(query_id, names[0], 1))
+        rankings.append((query_id, names, -np.arange(len(names), dtype=float)))
+    with create_collection(place) as writer:
+        writer.add_passages([Passage(name, text) for name, text in passages.items()])
+        writer.add_split("test", asked, qrels, answers)
+        writer.finish(Manifest("collection", "small", "a test", seed=1, licence="invented"))
+    return make_task(Collection(place), "test", Run("first", rankings), SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    return grid_task(tmp_path_factory.mktemp("grid") / "task")
+
+
+def grid(task: Task, scorer: Callable[[str, Sequence[str]], list[float]], settings: AuditSettings = SETTINGS) -> LengthGrid:
+    results = audit(task, [system(scorer)], settings)
+    (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
+    return found
+
+
+def effects(found: LengthGrid, of: GridEffectOf) -> dict[tuple[int | None, float | None], GridEffect]:
+    return {(one.length, one.place): one for one in found.effects if one.of is of}
+
+
+def test_scorer_of_all_words_has_equal_cells_at_every_length(task: Task) -> None:
+    found = grid(task, reads_all)
+    assert found.lengths == list(LENGTHS)
+    assert (found.figures.queries, found.figures.competitors, found.figures.unit) == (40, 10, "words")
+    assert len({(cell.score, cell.low, cell.high, cell.rank) for cell in found.cells}) == 1
+    assert {(one.value, one.low, one.high) for one in found.effects} == {(0.0, 0.0, 0.0)}
+    assert {one.of for one in found.effects} == {GridEffectOf.PLACE, GridEffectOf.LENGTH, GridEffectOf.INTERACTION}
+
+
+def test_evidence_beyond_what_is_read_is_lost_and_counts_as_truncation(task: Task) -> None:
+    found = grid(task, reads_first, replace(SETTINGS, reads=READS))
+    read, lost = ([cell for cell in found.cells if cell.beyond == share] for share in (0, 1))
+    assert len(read) + len(lost) == len(found.cells)
+    assert all(cell.start < READS for cell in read)
+    assert all(cell.start >= READS for cell in lost)
+    (front,), (gone,) = ({cell.score for cell in cells} for cells in (read, lost))
+    assert front is not None
+    assert gone is not None
+    truncation = effects(found, GridEffectOf.TRUNCATION)
+    assert set(truncation) == {(cell.length, cell.place) for cell in lost}
+    assert all(one.value == pytest.approx(gone - front) for one in truncation.values())
+    # the evidence's four words are all that a text loses
+    assert gone - front == pytest.approx(-4 / competitors_deviation(), abs=1e-3)
+    assert {one.value for one in effects(found, GridEffectOf.LENGTH).values()} == {0.0}
+    (interaction,) = effects(found, GridEffectOf.INTERACTION).values()
+    assert interaction.value == 0.0  # of the lengths that are read
+
+
+def competitors_deviation() -> float:
+    """Of ten competitors with none to three of four words, as ``grid_task`` has them."""
+    return float(np.std([rank % 4 for rank in range(1, 11)]))
+
+
+def test_decay_by_place_is_found_at_its_size(task: Task) -> None:
+    found = grid(task, decays)
+    cells = {(cell.length, cell.place): cell for cell in found.cells}
+    whole = effects(found, GridEffectOf.PLACE)[8_192, 1.0].value
+    assert whole is not None
+    for (length, place), effect in effects(found, GridEffectOf.PLACE).items():
+        assert length is not None
+        assert place is not None
+        assert effect.value == pytest.approx(whole * (1 - 0.5 ** (cells[length, place].start / HALF)), abs=0.02)
+    for length in LENGTHS:
+        scores = [cell.score for cell in found.cells if cell.length == length and cell.score is not None]
+        assert scores == sorted(scores, reverse=True)
+    assert all(abs(one.value or 0) < 1e-3 for one in effects(found, GridEffectOf.LENGTH).values())
+    (interaction,) = effects(found, GridEffectOf.INTERACTION).values()
+    assert interaction.high is not None
+    assert interaction.high < 0  # place matters more in longer texts
+
+
+def test_longer_texts_begin_with_the_fillers_of_shorter_ones_at_every_place(task: Task) -> None:
+    made, _, apart = materials(task)
+    assert len(made) == 40
+    assert apart.startswith("of unknown articles")
+    for one in made:
+        shorter: list[str] = []
+        for length in LENGTHS:
+            whole = {tuple(before + behind) for before, behind, _ in (one.split(one.piece, length, p) for p in PLACES)}
+            (fillers,) = whole
+            assert list(fillers[: len(shorter)]) == shorter
+            shorter = list(fillers)
+            words = [len(text.split()) for text in one.texts(length).values()]
+            assert max(words) <= length
+            assert min(words) > length - 15
+        other = one.split(one.others[0], 8_192, 0.0)[1]
+        assert other[:500] == shorter[:500]
+
+
+def materials(task: Task) -> tuple[list[Material], dict[str, int], str]:
+    sizes, _ = sizes_of(system(reads_all))
+    return make_materials(task, task.query_ids, LENGTHS, sizes, most=40, seed=1, level=1)
+
+
+def test_fillers_are_no_candidates_and_hold_no_answer(tmp_path: Path) -> None:
+    small = grid_task(tmp_path / "task", 20)
+    collection = small.collection
+    # the answer of the first query is now a word that most other passages hold
+    answers = [replace_answer(one) if one.query_id == "q00" else one for one in collection.answers("test")]
+    with create_collection(tmp_path / "more") as writer:
+        writer.add_passages(collection.passages())
+        writer.add_split("test", collection.queries("test"), collection.qrels("test"), answers)
+        writer.finish(Manifest("collection", "more", "a test", seed=1, licence="invented"))
+    more = replace(small, collection=Collection(tmp_path / "more"))
+    sizes, _ = sizes_of(system(reads_all))
+    first, *others = make_materials(more, more.query_ids, (128, 1_024), sizes, most=20, seed=1, level=1)[0]
+    assert first.query.query_id == "q00"
+    assert not any("w7" in words_of(one) for one in first.fill)
+    assert any("w7" in words_of(sentence) for one in others for sentence in one.fill)
+    for one in (first, *others):
+        number = one.query.query_id.removeprefix("q").lstrip("0") or "0"
+        assert not {f"{letter}{number}" for letter in "abcd"} & {word for sentence in one.fill for word in words_of(sentence)}
+
+
+def replace_answer(answer: Answer) -> Answer:
+    return answer._replace(text="w7", start=None, end=None)
+
+
+def test_fillers_come_from_other_articles_where_these_are_known(tmp_path: Path) -> None:
+    small = grid_task(tmp_path / "task", 20)
+    source = {"files": [{"articles": [[f"article {number % 2}", 11] for number in range(20)]}]}
+    with create_collection(tmp_path / "more") as writer:
+        writer.add_passages(small.collection.passages())
+        writer.add_split(
+            "test", small.collection.queries("test"), small.collection.qrels("test"), small.collection.answers("test")
+        )
+        content = {"source": source}
+        writer.finish(Manifest("collection", "more", "a test", seed=1, licence="invented", content=content))
+    more = replace(small, collection=Collection(tmp_path / "more"))
+    sizes, _ = sizes_of(system(reads_all))
+    made, _, apart = make_materials(more, more.query_ids, (128, 1_024), sizes, most=20, seed=1, level=1)
+    assert apart == "of other articles"
+    article = {}
+    for passage in more.collection.passages():
+        article |= dict.fromkeys(sentences(passage.text), int(passage.passage_id[1:3]) % 2)
+    for one in made:
+        assert {article[sentence] for sentence in one.fill} == {1 - int(one.query.query_id[1:]) % 2}
+
+
+def test_length_of_an_encoder_is_in_its_tokens(task: Task) -> None:
+    results = audit(task, [System.of(bag_checkpoint("bags", 200))], replace(SETTINGS, lengths=(128, 512)))
+    (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
+    assert (found.figures.unit, found.figures.limit) == ("tokens", "its tokenizer")
+    assert [cell.beyond for cell in found.cells] == [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]
+
+
+def test_evidence_without_room_and_lists_without_competitors_are_counted(task: Task) -> None:
+    sizes, _ = sizes_of(system(reads_all))
+    made, counts, _ = make_materials(task, task.query_ids, (32, 64), sizes, most=40, seed=1, level=1)
+    assert len(made) + sum(counts.values()) == 40
+    lonely = replace(task, candidates=task.candidates.top(2))
+    assert make_materials(lonely, task.query_ids, (128,), sizes, most=40, seed=1, level=1)[1] == {
+        "fewer than two irrelevant candidates": 40
+    }
+    unfilled = make_materials(task, task.query_ids, (128, 1_000_000), sizes, most=40, seed=1, level=1)[1]
+    assert unfilled == {"too few other passages to fill the longest text": 40}
+
+
+def test_same_input_gives_the_same_grid_which_is_read_again(task: Task, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, lengths=(128, 256))
+    first, second = (audit(task, [system(decays)], settings) for _ in range(2))
+    assert [one.to_json() for one in first] == [one.to_json() for one in second]
+    (found,) = [one for one in read_again(first, tmp_path / "results") if isinstance(one, LengthGrid)]
+    assert isinstance(found.cells[0], GridCell)
+    assert found.effects == grid(task, decays, settings).effects
+
+
+def test_report_shows_every_cell_and_marks_what_is_not_read(task: Task) -> None:
+    results = audit(task, [system(reads_first)], replace(SETTINGS, lengths=(256, 512), reads=READS))
+    (axes,) = grid_figure(results).axes
+    shown = [text.get_text() for text in axes.texts]
+    assert [text for text in shown if text[0] == "+"] == ["+2.44"] * 8
+    assert [text for text in shown if text[0] == "−"] == ["−1.46"] * 2
+    assert shown.count("±0.00") == 10
+    assert shown.count("not read") == 2
+    assert "length-by-place" in audit_figures(results)
+    (table,) = [table for table in description_tables(results) if table.name == "length-by-place"]
+    assert [[plain(cell.text) for cell in row[1:4]] for row in table.rows] == [
+        ["256", "40", "0.000 [0.000, 0.000]"],
+        ["512", "40", "0.000 [0.000, 0.000]"],
+    ]
+    assert len(grid_cells_table(results).rows) == 10
+    assert [row[1].text for row in grid_effects_table(results).rows] == ["place"] * 8 + ["length"] + ["truncation"] * 2
+    (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
+    assert [plain(line) for line in grid_sentences("scorer", found)] == [
+        "scorer, end − start of the text, in texts read whole: 256 words 0.000 [0.000, 0.000].",
+        "At the start, 512 instead of 256 words: 0.000 [0.000, 0.000].",
+        "Truncation, at the end of 512 words: −3.904 [−3.904, −3.904].",
+    ]
+
+
+def plain(text: str) -> str:
+    return text.replace("\xa0", " ")
+
+
+def test_whole_relevant_passages_move_where_no_answer_is_known(task: Task, tmp_path: Path) -> None:
+    with create_collection(tmp_path / "judged") as writer:
+        writer.add_passages(task.collection.passages())
+        writer.add_split("test", task.queries, task.qrels)
+        writer.finish(Manifest("collection", "judged", "a test", seed=1, licence="invented"), allow_absent=True)
+    judged = make_task(Collection(tmp_path / "judged"), "test", task.candidates, SETTINGS)
+    assert judged.evidence.whole
+    found = grid(judged, reads_all, replace(SETTINGS, lengths=(128, 256)))
+    assert found.figures.queries + sum(found.figures.unmoved.values()) == 40
+    assert {one.value for one in found.effects} == {0.0}
+
+
+def test_unknown_limit_is_said(task: Task) -> None:
+    said = grid_sentences("scorer", grid(task, decays, replace(SETTINGS, lengths=(128, 256))))
+    assert any("changes with length: −" in one for one in said)
+    assert said[-1].startswith("How much it reads is not known")
+
+
+def test_listwise_scorers_have_no_grid(task: Task) -> None:
+    told: list[str] = []
+    settings = replace(SETTINGS, lengths=(128,), lists="listwise")
+    results = audit(task, [system(reads_all)], settings, tell=told.append)
+    assert not any(isinstance(result.payload, LengthGrid) for result in results)
+    assert "scorer: --lengths is left out, as the scorer is listwise" in told
+
+
+@pytest.mark.parametrize("given", ["", "128,128", "31", "128,x", (0.5,), ()])
+def test_lengths_that_are_none_are_refused(given: object) -> None:
+    with pytest.raises(SettingError, match="--lengths: wanted numbers of at least 32"):
+        lengths_of(given)  # type: ignore[arg-type]
+
+
+def test_lengths_need_queries_whose_evidence_moves() -> None:
+    with pytest.raises(SettingError, match="--lengths: wanted queries whose evidence is moved"):
+        AuditSettings(lengths=(128,), needles=0)
