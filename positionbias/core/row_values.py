@@ -171,7 +171,7 @@ class ValueReader:
         fits = [True] * len(numbers)
         rows = zip(values, starts, found.passages, found.queries, found.grades, strict=True)
         for row, (value, start, passage, query, grade) in enumerate(rows):
-            if value is None or value == "":
+            if _is_absent(value):
                 continue
             asked = query and grade
             if asked and type(value) is str and _stands(value, start, passage):
@@ -259,8 +259,11 @@ def _in_unicode(texts: list[str]) -> list[str]:
 
 
 def _usual_ids(values: Sequence[Any]) -> list[str]:
-    if set(map(type, values)) == {int}:
+    kinds = set(map(type, values))
+    if kinds == {int}:
         return list(map(str, values))
+    if float in kinds and kinds <= {int, float, _NONE}:  # pandas makes whole numbers floats where one is missing
+        return [_id(value, "id") for value in values]
     ids = _in_unicode(_usual_texts(values))
     if len(" ".join(ids).split()) != sum(map(bool, ids)):  # some have white space in them
         raise _UnusualError
@@ -323,10 +326,10 @@ def _plain(value: Any) -> Any:
     """Return lists for arrays and tuples, and None for a number that is none."""
     if value is None or type(value) is str:  # nearly all
         return value
-    if isinstance(value, np.ndarray | tuple):
+    if isinstance(value, tuple):
         return list(value)
-    if isinstance(value, np.generic):
-        value = value.item()
+    if hasattr(value, "tolist"):  # arrays, numpy's numbers, a pandas Series
+        value = value.tolist()
     missing = type(value).__name__ in _MISSING or (isinstance(value, float) and value != value)
     return None if missing else value
 
@@ -353,7 +356,7 @@ def _passage(value: Any) -> str:
 
 
 def _id(value: Any, what: str) -> str:
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else _text(value, what)
+    text = str(int(value)) if _is_whole(value) else _text(value, what)
     if text and text.split() != [text]:
         raise _MisfitError(f"{what}: white space in it")
     return text
@@ -368,6 +371,16 @@ def _grade(value: Any) -> int:
     return grade
 
 
+def _is_whole(value: Any) -> bool:
+    """Return True for a whole number of any type, but for texts and truth values."""
+    value = _plain(value)
+    return type(value) is int or (isinstance(value, float) and value.is_integer())
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value)
+
+
 def _is_empty(value: Any) -> bool:
     """Return True for an empty list of answers, by which SQuAD 2.0 and others say that the passage has none."""
     value = _plain(value.get("text", "") if isinstance(value, Mapping) else value)
@@ -377,16 +390,18 @@ def _is_empty(value: Any) -> bool:
 def _spans(value: Any, start: Any, passage: str) -> list[tuple[str, int | None]]:
     """Return the texts and starts of the answers in a value, which may have any of the usual forms."""
     value, start = _plain(value), _plain(start)
-    if value is None or value == "":
+    if _is_absent(value):
         return []
     if isinstance(value, Mapping):
         if "text" in value:
             return _spans(value["text"], value.get("answer_start", value.get("start")), passage)
-        value = [value.get("start"), value.get("end")]
+        value = [_plain(value.get("start")), _plain(value.get("end"))]
+        if value != [None, None] and not all(map(_is_whole, value)):
+            raise _MisfitError("answer: offsets that are no whole numbers")
     if not isinstance(value, list):
         return [(_answer(value), _start(start))]
-    if len(value) == 2 and all(type(item) is int for item in value):
-        first, end = value
+    if len(value) == 2 and all(map(_is_whole, value)):
+        first, end = map(int, value)
         if not 0 <= first < end <= len(passage):
             raise _MisfitError("answer: offsets outside of the passage")
         return [(passage[first:end], first)]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -136,6 +137,12 @@ def test_a_frame_goes_out_and_comes_back(tmp_path: Path) -> None:
         ([{"text": "oil", "answer_start": 31}], None, [("oil", 31)]),
         ([25, 34], None, [("green oil", 25)]),
         ({"start": 25, "end": 34}, None, [("green oil", 25)]),
+        (np.array([25, 34]), None, [("green oil", 25)]),
+        (np.array([[25, 34], [4, 8]]), None, [("green oil", 25), ("lamp", 4)]),
+        ([np.int64(25), np.int32(34)], None, [("green oil", 25)]),
+        ([25.0, 34.0], None, [("green oil", 25)]),
+        ({"start": np.int64(25), "end": np.float32(34)}, None, [("green oil", 25)]),
+        (pd.Series(["oil"]), None, [("oil", None)]),
         ("oil", -1, [("oil", None)]),
         ("", None, []),
         (None, None, []),
@@ -147,6 +154,13 @@ def test_answers_have_many_forms(tmp_path: Path, value: Any, start: Any, wanted:
     row = {"passage": LAMP, "query": "What?", "answer": value, "answer_start": start}
     found = Collection.from_records([row], tmp_path / "c").answers("test")
     assert [(answer.text, answer.start) for answer in found] == wanted
+
+
+def test_whole_floats_are_ids(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"pid": [1, None, 2.5], "passage": ["One.", "Two.", "Three."], "query": "Which?"})
+    found = Collection.from_pandas(frame, tmp_path / "c")
+    assert [(text, passage_id == "1") for passage_id, text in found.passages()] == [("One.", True), ("Two.", False)]
+    assert counts(found).left_out == {"passage id: no text": 1}
 
 
 def test_columns_lead_into_objects_and_lists(tmp_path: Path) -> None:
@@ -195,17 +209,21 @@ def test_rows_that_do_not_fit_are_counted_by_cause(tmp_path: Path) -> None:
         {"passage": "x \ud800", "query": "a"},
         {"passage": "fits", "query": "a", "label": "1.0"},
         {"passage": "x", "query": "a", "label": 10**12},
+        {"passage": "x", "query": "a", "answer": {"start": 0.5, "end": 1}},
+        {"passage": "x", "query": "a", "answer": pd.DataFrame({"text": ["x"]})},
     ]
     collection = Collection.from_records(rows, tmp_path / "c")
     assert [passage.text for passage in collection.passages()] == ["fits"]
     found = counts(collection)
-    assert found.rows == 9
+    assert found.rows == 11
     assert found.left_out == {
         "no passage": 1,
         "passage: no text": 1,
         "query: no text": 1,
         "label: no whole number from 0 to 1,000,000": 3,
         "answer: offsets outside of the passage": 1,
+        "answer: offsets that are no whole numbers": 1,
+        "answer: no text": 1,
         "passage: text that is not Unicode": 1,
     }
     assert found.first["label: no whole number from 0 to 1,000,000"] == "records, number 4"
