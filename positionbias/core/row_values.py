@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any, Protocol
 
-import numpy as np
-
 from positionbias.core.columns import SPLIT_WORDS, Columns
 from positionbias.core.records import HIGHEST_GRADE, start_in
+from positionbias.core.schema import NAME
 
-__all__ = ["BATCH_ROWS", "Cells", "Objects", "RowBatch", "RowCounts", "Statements", "ValueReader"]
+__all__ = ["BATCH_ROWS", "Answers", "Cells", "Objects", "RowBatch", "RowCounts", "Statements", "ValueReader", "id_text"]
 
 BATCH_ROWS = 4_096
 _ROW_BY_ROW = 32  # a batch with unusual values is halved down to this many rows, so that few are read one by one
@@ -70,6 +70,7 @@ class RowCounts:
     left_out: dict[str, int] = field(default_factory=dict)
     first: dict[str, str] = field(default_factory=dict)  # the place of the first of each cause
     unanswerable: int = 0  # queries with an empty list of answers
+    not_relevant: int = 0  # pairs judged not relevant whose answers were left out
     moved: int = 0  # answers that do not stand where their start says
 
     def leave_out(self, cause: str, place: str) -> None:
@@ -183,6 +184,8 @@ class ValueReader:
                     found.queries[row] = ""
                 elif asked:
                     found.answers[row] = self._answers(value, start, passage)
+                else:
+                    self._counts.not_relevant += bool(query)
             except (_MisfitError, RecursionError) as error:
                 self._leave_out(error, numbers[row])
                 fits[row] = False
@@ -217,6 +220,10 @@ class ValueReader:
         for text, passage_id, label in zip(map(_passage, texts), ids, labels, strict=True):
             grade = _grade(label)
             answered = not _is_empty(of.get("answer"))
+            # of several passages in a row, the answer belongs to the relevant ones
+            self._counts.not_relevant += (
+                bool(query) and not grade and several == 1 and answered and not _is_absent(of.get("answer"))
+            )
             answers = self._answers(of.get("answer"), of.get("answer_start"), text) if query and grade and answered else ()
             self._counts.unanswerable += bool(query) and not answered
             own = _id(passage_id, "passage id")
@@ -224,7 +231,10 @@ class ValueReader:
 
     def _split_of(self, value: Any) -> str:
         split = _text(value, "split")
-        return SPLIT_WORDS.get(split, split) or self._split
+        split = SPLIT_WORDS.get(split.lower(), split)
+        if split and not re.fullmatch(NAME, split):
+            raise _MisfitError("split: a name with other characters than letters, digits, '_', '.', '+' and '-'")
+        return split or self._split
 
     def _answers(self, value: Any, start: Any, passage: str) -> Answers:
         if value is _TOO_DEEP or start is _TOO_DEEP:
@@ -360,6 +370,14 @@ def _id(value: Any, what: str) -> str:
     if text and text.split() != [text]:
         raise _MisfitError(f"{what}: white space in it")
     return text
+
+
+def id_text(value: Any) -> str:
+    """Return an id as text; empty for nothing, and for what is no id."""
+    try:
+        return _id(_plain(value), "id")
+    except _MisfitError:
+        return ""
 
 
 def _grade(value: Any) -> int:

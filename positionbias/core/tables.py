@@ -72,7 +72,7 @@ def dataset_tables(data: Any, name: str) -> list[tuple[str, Table]]:
     """Return the splits of a ``datasets.DatasetDict``, or one ``Dataset`` as split test, as tables."""
     splits = data if isinstance(data, Mapping) else {"test": data}
     return [
-        (SPLIT_WORDS.get(split, split), Table(f"{name}/{split}", "row", own.column_names, partial(_dataset_rows, own)))
+        (SPLIT_WORDS.get(split.lower(), split), Table(f"{name}/{split}", "row", own.column_names, partial(_dataset_rows, own)))
         for split, own in splits.items()
     ]
 

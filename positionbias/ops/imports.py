@@ -662,6 +662,8 @@ def row_remarks(counts: RowCounts) -> Iterator[str]:
         yield f"{plural(number, 'row')} left out, {cause}; the first: {counts.first[cause]}"
     if counts.unanswerable:
         yield f"{plural(counts.unanswerable, 'query')} with an empty list of answers left out; their passages stay"
+    if counts.not_relevant:
+        yield f"answers of {plural(counts.not_relevant, 'pair')} judged not relevant left out"
     if counts.moved:
         said = "does not stand at its start" if counts.moved == 1 else "do not stand at their start"
         yield f"{plural(counts.moved, 'answer')} {said}: searched in the passage, else without a place"

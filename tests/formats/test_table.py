@@ -23,6 +23,7 @@ from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.tables import TableSource
 from positionbias.core.validation_draw import ValidationDraw
 from positionbias.formats.table import import_table
+from positionbias.ops.imports import row_remarks
 
 LAMP = "The lamp of Orvell burns green oil."
 ROWS: list[dict[str, Any]] = [
@@ -227,6 +228,31 @@ def test_rows_that_do_not_fit_are_counted_by_cause(tmp_path: Path) -> None:
         "passage: text that is not Unicode": 1,
     }
     assert found.first["label: no whole number from 0 to 1,000,000"] == "records, number 4"
+
+
+@pytest.mark.parametrize("form", [lambda row: row, lambda row: {**row, "passage": [row["passage"]]}])
+def test_answers_of_passages_judged_not_relevant_are_left_out_and_counted(tmp_path: Path, form: Any) -> None:
+    row = {"passage": LAMP, "query": "What?", "label": 0}
+    rows = [
+        {**row, "answer": "oil"},
+        {**row, "answer": None},
+        {**row, "answer": ""},
+        {"passage": LAMP, "label": 0, "answer": "oil"},
+    ]
+    collection = Collection.from_records(map(form, rows), tmp_path / "c")
+    assert collection.answers("test") == []
+    assert counts(collection).not_relevant == 1
+    assert "answers of 1 pair judged not relevant left out" in list(row_remarks(counts(collection)))
+
+
+def test_splits_in_capitals_are_the_usual_ones_and_names_that_cannot_be_are_counted(tmp_path: Path) -> None:
+    splits = ["TRAIN", "Validation", "Dev", "Test", "Own", "my split"]
+    rows = [{"passage": LAMP, "query": "What?", "split": split} for split in splits]
+    collection = Collection.from_records(rows, tmp_path / "c")
+    assert sorted(collection.splits) == ["Own", "test", "train", "validation"]
+    (cause,) = counts(collection).left_out
+    assert cause.startswith("split: a name with other characters than letters")
+    assert counts(collection).first[cause] == "records, number 6"
 
 
 def test_what_stands_twice_is_one(tmp_path: Path) -> None:
