@@ -12,7 +12,18 @@ from positionbias.core.columns import SPLIT_WORDS, Columns
 from positionbias.core.records import HIGHEST_GRADE, start_in
 from positionbias.core.schema import NAME
 
-__all__ = ["BATCH_ROWS", "Answers", "Cells", "Objects", "RowBatch", "RowCounts", "Statements", "ValueReader", "id_text"]
+__all__ = [
+    "BATCH_ROWS",
+    "Answers",
+    "Cells",
+    "Objects",
+    "RowBatch",
+    "RowCounts",
+    "Statements",
+    "ValueReader",
+    "id_text",
+    "leads",
+]
 
 BATCH_ROWS = 4_096
 _ROW_BY_ROW = 32  # a batch with unusual values is halved down to this many rows, so that few are read one by one
@@ -330,6 +341,24 @@ def _below(value: Any, step: str) -> Any:
     if isinstance(value, list) and step.isdecimal():
         return value[int(step)] if int(step) < len(value) else None
     return [_below(item, step) for item in value] if isinstance(value, list) else None  # objects of a list
+
+
+def leads(value: Any, steps: Sequence[str]) -> bool | None:
+    """Return True where the steps lead to a place in a value, False where they do not, None where it has nothing that tells."""
+    value = _plain(value)
+    if not steps:
+        return True
+    if value is None:
+        return None
+    step, *further = steps
+    if isinstance(value, Mapping):
+        return leads(value[step], further) if step in value else False
+    if not isinstance(value, list):
+        return False
+    if step.isdecimal():
+        return leads(value[int(step)], further) if int(step) < len(value) else None
+    found = {leads(item, steps) for item in value}
+    return True if True in found else None if found <= {None} else False
 
 
 def _plain(value: Any) -> Any:

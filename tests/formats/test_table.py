@@ -74,6 +74,11 @@ def as_parquet(place: Path, rows: list[dict[str, Any]]) -> Path:
     return place / "rows.parquet"
 
 
+def as_parquet_of(place: Path, rows: list[dict[str, Any]]) -> Path:
+    pq.write_table(pa.Table.from_pylist(rows), place / "hub.parquet")
+    return place / "hub.parquet"
+
+
 def as_gz(place: Path, rows: list[dict[str, Any]]) -> Path:
     path = place / "rows.csv.gz"
     path.write_bytes(gzip.compress(as_csv(place, rows).read_bytes()))
@@ -194,11 +199,6 @@ def test_the_hub_s_squad_with_unanswerable_questions(tmp_path: Path) -> None:
     assert counts(collection).unanswerable == 1
 
 
-def as_parquet_of(place: Path, rows: list[dict[str, Any]]) -> Path:
-    pq.write_table(pa.Table.from_pylist(rows), place / "hub.parquet")
-    return place / "hub.parquet"
-
-
 def test_rows_that_do_not_fit_are_counted_by_cause(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"passage": "  ", "query": "a"},
@@ -301,6 +301,38 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path, text: str, name: str, w
 def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="wanted a column 'quote'; found pid, .*; give one of these to --answer"):
         made(as_lines(tmp_path, ROWS), tmp_path / "c", answer="quote")
+
+
+def test_later_rows_with_columns_of_their_own(tmp_path: Path) -> None:
+    bare = [{"passage": f"Passage {number}."} for number in range(5_000)]
+    asked = [{"passage": LAMP, "query": f"What {number}?", "answer": "oil"} for number in range(300)]
+    near = Collection.from_records(bare[:1_100] + asked, tmp_path / "near")
+    assert near.count_queries("test") == 300
+    far = as_lines(tmp_path, bare + asked)
+    wanted = "rows.jsonl, lines from .*: wanted the columns of .*; found also query, answer; .*: --query query --answer answer$"
+    with pytest.raises(InputError, match=wanted):
+        made(far, tmp_path / "c")
+    assert made(far, tmp_path / "c", query="query", answer="answer").count_queries("test") == 300
+    with pytest.raises(
+        InputError, match="wanted a column 'quote'; found passage, query, answer; give one of these to --answer"
+    ):
+        made(far, tmp_path / "d", query="query", answer="quote")
+
+
+@pytest.mark.parametrize("write", [as_lines, as_parquet_of])
+def test_a_column_within_objects_that_no_row_has(tmp_path: Path, write: Callable[[Path, list[dict[str, Any]]], Path]) -> None:
+    rows = [{"passage": LAMP, "query": "What?", "answers": own} for own in ({"text": ["oil"]}, {"text": None}, None)]
+    with pytest.raises(InputError, match="wanted a column 'answers.txt'; found answers.text; give one of these to --answer"):
+        made(write(tmp_path, rows), tmp_path / "c", answer="answers.txt")
+    assert len(made(write(tmp_path, rows), tmp_path / "c", answer="answers.text").answers("test")) == 1
+    hidden = [{**row, "answers": None} for row in rows]  # as of test sets, of which no answer is published
+    assert made(as_lines(tmp_path, hidden), tmp_path / "d", answer="answers.text").count_queries("test") == 1
+
+
+def test_a_byte_order_mark_before_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(ROWS), encoding="utf-8-sig")
+    assert len(made(path, tmp_path / "c")) == 3
 
 
 def test_validation_is_drawn_by_passage(tmp_path: Path) -> None:
