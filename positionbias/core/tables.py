@@ -91,8 +91,14 @@ def in_batches(numbered: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[Ob
 
 
 def dataset_tables(data: Any, name: str) -> list[tuple[str, Table]]:
-    """Return the splits of a ``datasets.DatasetDict``, or one ``Dataset`` as split test, as tables."""
+    """Return the splits of a ``datasets.DatasetDict``, or one ``Dataset`` as split test, as tables.
+
+    Raises:
+        InputError: something else.
+    """
     splits = data if isinstance(data, Mapping) else {"test": data}
+    if others := [own for own in splits.values() if not hasattr(own, "select_columns")]:
+        raise bad_input(name, wanted="a Dataset or DatasetDict", found=type(others[0]).__name__, do="use from_records for rows")
     return [
         (SPLIT_WORDS.get(split.lower(), split), Table(f"{name}/{split}", "row", own.column_names, partial(_dataset_rows, own)))
         for split, own in splits.items()

@@ -480,7 +480,7 @@ def import_beir(
         The collection.
 
     Raises:
-        InputError: no corpus, a broken line (numbered), an id twice, a pair judged twice with two grades.
+        InputError: no corpus, a broken line (numbered), an id twice, a pair judged twice with two grades, a split without known queries.
 
     Example:
         >>> import positionbias as pb
@@ -495,6 +495,8 @@ def import_beir(
     source = collection.manifest.content_as(BeirSource, "source")
     placed = "put in front" if titles else "which is left out"
     say(f"{source.corpus.titles:,} passages with a title, {placed}; {source.corpus.without_text:,} without a text")
+    if source.judgements_of_other_queries:
+        say(f"{source.judgements_of_other_queries:,} {_LEFT_OUT['judgements_of_other_queries']}")
     if source.repeated_judgements:
         say(f"{source.repeated_judgements:,} lines of qrels said again what an earlier one had said")
     if not collection.splits:

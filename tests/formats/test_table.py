@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,33 @@ def test_records_frames_and_data_sets_are_the_same_collection(tmp_path: Path) ->
     assert Collection.from_records(iter(rows), tmp_path / "r").checksum == wanted
     assert Collection.from_pandas(pd.DataFrame(rows), tmp_path / "f").checksum == wanted
     assert Collection.from_dataset(datasets.Dataset.from_list(rows), tmp_path / "d").checksum == wanted
+
+
+def test_a_plain_name_lands_in_the_home(tmp_path: Path) -> None:
+    made = Collection.from_records([{"passage": LAMP}], "mine")
+    assert made.path == Path(os.environ["POSBIAS_HOME"]) / "mine"
+    assert Collection("mine").checksum == made.checksum
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "wanted"),
+    [
+        (Collection.from_records, None, "records: wanted objects, one a row; found NoneType; give dicts"),
+        (Collection.from_records, [{"passage": LAMP}, 5], "records: wanted objects, one a row; found int as number 2; give"),
+        (Collection.from_records, [{0: LAMP}], "records: wanted keys as text; found 0; name the columns"),
+        (Collection.from_pandas, [1], "from_pandas: wanted a pandas data frame; found list; convert it"),
+        (
+            Collection.from_pandas,
+            pd.DataFrame([["a", "b"]], columns=["passage", "passage"]),
+            "frame: wanted a name for each column; found 'passage' twice; rename one of them",
+        ),
+        (Collection.from_dataset, [1, 2], "data set: wanted a Dataset or DatasetDict; found list; use from_records for rows"),
+    ],
+)
+def test_what_is_no_table_is_one_line(tmp_path: Path, make: Callable[..., Collection], given: Any, wanted: str) -> None:
+    with pytest.raises(InputError, match=wanted):
+        make(given, tmp_path / "c")
+    assert not (tmp_path / "c").exists()
 
 
 def test_a_frame_goes_out_and_comes_back(tmp_path: Path) -> None:
