@@ -31,6 +31,7 @@ from positionbias.core.errors import InputError, StorageError, bad_input
 from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
 from positionbias.core.missing import how_to_get
+from positionbias.core.places import output_place
 from positionbias.core.publish import recover
 from positionbias.core.qrels import Qrels
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -111,7 +112,7 @@ class Collection(Shown):
 
         Args:
             records: They are read once, and not held.
-            out: Its folder.
+            out: Its folder; a plain name lands under ``$POSBIAS_HOME``.
             columns: Names of keys by what they are: passage, query, answer, answer_start, passage_id, query_id, label, split. Those not given are guessed.
             split: That of records which name none.
             overwrite: Replace a collection that stands at ``out``.
@@ -128,7 +129,7 @@ class Collection(Shown):
         """
         from positionbias.core.tables import in_batches, table_of
 
-        table = table_of(in_batches(enumerate(records, 1)), "records", "number")
+        table = table_of(in_batches(_numbered(records)), "records", "number")
         return cls._from_tables([(split, table)], out, columns, overwrite)
 
     @classmethod
@@ -155,6 +156,8 @@ class Collection(Shown):
         """
         from positionbias.core.tables import Table, in_batches
 
+        if not hasattr(frame, "columns") or not hasattr(frame, "itertuples"):
+            raise bad_input("from_pandas", wanted="a pandas data frame", found=type(frame).__name__, do="convert it")
         names = [str(name) for name in frame.columns]
         rows = (dict(zip(names, row, strict=True)) for row in frame.itertuples(index=False, name=None))
         table = Table("frame", "row", names, lambda columns: in_batches(enumerate(rows, 1)))
@@ -188,16 +191,17 @@ class Collection(Shown):
         from positionbias.core.tables import write_tables
         from positionbias.core.validation_draw import ValidationDraw
 
+        place = output_place(out)
         write_tables(
             tables,
-            Path(out),
+            place,
             columns=columns_of(columns),
             validation=ValidationDraw(),
             command="Collection.from_records",
             inputs=(),
             overwrite=overwrite,
         )
-        return cls(out)
+        return cls(place)
 
     def to_pandas(self, split: str) -> pandas.DataFrame:
         """Return a data frame of a split: a row for each judgement and answer, as ``from_pandas`` reads it.
@@ -440,6 +444,17 @@ class Collection(Shown):
 
 
 _UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError)  # a text that is not UTF-8 is a ValueError
+
+
+def _numbered(records: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield objects with their numbers from 1; anything else is refused."""
+    wanted, do = "objects, one a row", "give dicts; a data frame has from_pandas"
+    if not isinstance(records, Iterable):
+        raise bad_input("records", wanted=wanted, found=type(records).__name__, do=do)
+    for number, record in enumerate(records, 1):
+        if not isinstance(record, Mapping):
+            raise bad_input("records", wanted=wanted, found=f"{type(record).__name__} as number {number}", do=do)
+        yield number, record
 
 
 def _rows(path: Path, schema: pa.Schema, rows: int) -> Iterator[tuple]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.settings import check_settings, setting
 
 __all__ = ["SPLIT_WORDS", "Columns", "columns_of"]
@@ -59,19 +60,19 @@ class Columns:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def of(self, names: Sequence[str], source: str) -> Columns:
+    def of(self, names: Sequence[str], source: str, *, growing: bool = False) -> Columns:
         """Return these columns for a table whose columns have ``names``, with the usual ones where none is given.
 
+        A ``growing`` table may have further columns in later rows.
+
         Raises:
-            InputError: a column that is not there, or none of passages.
+            InputError: a column that is not there, one that is there twice, or none of passages.
         """
-        given = {item.name: getattr(self, item.name) for item in fields(self)}
-        for what, column in given.items():
-            if column and column not in names and column.partition(".")[0] not in names:
-                flag = f"--{what.replace('_', '-')}"
-                raise bad_input(
-                    source, wanted=f"a column {column!r}", found=", ".join(names), do=f"give one of these to {flag}"
-                )
+        if twice := [name for name, number in Counter(names).items() if number > 1]:
+            raise bad_input(source, wanted="a name for each column", found=f"{twice[0]!r} twice", do="rename one of them")
+        for column in self.named().values():
+            if not growing and column not in names and column.partition(".")[0] not in names:
+                raise self.no_column(column, names, source)
         given = self._guessed(names)
         if not given["passage"]:
             found = ", ".join(names) or "no column"
@@ -87,6 +88,25 @@ class Columns:
         what = "query_id" if given["query"] else "passage_id"
         given[what] = given[what] or next((name for name in _ID if name in names and name not in taken), "")
         return given
+
+    def no_column(self, column: str, names: Iterable[str], source: str) -> InputError:
+        """Return an error about one of these columns, which a table has not; ``names`` are those that it has."""
+        what = next(what for what, own in self.named().items() if own == column)
+        found = ", ".join(names) or "none"
+        return bad_input(source, wanted=f"a column {column!r}", found=found, do=f"give one of these to {_flag(what)}")
+
+    def check_guesses(self, guessed: Columns, names: Sequence[str], source: str) -> None:
+        """Compare the columns guessed from a table's first rows with those guessed from all ``names`` so far.
+
+        Raises:
+            InputError: they differ, since later rows have further columns.
+        """
+        now = self._guessed(names)
+        held = guessed.named()
+        if late := {what: column for what, column in now.items() if column not in ("", *held.values())}:
+            found = "also " + ", ".join(late.values())
+            flags = " ".join(f"{_flag(what)} {column}" for what, column in late.items())
+            raise bad_input(source, wanted="the columns of the rows before", found=found, do=f"name what is meant: {flags}")
 
     def of_answers(self, names: Sequence[str], source: str) -> Columns:
         """Return the usual columns of a table of answers, whose queries and passages are elsewhere.
@@ -109,6 +129,10 @@ class Columns:
     def named(self) -> dict[str, str]:
         """Return the columns that are read, by what they are."""
         return {item.name: getattr(self, item.name) for item in fields(self) if getattr(self, item.name)}
+
+
+def _flag(what: str) -> str:
+    return f"--{what.replace('_', '-')}"
 
 
 def columns_of(names: Mapping[str, str]) -> Columns:

@@ -328,7 +328,7 @@ def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:
     """
     path = Path(path)
     with input_errors(path, wanted=what):
-        text = read_document(path).decode()
+        text = read_document(path).decode("utf-8-sig")
     if not text.strip():
         raise bad_input(path, wanted=what, found="an empty file", do="check the path, or fetch it again")
     try:

@@ -68,6 +68,9 @@ class Qrels(list[Qrel]):
             by_query = rows_by_query(judgements, "Qrels", "grade")
             rows = ((query_id, *pair) for query_id, *row in by_query for pair in zip(*row, strict=True))
             judgements = _qrels_of(rows, "Qrels")
+        if not isinstance(judgements, Iterable):
+            found = type(judgements).__name__
+            raise bad_input("Qrels", wanted="records of Qrel, or {query: {passage: grade}}", found=found, do="give these")
         super().__init__(judgements)
         if others := {*map(type, self)} - {Qrel}:
             found = f"records of {others.pop().__name__}"

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any, Protocol
 
-import numpy as np
-
 from positionbias.core.columns import SPLIT_WORDS, Columns
 from positionbias.core.records import HIGHEST_GRADE, start_in
+from positionbias.core.schema import NAME
 
-__all__ = ["BATCH_ROWS", "Cells", "Objects", "RowBatch", "RowCounts", "Statements", "ValueReader"]
+__all__ = [
+    "BATCH_ROWS",
+    "Answers",
+    "Cells",
+    "Objects",
+    "RowBatch",
+    "RowCounts",
+    "Statements",
+    "ValueReader",
+    "id_text",
+    "leads",
+]
 
 BATCH_ROWS = 4_096
 _ROW_BY_ROW = 32  # a batch with unusual values is halved down to this many rows, so that few are read one by one
@@ -70,6 +81,7 @@ class RowCounts:
     left_out: dict[str, int] = field(default_factory=dict)
     first: dict[str, str] = field(default_factory=dict)  # the place of the first of each cause
     unanswerable: int = 0  # queries with an empty list of answers
+    not_relevant: int = 0  # pairs judged not relevant whose answers were left out
     moved: int = 0  # answers that do not stand where their start says
 
     def leave_out(self, cause: str, place: str) -> None:
@@ -171,7 +183,7 @@ class ValueReader:
         fits = [True] * len(numbers)
         rows = zip(values, starts, found.passages, found.queries, found.grades, strict=True)
         for row, (value, start, passage, query, grade) in enumerate(rows):
-            if value is None or value == "":
+            if _is_absent(value):
                 continue
             asked = query and grade
             if asked and type(value) is str and _stands(value, start, passage):
@@ -183,6 +195,8 @@ class ValueReader:
                     found.queries[row] = ""
                 elif asked:
                     found.answers[row] = self._answers(value, start, passage)
+                else:
+                    self._counts.not_relevant += bool(query)
             except (_MisfitError, RecursionError) as error:
                 self._leave_out(error, numbers[row])
                 fits[row] = False
@@ -217,6 +231,10 @@ class ValueReader:
         for text, passage_id, label in zip(map(_passage, texts), ids, labels, strict=True):
             grade = _grade(label)
             answered = not _is_empty(of.get("answer"))
+            # of several passages in a row, the answer belongs to the relevant ones
+            self._counts.not_relevant += (
+                bool(query) and not grade and several == 1 and answered and not _is_absent(of.get("answer"))
+            )
             answers = self._answers(of.get("answer"), of.get("answer_start"), text) if query and grade and answered else ()
             self._counts.unanswerable += bool(query) and not answered
             own = _id(passage_id, "passage id")
@@ -224,7 +242,10 @@ class ValueReader:
 
     def _split_of(self, value: Any) -> str:
         split = _text(value, "split")
-        return SPLIT_WORDS.get(split, split) or self._split
+        split = SPLIT_WORDS.get(split.lower(), split)
+        if split and not re.fullmatch(NAME, split):
+            raise _MisfitError("split: a name with other characters than letters, digits, '_', '.', '+' and '-'")
+        return split or self._split
 
     def _answers(self, value: Any, start: Any, passage: str) -> Answers:
         if value is _TOO_DEEP or start is _TOO_DEEP:
@@ -259,8 +280,11 @@ def _in_unicode(texts: list[str]) -> list[str]:
 
 
 def _usual_ids(values: Sequence[Any]) -> list[str]:
-    if set(map(type, values)) == {int}:
+    kinds = set(map(type, values))
+    if kinds == {int}:
         return list(map(str, values))
+    if float in kinds and kinds <= {int, float, _NONE}:  # pandas makes whole numbers floats where one is missing
+        return [_id(value, "id") for value in values]
     ids = _in_unicode(_usual_texts(values))
     if len(" ".join(ids).split()) != sum(map(bool, ids)):  # some have white space in them
         raise _UnusualError
@@ -319,14 +343,32 @@ def _below(value: Any, step: str) -> Any:
     return [_below(item, step) for item in value] if isinstance(value, list) else None  # objects of a list
 
 
+def leads(value: Any, steps: Sequence[str]) -> bool | None:
+    """Return True where the steps lead to a place in a value, False where they do not, None where it has nothing that tells."""
+    value = _plain(value)
+    if not steps:
+        return True
+    if value is None:
+        return None
+    step, *further = steps
+    if isinstance(value, Mapping):
+        return leads(value[step], further) if step in value else False
+    if not isinstance(value, list):
+        return False
+    if step.isdecimal():
+        return leads(value[int(step)], further) if int(step) < len(value) else None
+    found = {leads(item, steps) for item in value}
+    return True if True in found else None if found <= {None} else False
+
+
 def _plain(value: Any) -> Any:
     """Return lists for arrays and tuples, and None for a number that is none."""
     if value is None or type(value) is str:  # nearly all
         return value
-    if isinstance(value, np.ndarray | tuple):
+    if isinstance(value, tuple):
         return list(value)
-    if isinstance(value, np.generic):
-        value = value.item()
+    if hasattr(value, "tolist"):  # arrays, numpy's numbers, a pandas Series
+        value = value.tolist()
     missing = type(value).__name__ in _MISSING or (isinstance(value, float) and value != value)
     return None if missing else value
 
@@ -353,10 +395,18 @@ def _passage(value: Any) -> str:
 
 
 def _id(value: Any, what: str) -> str:
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else _text(value, what)
+    text = str(int(value)) if _is_whole(value) else _text(value, what)
     if text and text.split() != [text]:
         raise _MisfitError(f"{what}: white space in it")
     return text
+
+
+def id_text(value: Any) -> str:
+    """Return an id as text; empty for nothing, and for what is no id."""
+    try:
+        return _id(_plain(value), "id")
+    except _MisfitError:
+        return ""
 
 
 def _grade(value: Any) -> int:
@@ -368,6 +418,16 @@ def _grade(value: Any) -> int:
     return grade
 
 
+def _is_whole(value: Any) -> bool:
+    """Return True for a whole number of any type, but for texts and truth values."""
+    value = _plain(value)
+    return type(value) is int or (isinstance(value, float) and value.is_integer())
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value)
+
+
 def _is_empty(value: Any) -> bool:
     """Return True for an empty list of answers, by which SQuAD 2.0 and others say that the passage has none."""
     value = _plain(value.get("text", "") if isinstance(value, Mapping) else value)
@@ -377,16 +437,18 @@ def _is_empty(value: Any) -> bool:
 def _spans(value: Any, start: Any, passage: str) -> list[tuple[str, int | None]]:
     """Return the texts and starts of the answers in a value, which may have any of the usual forms."""
     value, start = _plain(value), _plain(start)
-    if value is None or value == "":
+    if _is_absent(value):
         return []
     if isinstance(value, Mapping):
         if "text" in value:
             return _spans(value["text"], value.get("answer_start", value.get("start")), passage)
-        value = [value.get("start"), value.get("end")]
+        value = [_plain(value.get("start")), _plain(value.get("end"))]
+        if value != [None, None] and not all(map(_is_whole, value)):
+            raise _MisfitError("answer: offsets that are no whole numbers")
     if not isinstance(value, list):
         return [(_answer(value), _start(start))]
-    if len(value) == 2 and all(type(item) is int for item in value):
-        first, end = value
+    if len(value) == 2 and all(map(_is_whole, value)):
+        first, end = map(int, value)
         if not 0 <= first < end <= len(passage):
             raise _MisfitError("answer: offsets outside of the passage")
         return [(passage[first:end], first)]

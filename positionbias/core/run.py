@@ -41,13 +41,22 @@ __all__ = [
 
 
 def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
-    """Lower equal scores by the smallest float32 step, so that ranks survive any evaluator's tie rule."""
+    """Lower equal scores by the smallest float32 step, so that ranks survive any evaluator's tie rule.
+
+    At float32's minimum, where there is nothing below, those before are raised.
+    """
     out = np.array(scores, dtype=np.float32)
     if bool((out[1:] < out[:-1]).all()):
         return out
-    for index in range(1, len(out)):
-        if not out[index] < out[index - 1]:
-            out[index] = np.nextafter(out[index - 1], np.float32(-np.inf))
+    with np.errstate(over="ignore"):  # below the minimum is infinity
+        for index in range(1, len(out)):
+            if not out[index] < out[index - 1]:
+                out[index] = np.nextafter(out[index - 1], np.float32(-np.inf))
+    if len(out) and np.isneginf(out[-1]):
+        out[-1] = np.finfo(np.float32).min
+        for index in range(len(out) - 1, 0, -1):
+            if not out[index] < out[index - 1]:
+                out[index - 1] = np.nextafter(out[index], np.float32(np.inf))
     return out
 
 

@@ -25,14 +25,13 @@ from positionbias.core.files import remove
 from positionbias.core.manifest import InputRef, Manifest
 from positionbias.core.progress import Progress, step
 from positionbias.core.records import Answer, Qrel, Query
-from positionbias.core.row_values import BATCH_ROWS, Cells, Objects, RowBatch, RowCounts
+from positionbias.core.row_values import BATCH_ROWS, Cells, Objects, RowBatch, RowCounts, leads
 from positionbias.core.rows import RowReader
 from positionbias.core.split_tables import KIND
 from positionbias.core.validation_draw import HeldOut, HoldOut, ValidationDraw, draw_validation, part, sharing_passages
 
 __all__ = ["Table", "TableSource", "arrow_batches", "dataset_tables", "in_batches", "table_of", "write_tables"]
 
-_LOOKED_AT = 1_000  # objects may leave a key out: the first ones together name the columns
 _ALLOCATIONS = 200_000  # between two searches for garbage
 _DRAWING = "drawing"  # the folder of training records until the validation queries among them are drawn
 _NOTES = (
@@ -43,22 +42,45 @@ _NOTES = (
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that is read once: ``read(columns)`` gives its rows with their numbers, which count in ``unit``, and at least these columns."""
+    """A table that is read once: ``read(columns)`` gives its rows with their numbers, which count in ``unit``, and at least these columns.
+
+    Where it is ``growing``, later rows may have further columns; ``names`` gets them while rows are read.
+    """
 
     source: str
     unit: str
     names: Sequence[str]
     read: Callable[[Sequence[str]], Iterable[RowBatch]]
+    growing: bool = False
 
 
 def table_of(batches: Iterable[Objects], source: str, unit: str) -> Table:
-    """Return a table of objects, of which the first thousand name its columns."""
+    """Return a table of objects, which may leave keys out: those of the first batch together name its columns.
+
+    Raises:
+        InputError: a key that is no text.
+    """
     stream = iter(batches)
-    first: list[Objects] = []
-    while sum(len(batch.rows) for batch in first) < _LOOKED_AT and (batch := next(stream, None)):
-        first.append(batch)
-    names = list(dict.fromkeys(name for row in islice(chain(*(batch.rows for batch in first)), _LOOKED_AT) for name in row))
-    return Table(source, unit, names, lambda columns: chain(first, stream))
+    first = next(stream, Objects((), ()))
+    names: list[str] = []
+    _add_names(names, first, source)
+
+    def read(columns: Sequence[str]) -> Iterator[RowBatch]:
+        for batch in chain([first], stream):
+            _add_names(names, batch, source)
+            yield batch
+
+    return Table(source, unit, names, read, growing=len(first.rows) == BATCH_ROWS)
+
+
+def _add_names(names: list[str], batch: Objects, source: str) -> None:
+    """Add the keys of objects that are not among ``names``."""
+    if set().union(*batch.rows) <= set(names):
+        return
+    further = [name for name in dict.fromkeys(chain.from_iterable(batch.rows)) if name not in names]
+    if others := [name for name in further if not isinstance(name, str)]:
+        raise bad_input(source, wanted="keys as text", found=repr(others[0]), do="name the columns")
+    names.extend(further)
 
 
 def in_batches(numbered: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[Objects]:
@@ -69,10 +91,16 @@ def in_batches(numbered: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[Ob
 
 
 def dataset_tables(data: Any, name: str) -> list[tuple[str, Table]]:
-    """Return the splits of a ``datasets.DatasetDict``, or one ``Dataset`` as split test, as tables."""
+    """Return the splits of a ``datasets.DatasetDict``, or one ``Dataset`` as split test, as tables.
+
+    Raises:
+        InputError: something else.
+    """
     splits = data if isinstance(data, Mapping) else {"test": data}
+    if others := [own for own in splits.values() if not hasattr(own, "select_columns")]:
+        raise bad_input(name, wanted="a Dataset or DatasetDict", found=type(others[0]).__name__, do="use from_records for rows")
     return [
-        (SPLIT_WORDS.get(split, split), Table(f"{name}/{split}", "row", own.column_names, partial(_dataset_rows, own)))
+        (SPLIT_WORDS.get(split.lower(), split), Table(f"{name}/{split}", "row", own.column_names, partial(_dataset_rows, own)))
         for split, own in splits.items()
     ]
 
@@ -157,11 +185,50 @@ def _passages(
 ) -> Iterator[Texts]:
     """Yield the passages of all tables, and keep the columns that were read from each."""
     for split, table in tables:
-        own = columns.of(table.names, table.source)
+        own = columns.of(table.names, table.source, growing=table.growing)
         read[Path(table.source).name] = own.named()
-        batches = table.read(own.read_from(table.names))
+        batches = _checked(table, columns, own)
         with step(Path(table.source).name, None, unit="rows") as progress:
             yield from reader.passages(_counted(batches, progress), own, split=split, source=table.source, unit=table.unit)
+
+
+def _checked(table: Table, columns: Columns, own: Columns) -> Iterator[RowBatch]:
+    """Yield a table's rows.
+
+    Raises:
+        InputError: later rows have a column that would have been guessed, or no row has one that was named.
+    """
+    known = len(table.names)
+    sought = [column for column in own.named().values() if column not in table.names and "." in column]
+    without: dict[str, dict[str, None]] = {}  # names in the objects that do not have a sought column
+    for batch in table.read(own.read_from(table.names)):
+        if len(table.names) > known:
+            known = len(table.names)
+            columns.check_guesses(own, table.names, f"{table.source}, {table.unit}s from {batch.numbers[0]:,}")
+        sought = [column for column in sought if not _reached(batch, column, without)]
+        yield batch
+    columns.of(table.names, table.source)
+    for column in sought:
+        if column in without:
+            raise columns.no_column(column, without[column], table.source)
+
+
+def _reached(batch: RowBatch, column: str, without: dict[str, dict[str, None]]) -> bool:
+    """Return True if some row has this column within objects; note what such objects have otherwise."""
+    if any(value is not None for value in batch.column(column)):
+        return True
+    first, *steps = column.split(".")
+    for value in batch.column(first):
+        try:
+            led = leads(value, steps)
+        except RecursionError:  # in lists within lists
+            led = None
+        if led:
+            return True
+        if led is False:
+            keys = value if isinstance(value, Mapping) else ()
+            without.setdefault(column, {}).update(dict.fromkeys(f"{first}.{key}" for key in keys))
+    return False
 
 
 def _counted(batches: Iterable[RowBatch], progress: Progress) -> Iterator[RowBatch]:

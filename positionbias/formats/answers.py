@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,15 +17,16 @@ from positionbias.core.input_state import content_digest, unchanged
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer
-from positionbias.core.row_values import Cells, RowCounts, ValueReader
+from positionbias.core.row_values import Answers, Cells, RowCounts, ValueReader, id_text
 from positionbias.core.split_tables import KIND
 from positionbias.core.tables import Table
 from positionbias.formats.table_files import open_table
 
 __all__ = ["AttachedAnswers", "attach_answers"]
 
-_NOTE = (
-    "Answers without a start whose text is not in their passage, in any case of letters, are left out and counted [decision]."
+_NOTES = (
+    "Answers without a start whose text is not in their passage, in any case of letters, are left out and counted [decision].",
+    "Answers of passages that are not judged relevant to the query are left out and counted [decision].",
 )
 
 
@@ -51,7 +51,7 @@ def attach_answers(collection: Collection, path: Path | str, out: Path | str, *,
     with unchanged([path]):
         table = open_table(path)
         columns, counts = Columns().of_answers(table.names, table.source), RowCounts()
-        found = _by_split(_answers(collection, table, columns, counts), collection, counts)
+        found = _by_split(collection, table, columns, counts)
         added = {split: len(answers) for split, answers in found.items() if answers}
         if not added:
             causes = "; ".join(f"{cause}: {count:,}" for cause, count in (counts.left_out | counts.again).items())
@@ -75,7 +75,7 @@ def attach_answers(collection: Collection, path: Path | str, out: Path | str, *,
                     command="attach",
                     inputs=tuple(inputs),
                     licence=collection.manifest.licence,
-                    notes=(*collection.manifest.notes, _NOTE),
+                    notes=(*collection.manifest.notes, *_NOTES),
                     content={"attached": asdict(facts)},
                 ),
                 allow_absent=True,  # judged passages missing in the collection are missing here too
@@ -83,33 +83,51 @@ def attach_answers(collection: Collection, path: Path | str, out: Path | str, *,
     return Collection(out)
 
 
-def _by_split(answers: Iterator[tuple[str, Answer]], collection: Collection, counts: RowCounts) -> dict[str, list[Answer]]:
-    """Return the answers that their splits do not have, by split."""
+def _by_split(collection: Collection, table: Table, columns: Columns, counts: RowCounts) -> dict[str, list[Answer]]:
+    """Return the answers that fit and that their splits do not have, by split; count the others."""
     queries = {split: {query_id for query_id, _ in collection.query_texts(split)} for split in collection.splits}
+    grades = {split: {qrel[:2]: qrel.grade for qrel in collection.qrels(split)} for split in collection.splits}
     known = {split: set(collection.answers(split)) for split in collection.splits}
     found: dict[str, list[Answer]] = {split: [] for split in collection.splits}
-    for place, answer in answers:
-        splits = [split for split, query_ids in queries.items() if answer.query_id in query_ids]
+    for place, query_id, passage_id, passage, answers in _answers(collection, table, columns, counts):
+        splits = [split for split, query_ids in queries.items() if query_id in query_ids]
+        judged = [split for split in splits if (query_id, passage_id) in grades[split]]
+        relevant = [split for split in judged if grades[split][query_id, passage_id] > 0]
+        refused = ""
         if not splits:
-            counts.leave_out("unknown query", place)
-        for split in splits:
-            if answer in known[split]:
-                counts.met_again("answers", 1)
-            else:
-                known[split].add(answer)
-                found[split].append(answer)
+            refused = "unknown query"
+        elif not judged:
+            refused = "passage not judged for the query"
+        elif not relevant:
+            refused = "passage judged not relevant"
+        if not answers:
+            counts.leave_out("no answer", place)
+        for text, start in answers:
+            stands = start is not None or text.casefold() in passage.casefold()
+            if cause := refused or ("" if stands else "text not found in passage"):
+                counts.leave_out(cause, place)
+                continue
+            answer = Answer(query_id, passage_id, text, start, None if start is None else start + len(text))
+            for split in relevant:
+                if answer in known[split]:
+                    counts.met_again("answers", 1)
+                else:
+                    known[split].add(answer)
+                    found[split].append(answer)
     return found
 
 
-def _answers(collection: Collection, table: Table, columns: Columns, counts: RowCounts) -> Iterator[tuple[str, Answer]]:
-    """Yield the answers that stand in their passages, each with the place of its row; count the others."""
+def _answers(
+    collection: Collection, table: Table, columns: Columns, counts: RowCounts
+) -> Iterator[tuple[str, str, str, str, Answers]]:
+    """Yield the place of each row with a known passage, its query's id, the passage's id and text, and its answers; count other rows."""
     source = f"{table.source}, {table.unit}"
     # the number of a row stands where its query's text does in other tables
     reader = ValueReader(replace(columns, passage="passage", query="query"), "", source, counts)
     for batch in table.read(columns.read_from(table.names)):
         counts.rows += len(batch.numbers)
         values = {column: batch.column(column) for column in columns.named().values()}
-        stored = collection.find([_id(value) for value in values[columns.passage_id]])
+        stored = collection.find([id_text(value) for value in values[columns.passage_id]])
         for row in np.flatnonzero(stored < 0).tolist():
             counts.leave_out("unknown passage", f"{source} {batch.numbers[row]:,}")
         rows = np.flatnonzero(stored >= 0).tolist()
@@ -119,16 +137,5 @@ def _answers(collection: Collection, table: Table, columns: Columns, counts: Row
         for passage_id, passage, query_id, number, answers in zip(
             found.passage_ids, found.passages, found.query_ids, found.queries, found.answers, strict=True
         ):
-            place = f"{source} {int(number):,}" if number else source
-            if not answers:
-                counts.leave_out("no answer", place)
-            for text, start in answers:
-                if start is None and text.casefold() not in passage.casefold():
-                    counts.leave_out("text not found in passage", place)
-                else:
-                    yield place, Answer(query_id, passage_id, text, start, None if start is None else start + len(text))
+            yield f"{source} {int(number):,}" if number else source, query_id, passage_id, passage, answers
     counts.unanswerable = 0  # counted as rows without an answer
-
-
-def _id(value: Any) -> str:
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""

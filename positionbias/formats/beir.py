@@ -1,7 +1,7 @@
 """BEIR (Thakur et al. 2021): ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv`` in, a Collection out, and back.
 
-MTEB's repositories have the same as JSON lines or Parquet: ``corpus/*.parquet``, ``queries/*.parquet``, and in ``qrels``, ``data`` or ``default`` a file a
-split or several, ``SPLIT-00000-of-00002.parquet`` and ``SPLIT.jsonl``.
+MTEB's repositories have the same as JSON lines or Parquet, some with ``id`` for ``_id``: ``corpus/*.parquet``, ``queries/*.parquet``, and in ``qrels``, ``data`` or ``default`` a file a
+split or several, ``SPLIT-00000-of-00002.parquet``, ``SPLIT-0.parquet`` and ``SPLIT.jsonl``.
 
 A passage is its title, if any, a space and its text; ``titles=False`` leaves titles out, as a title in front is a position
 bias of its own [decision]. Split dev is called validation here. A split has the queries that its qrels name, in the
@@ -34,7 +34,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, write_shard
 from positionbias.core.split_tables import KIND
 from positionbias.formats.json_lines import FIX, Bad, named, text_of
-from positionbias.formats.row_blocks import LineRows, RowBlock, parquet_blocks
+from positionbias.formats.row_blocks import LineRows, RowBlock, parquet_blocks, parquet_columns
 
 __all__ = ["UNJUDGED", "BeirSource", "file_of_split", "import_beir"]
 
@@ -49,7 +49,8 @@ _FIRST = ("train", "validation", "test")
 _COMMAND = "import beir"
 _PACKED = ("", ".gz", ".zst")
 _QRELS = ("qrels", "data", "default")
-_QRELS_FILE = re.compile(r"(?P<stem>[^.]+?)(?P<part>-\d+-of-\d+)?\.(?P<form>tsv|jsonl|parquet)(\.gz|\.zst)?")
+_NUMBERED = r"(?:(?<=train)|(?<=dev)|(?<=validation)|(?<=test))-\d+(?=\.parquet)"  # fold-1 and dl-2019 are splits
+_QRELS_FILE = re.compile(rf"(?P<stem>[^.]+?)(?P<part>-\d+-of-\d+|{_NUMBERED})?\.(?P<form>tsv|jsonl|parquet)(\.gz|\.zst)?")
 _ROWS_FILE = re.compile(r"[^.].*\.(jsonl(\.gz|\.zst)?|parquet)")
 _NOTES = (
     "Split dev is called validation; queries that no file of qrels names are in split unjudged [decision].",
@@ -72,6 +73,7 @@ class BeirSource:
     format: str
     corpus: Corpus
     repeated_judgements: int
+    judgements_of_other_queries: int = 0
 
 
 def file_of_split(split: str) -> str:
@@ -94,11 +96,12 @@ def import_beir(
 ) -> Collection:
     """Make a collection of a BEIR folder, whose files may be compressed (.gz, .zst).
 
-    Without queries or qrels the corpus alone comes in. Judgements of passages that the corpus lacks are kept and counted.
+    Without queries or qrels the corpus alone comes in. Judgements of passages that the corpus lacks are kept and counted, those of
+    queries that ``queries.jsonl`` lacks left out and counted.
 
     Raises:
-        InputError: no corpus, a broken line (numbered), an id twice, a pair judged twice with two grades, a judgement of a
-            query that ``queries.jsonl`` lacks.
+        InputError: no corpus, a broken line (numbered), an id twice, a pair judged twice with two grades, or a split whose
+            judgements are all of unknown queries.
     """
     release, out, settings = _Release.find(Path(folder)), Path(out), {"titles": titles}
     job: JsonObject = {
@@ -108,7 +111,7 @@ def import_beir(
     }
     with create_collection(out, overwrite=overwrite, job=job) as writer, unchanged(release.inputs.values()):
         corpus = _add_corpus(writer, release.corpus, titles, map_shards)
-        repeated = _add_splits(writer, release)
+        repeated, without_query = _add_splits(writer, release)
         note = "A passage is its title, a space and its text, where a title stands." if titles else "Titles are left out."
         writer.finish(
             Manifest(
@@ -121,7 +124,7 @@ def import_beir(
                 ),
                 licence=LICENCE,
                 notes=(note, *_NOTES),
-                content={"source": asdict(BeirSource("beir", corpus, repeated))},
+                content={"source": asdict(BeirSource("beir", corpus, repeated, without_query))},
                 provenance=provenance or {},
             ),
             allow_absent=True,
@@ -184,6 +187,8 @@ def _files(folder: Path, name: str) -> list[Path]:
 
 def _blocks(path: Path, columns: Sequence[str], required: Sequence[str]) -> Iterator[RowBlock]:
     if path.suffix == ".parquet":
+        if "_id" in required and "id" in (names := parquet_columns(path)) and "_id" not in names:
+            columns, required = ([name.replace("_id", "id") for name in own] for own in (columns, required))
         yield from parquet_blocks(path, columns, required)
     else:
         yield from map(LineRows, file_blocks(path))
@@ -229,20 +234,28 @@ def _passages(block: RowBlock, titles: bool, counts: Counter[str]) -> Iterator[P
 def _id_and_text(record: Any, bad: Bad) -> tuple[str, str]:
     if not isinstance(record, dict):
         raise bad(wanted="an object with _id and text", found=named(record), do=FIX)
-    key = record.get("_id")
+    key = record.get("_id", record.get("id"))
     key = str(key) if type(key) is int else text_of(key, "_id", bad)
     if not key or any(character in key for character in "\t\n\r"):
         raise bad(wanted="'_id' without tabs and line breaks", found=repr(key), do=FIX)
     return key, text_of(record.get("text"), "text", bad)
 
 
-def _add_splits(writer: CollectionWriter, release: _Release) -> int:
-    """Write each split with the queries in its qrels, then the unjudged ones; return the number of repeated judgements."""
+def _add_splits(writer: CollectionWriter, release: _Release) -> tuple[int, int]:
+    """Write each split with the queries in its qrels, then the unjudged ones.
+
+    Returns:
+        The numbers of repeated judgements, and of those left out, whose queries are not there.
+    """
     queries = _queries(release.queries) if release.queries else {}
-    unjudged, repeated = dict.fromkeys(queries), 0
+    unjudged, repeated, without_query = dict.fromkeys(queries), 0, 0
     for split, paths in release.qrels.items():
         found = _Judgements(paths, queries).read()
+        if found.without_query and not found.grades:
+            wanted, told = "judgements of queries in queries.jsonl", f"{found.without_query:,}, all of others"
+            raise bad_input(paths[0], wanted=wanted, found=told, do="check that the files belong together")
         repeated += found.repeated
+        without_query += found.without_query
         judged = {query_id for query_id, _ in found.grades}
         for query_id in judged:
             unjudged.pop(query_id, None)
@@ -250,7 +263,7 @@ def _add_splits(writer: CollectionWriter, release: _Release) -> int:
         writer.add_split(split, [query for query in queries.values() if query.query_id in judged], qrels)
     if unjudged:
         writer.add_split(UNJUDGED, [queries[query_id] for query_id in unjudged], [])
-    return repeated
+    return repeated, without_query
 
 
 def _queries(paths: Sequence[Path]) -> dict[str, Query]:
@@ -281,6 +294,7 @@ class _Judgements:
         self.paths, self.queries = paths, queries
         self.grades: dict[tuple[str, str], int] = {}
         self.lines = 0
+        self.without_query = 0
 
     def read(self) -> _Judgements:
         for path in self.paths:
@@ -318,7 +332,8 @@ class _Judgements:
         if grade is None or abs(grade) > HIGHEST_GRADE:
             raise bad(wanted=f"a whole number up to {HIGHEST_GRADE:,} as score", found=repr(score), do="fix or drop the line")
         if query_id not in self.queries:
-            raise bad(wanted="a query of queries.jsonl", found=repr(query_id), do="check that the files belong together")
+            self.without_query += 1
+            return
         earlier = self.grades.setdefault((query_id, passage_id), grade)
         if earlier != grade:
             found = f"passage {passage_id!r} of query {query_id!r} with {grade}, and above with {earlier}"

@@ -480,7 +480,7 @@ def import_beir(
         The collection.
 
     Raises:
-        InputError: no corpus, a broken line (numbered), an id twice, a pair judged twice with two grades.
+        InputError: no corpus, a broken line (numbered), an id twice, a pair judged twice with two grades, a split without known queries.
 
     Example:
         >>> import positionbias as pb
@@ -495,6 +495,8 @@ def import_beir(
     source = collection.manifest.content_as(BeirSource, "source")
     placed = "put in front" if titles else "which is left out"
     say(f"{source.corpus.titles:,} passages with a title, {placed}; {source.corpus.without_text:,} without a text")
+    if source.judgements_of_other_queries:
+        say(f"{source.judgements_of_other_queries:,} {_LEFT_OUT['judgements_of_other_queries']}")
     if source.repeated_judgements:
         say(f"{source.repeated_judgements:,} lines of qrels said again what an earlier one had said")
     if not collection.splits:
@@ -662,6 +664,8 @@ def row_remarks(counts: RowCounts) -> Iterator[str]:
         yield f"{plural(number, 'row')} left out, {cause}; the first: {counts.first[cause]}"
     if counts.unanswerable:
         yield f"{plural(counts.unanswerable, 'query')} with an empty list of answers left out; their passages stay"
+    if counts.not_relevant:
+        yield f"answers of {plural(counts.not_relevant, 'pair')} judged not relevant left out"
     if counts.moved:
         said = "does not stand at its start" if counts.moved == 1 else "do not stand at their start"
         yield f"{plural(counts.moved, 'answer')} {said}: searched in the passage, else without a place"

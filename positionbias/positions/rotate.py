@@ -101,6 +101,8 @@ class Rotate(Rotation):
         """
         if isinstance(given, str):
             return self._rotated(given, passage_id)
+        if not isinstance(given, Mapping):
+            raise _no_text(given)
         for column in filter(None, (self.column, self.id_column)):
             if column not in given:
                 raise bad_input("Rotate", wanted=f"a column {column!r}", found=", ".join(given), do="name the right one")

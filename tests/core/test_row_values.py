@@ -28,7 +28,9 @@ ROW = st.fixed_dictionaries(
 
 def read(rows: list[dict[str, Any]], size: int) -> tuple[list[tuple[Any, ...]], RowCounts]:
     counts, found = RowCounts(), Statements()
-    reader = ValueReader(Columns().of(["passage", *{name for row in rows for name in row}], "rows"), "test", "rows", counts)
+    reader = ValueReader(
+        Columns().of(list({"passage", *(name for row in rows for name in row)}), "rows"), "test", "rows", counts
+    )
     for start in range(0, len(rows), size):
         found.extend(reader.read(Objects(range(start + 1, len(rows) + 1)[:size], rows[start : start + size])))
     return [(*row, list(answers), split) for *row, answers, split in zip(*found.columns(), strict=True)], counts

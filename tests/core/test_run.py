@@ -99,6 +99,16 @@ def test_the_order_comes_from_the_scores_not_from_the_rank_column(tmp_path: Path
     assert run.top(1)["q"].passage_ids == ["b"]
 
 
+def test_equal_scores_at_the_minimum_of_float32_stay_finite(tmp_path: Path) -> None:
+    lowest = float(np.finfo(np.float32).min)
+    run = Run({"q": {"a": lowest, "b": lowest, "c": 1.0, "d": lowest}})
+    scores = list(run.to_dict()["q"].values())
+    assert scores[-1] == lowest
+    assert scores == sorted(set(scores), reverse=True)
+    again = Run.from_file(run.save(tmp_path / "low.run"))
+    assert again["q"].passage_ids == run["q"].passage_ids == ["c", "d", "b", "a"]
+
+
 def test_the_name_is_the_files_where_tags_differ(tmp_path: Path) -> None:
     (tmp_path / "two.run").write_text("q Q0 a 1 1.0 x\nq Q0 b 2 3.0 y\n")
     assert read_run(tmp_path / "two.run").name == "two"

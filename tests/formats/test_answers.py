@@ -18,6 +18,7 @@ LAMP = "The lamp of Orvell burns green oil."
 COLLECTION = [
     {"passage_id": "p1", "passage": LAMP, "query_id": "q1", "query": "What?", "split": "train"},
     {"passage_id": "2", "passage": "It hangs in the hall.", "query_id": "7", "query": "Where?", "answer": "hall"},
+    {"passage_id": "3", "passage": "A bell.", "query_id": "q1", "query": "What?", "split": "train", "label": 0},
 ]
 
 
@@ -37,12 +38,14 @@ def test_answers_go_to_their_splits_and_what_does_not_fit_is_counted(tmp_path: P
         {"qid": "q1", "pid": "p1", "answer": "green oil", "answer_start": 25},
         {"qid": 7, "pid": 2, "answer": ["it", "hangs"], "answer_start": None},
         {"qid": 7, "pid": 2, "answer": "hall"},  # which it has
-        {"qid": "q9", "pid": "p1", "answer": "oil"},
+        {"qid": "q9", "pid": "p1", "answer": "not in the passage"},
         {"qid": "q1", "pid": "p9", "answer": "oil"},
         {"qid": "q1", "pid": None, "answer": "oil"},
         {"qid": "q1", "pid": "p1", "answer": "petrol"},
         {"qid": "q1", "pid": "p1", "answer": []},
         {"qid": "q1", "pid": "p1", "answer": [5, 999]},
+        {"qid": "q1", "pid": 3.0, "answer": "bell"},
+        {"qid": "q1", "pid": "2", "answer": "hall"},
     ]
     made = attach_answers(collection, table(tmp_path, rows), tmp_path / "with")
     assert made.answers("train") == [Answer("q1", "p1", "green oil", 25, 34)]
@@ -53,12 +56,14 @@ def test_answers_go_to_their_splits_and_what_does_not_fit_is_counted(tmp_path: P
     facts = made.manifest.content_as(AttachedAnswers, "attached")
     assert facts.added == {"train": 1, "test": 2}
     assert facts.columns == {"query_id": "qid", "passage_id": "pid", "answer": "answer", "answer_start": "answer_start"}
-    assert (facts.counts.rows, facts.counts.again) == (9, {"answers": 1})
+    assert (facts.counts.rows, facts.counts.again) == (11, {"answers": 1})
     assert facts.counts.left_out == {
         "unknown query": 1,
         "unknown passage": 2,
         "text not found in passage": 1,
         "no answer": 1,
+        "passage judged not relevant": 1,
+        "passage not judged for the query": 1,
         "answer: offsets outside of the passage": 1,
     }
     assert facts.counts.first["unknown query"].endswith("answers.jsonl, line 4")

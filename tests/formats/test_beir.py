@@ -21,7 +21,7 @@ from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.engine.local import map_shards
-from positionbias.formats.beir import import_beir
+from positionbias.formats.beir import BeirSource, import_beir
 from positionbias.formats.beir_export import write_beir
 
 CORPUS = (
@@ -83,7 +83,12 @@ def test_the_published_layout_becomes_a_collection(tmp_path: Path) -> None:
     assert beir.qrels("test") == [Qrel("4", "d5", 1), Qrel("q1", "3", -1)]
     content = beir.manifest.content
     # titled: d1, d4; d4 has no text; one line of train.tsv stands twice
-    assert content["source"] == {"format": "beir", "corpus": {"titles": 2, "without_text": 1}, "repeated_judgements": 1}
+    assert content["source"] == {
+        "format": "beir",
+        "corpus": {"titles": 2, "without_text": 1},
+        "repeated_judgements": 1,
+        "judgements_of_other_queries": 0,
+    }
     assert content["absent"] == {"validation": {"judgements": 1, "passages": 1}}
     assert "licence" in beir.manifest.licence
 
@@ -132,6 +137,33 @@ def test_mteb_s_layout_gives_the_same(tmp_path: Path, form: str, place: str) -> 
     bare = beir_folder(tmp_path / "in", queries=lines([{**row, "metadata": {}} for row in QUERIES]))
     beir = import_beir(bare, tmp_path / "out")
     assert import_beir(folder, tmp_path / "again").checksum == beir.checksum
+
+
+def test_judgements_of_unknown_queries_are_left_out_and_counted(tmp_path: Path) -> None:
+    folder = beir_folder(tmp_path / "in", test=table([("q9", "d1", "1"), ("4", "d5", "1")]))
+    beir = import_beir(folder, tmp_path / "out")
+    assert beir.qrels("test") == [Qrel("4", "d5", 1)]
+    assert beir.manifest.content_as(BeirSource, "source").judgements_of_other_queries == 1
+
+
+@pytest.mark.parametrize("ending", ["-0.parquet", "-00000-of-00001.parquet", ".parquet"])
+def test_parquet_with_id_and_numbered_files(tmp_path: Path, ending: str) -> None:
+    folder = tmp_path / "mteb"
+    tables = {
+        "corpus/corpus-0.parquet": [{"id": "d1", "title": "Orvell", "text": "The lamp."}],
+        "queries/queries-0.parquet": [{"id": "q1", "text": "what burns"}],
+        f"qrels/test{ending}": [{"query-id": "q1", "corpus-id": "d1", "score": 1}],
+        "qrels/fold-1.parquet": [{"query-id": "q1", "corpus-id": "d1", "score": 2}],
+    }
+    for name, rows in tables.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(rows), folder / name)
+    beir = import_beir(folder, tmp_path / "out")
+    assert list(beir.passages()) == [Passage("d1", "Orvell The lamp.")]
+    assert {split: beir.qrels(split) for split in beir.splits} == {
+        "test": [Qrel("q1", "d1", 1)],
+        "fold-1": [Qrel("q1", "d1", 2)],
+    }
 
 
 def test_the_corpus_alone_comes_in(tmp_path: Path) -> None:
@@ -249,7 +281,7 @@ FAULTS: dict[str, tuple[dict[str, bytes | None], str]] = {
     "a grade too large": ({"test": table([("q1", "d1", "1000001")])}, "test.tsv:2: wanted a whole number up to 1,000,000 as score"),
     "another header": ({"test": b"topic\tdoc\trel\n"}, "test.tsv:1: wanted a whole number up to 1,000,000 as score; found 'rel'"),
     "a header again": ({"test": table([]) * 2}, "test.tsv:2: wanted a whole number up to 1,000,000 as score; found 'score'"),
-    "an unknown query": ({"test": table([("q9", "d1", "1")])}, "test.tsv:2: wanted a query of queries.jsonl; found 'q9'"),
+    "unknown queries alone": ({"test": table([("q9", "d1", "1")])}, "test.tsv: wanted judgements of queries in queries.jsonl; found 1, all of others"),
     "two grades": ({"test": table([("q1", "d1", "1"), ("q1", "d1", "2")])}, "test.tsv:3: wanted one score for each pair; found passage 'd1'"),
     "dev and validation": ({"validation": table([])}, "wanted one file of qrels for split validation; found this beside"),
     "a split that is called unjudged": ({"unjudged": table([])}, "unjudged.tsv: wanted another name"),

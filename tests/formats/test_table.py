@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +24,7 @@ from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.tables import TableSource
 from positionbias.core.validation_draw import ValidationDraw
 from positionbias.formats.table import import_table
+from positionbias.ops.imports import row_remarks
 
 LAMP = "The lamp of Orvell burns green oil."
 ROWS: list[dict[str, Any]] = [
@@ -72,6 +75,11 @@ def as_parquet(place: Path, rows: list[dict[str, Any]]) -> Path:
     return place / "rows.parquet"
 
 
+def as_parquet_of(place: Path, rows: list[dict[str, Any]]) -> Path:
+    pq.write_table(pa.Table.from_pylist(rows), place / "hub.parquet")
+    return place / "hub.parquet"
+
+
 def as_gz(place: Path, rows: list[dict[str, Any]]) -> Path:
     path = place / "rows.csv.gz"
     path.write_bytes(gzip.compress(as_csv(place, rows).read_bytes()))
@@ -116,6 +124,33 @@ def test_records_frames_and_data_sets_are_the_same_collection(tmp_path: Path) ->
     assert Collection.from_dataset(datasets.Dataset.from_list(rows), tmp_path / "d").checksum == wanted
 
 
+def test_a_plain_name_lands_in_the_home(tmp_path: Path) -> None:
+    made = Collection.from_records([{"passage": LAMP}], "mine")
+    assert made.path == Path(os.environ["POSBIAS_HOME"]) / "mine"
+    assert Collection("mine").checksum == made.checksum
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "wanted"),
+    [
+        (Collection.from_records, None, "records: wanted objects, one a row; found NoneType; give dicts"),
+        (Collection.from_records, [{"passage": LAMP}, 5], "records: wanted objects, one a row; found int as number 2; give"),
+        (Collection.from_records, [{0: LAMP}], "records: wanted keys as text; found 0; name the columns"),
+        (Collection.from_pandas, [1], "from_pandas: wanted a pandas data frame; found list; convert it"),
+        (
+            Collection.from_pandas,
+            pd.DataFrame([["a", "b"]], columns=["passage", "passage"]),
+            "frame: wanted a name for each column; found 'passage' twice; rename one of them",
+        ),
+        (Collection.from_dataset, [1, 2], "data set: wanted a Dataset or DatasetDict; found list; use from_records for rows"),
+    ],
+)
+def test_what_is_no_table_is_one_line(tmp_path: Path, make: Callable[..., Collection], given: Any, wanted: str) -> None:
+    with pytest.raises(InputError, match=wanted):
+        make(given, tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
 def test_a_frame_goes_out_and_comes_back(tmp_path: Path) -> None:
     collection = made(as_lines(tmp_path, ROWS), tmp_path / "c")
     frame = collection.to_pandas("test")
@@ -136,6 +171,12 @@ def test_a_frame_goes_out_and_comes_back(tmp_path: Path) -> None:
         ([{"text": "oil", "answer_start": 31}], None, [("oil", 31)]),
         ([25, 34], None, [("green oil", 25)]),
         ({"start": 25, "end": 34}, None, [("green oil", 25)]),
+        (np.array([25, 34]), None, [("green oil", 25)]),
+        (np.array([[25, 34], [4, 8]]), None, [("green oil", 25), ("lamp", 4)]),
+        ([np.int64(25), np.int32(34)], None, [("green oil", 25)]),
+        ([25.0, 34.0], None, [("green oil", 25)]),
+        ({"start": np.int64(25), "end": np.float32(34)}, None, [("green oil", 25)]),
+        (pd.Series(["oil"]), None, [("oil", None)]),
         ("oil", -1, [("oil", None)]),
         ("", None, []),
         (None, None, []),
@@ -147,6 +188,13 @@ def test_answers_have_many_forms(tmp_path: Path, value: Any, start: Any, wanted:
     row = {"passage": LAMP, "query": "What?", "answer": value, "answer_start": start}
     found = Collection.from_records([row], tmp_path / "c").answers("test")
     assert [(answer.text, answer.start) for answer in found] == wanted
+
+
+def test_whole_floats_are_ids(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"pid": [1, None, 2.5], "passage": ["One.", "Two.", "Three."], "query": "Which?"})
+    found = Collection.from_pandas(frame, tmp_path / "c")
+    assert [(text, passage_id == "1") for passage_id, text in found.passages()] == [("One.", True), ("Two.", False)]
+    assert counts(found).left_out == {"passage id: no text": 1}
 
 
 def test_columns_lead_into_objects_and_lists(tmp_path: Path) -> None:
@@ -179,11 +227,6 @@ def test_the_hub_s_squad_with_unanswerable_questions(tmp_path: Path) -> None:
     assert counts(collection).unanswerable == 1
 
 
-def as_parquet_of(place: Path, rows: list[dict[str, Any]]) -> Path:
-    pq.write_table(pa.Table.from_pylist(rows), place / "hub.parquet")
-    return place / "hub.parquet"
-
-
 def test_rows_that_do_not_fit_are_counted_by_cause(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"passage": "  ", "query": "a"},
@@ -195,20 +238,49 @@ def test_rows_that_do_not_fit_are_counted_by_cause(tmp_path: Path) -> None:
         {"passage": "x \ud800", "query": "a"},
         {"passage": "fits", "query": "a", "label": "1.0"},
         {"passage": "x", "query": "a", "label": 10**12},
+        {"passage": "x", "query": "a", "answer": {"start": 0.5, "end": 1}},
+        {"passage": "x", "query": "a", "answer": pd.DataFrame({"text": ["x"]})},
     ]
     collection = Collection.from_records(rows, tmp_path / "c")
     assert [passage.text for passage in collection.passages()] == ["fits"]
     found = counts(collection)
-    assert found.rows == 9
+    assert found.rows == 11
     assert found.left_out == {
         "no passage": 1,
         "passage: no text": 1,
         "query: no text": 1,
         "label: no whole number from 0 to 1,000,000": 3,
         "answer: offsets outside of the passage": 1,
+        "answer: offsets that are no whole numbers": 1,
+        "answer: no text": 1,
         "passage: text that is not Unicode": 1,
     }
     assert found.first["label: no whole number from 0 to 1,000,000"] == "records, number 4"
+
+
+@pytest.mark.parametrize("form", [lambda row: row, lambda row: {**row, "passage": [row["passage"]]}])
+def test_answers_of_passages_judged_not_relevant_are_left_out_and_counted(tmp_path: Path, form: Any) -> None:
+    row = {"passage": LAMP, "query": "What?", "label": 0}
+    rows = [
+        {**row, "answer": "oil"},
+        {**row, "answer": None},
+        {**row, "answer": ""},
+        {"passage": LAMP, "label": 0, "answer": "oil"},
+    ]
+    collection = Collection.from_records(map(form, rows), tmp_path / "c")
+    assert collection.answers("test") == []
+    assert counts(collection).not_relevant == 1
+    assert "answers of 1 pair judged not relevant left out" in list(row_remarks(counts(collection)))
+
+
+def test_splits_in_capitals_are_the_usual_ones_and_names_that_cannot_be_are_counted(tmp_path: Path) -> None:
+    splits = ["TRAIN", "Validation", "Dev", "Test", "Own", "my split"]
+    rows = [{"passage": LAMP, "query": "What?", "split": split} for split in splits]
+    collection = Collection.from_records(rows, tmp_path / "c")
+    assert sorted(collection.splits) == ["Own", "test", "train", "validation"]
+    (cause,) = counts(collection).left_out
+    assert cause.startswith("split: a name with other characters than letters")
+    assert counts(collection).first[cause] == "records, number 6"
 
 
 def test_what_stands_twice_is_one(tmp_path: Path) -> None:
@@ -257,6 +329,38 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path, text: str, name: str, w
 def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="wanted a column 'quote'; found pid, .*; give one of these to --answer"):
         made(as_lines(tmp_path, ROWS), tmp_path / "c", answer="quote")
+
+
+def test_later_rows_with_columns_of_their_own(tmp_path: Path) -> None:
+    bare = [{"passage": f"Passage {number}."} for number in range(5_000)]
+    asked = [{"passage": LAMP, "query": f"What {number}?", "answer": "oil"} for number in range(300)]
+    near = Collection.from_records(bare[:1_100] + asked, tmp_path / "near")
+    assert near.count_queries("test") == 300
+    far = as_lines(tmp_path, bare + asked)
+    wanted = "rows.jsonl, lines from .*: wanted the columns of .*; found also query, answer; .*: --query query --answer answer$"
+    with pytest.raises(InputError, match=wanted):
+        made(far, tmp_path / "c")
+    assert made(far, tmp_path / "c", query="query", answer="answer").count_queries("test") == 300
+    with pytest.raises(
+        InputError, match="wanted a column 'quote'; found passage, query, answer; give one of these to --answer"
+    ):
+        made(far, tmp_path / "d", query="query", answer="quote")
+
+
+@pytest.mark.parametrize("write", [as_lines, as_parquet_of])
+def test_a_column_within_objects_that_no_row_has(tmp_path: Path, write: Callable[[Path, list[dict[str, Any]]], Path]) -> None:
+    rows = [{"passage": LAMP, "query": "What?", "answers": own} for own in ({"text": ["oil"]}, {"text": None}, None)]
+    with pytest.raises(InputError, match="wanted a column 'answers.txt'; found answers.text; give one of these to --answer"):
+        made(write(tmp_path, rows), tmp_path / "c", answer="answers.txt")
+    assert len(made(write(tmp_path, rows), tmp_path / "c", answer="answers.text").answers("test")) == 1
+    hidden = [{**row, "answers": None} for row in rows]  # as of test sets, of which no answer is published
+    assert made(as_lines(tmp_path, hidden), tmp_path / "d", answer="answers.text").count_queries("test") == 1
+
+
+def test_a_byte_order_mark_before_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(ROWS), encoding="utf-8-sig")
+    assert len(made(path, tmp_path / "c")) == 3
 
 
 def test_validation_is_drawn_by_passage(tmp_path: Path) -> None:

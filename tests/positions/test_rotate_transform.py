@@ -116,6 +116,7 @@ def test_what_has_no_text_stays_and_what_is_none_is_refused() -> None:
         ({"pid": "p1"}, "Rotate: wanted a column 'text'; found pid"),
         ({"text": 5, "pid": "p1"}, "Rotate: wanted a text; found 5; name the column of texts"),
         ({"text": [5], "pid": ["p1"]}, "Rotate: wanted a text; found 5"),
+        (5, "Rotate: wanted a text; found 5; name the column of texts"),
         ({"text": "one two", "pid": 1.5}, "Rotate: wanted ids as text or whole numbers; found 1.5"),
     ):
         with pytest.raises(InputError, match=message):
