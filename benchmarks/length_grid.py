@@ -1,6 +1,6 @@
 """Does the length by place grid show what scorers of known behaviour do at every length, and what does MiniLM do?
 
-    python benchmarks/length_grid.py COLLECTION STATE [--queries 60]   # writes benchmarks/results/length_grid_HARDWARE_DATE.md
+    python benchmarks/length_grid.py COLLECTION STATE [--queries 60] [--model-queries 30]   # writes benchmarks/results/length_grid_HARDWARE_DATE.md
 
 ``COLLECTION`` is SQuAD, of ``posbias import squad``. Scorers of texts of 128 to 8,192 words, w(s) the share of the query's words, weighted by idf, in a sentence s:
 
@@ -136,6 +136,7 @@ def main() -> None:
     parser.add_argument("collection", type=Path)
     parser.add_argument("state", type=Path)
     parser.add_argument("--queries", type=int, default=60)
+    parser.add_argument("--model-queries", type=int, default=30, help="questions that MiniLM is asked")
     given = parser.parse_args()
     collection = Collection(given.collection)
     task = make_task(
@@ -154,14 +155,14 @@ def main() -> None:
         checkpoint.model.config = replace(checkpoint.model.config, passage_length=pieces)  # type: ignore[union-attr, misc]
         system = System.of(checkpoint, f"minilm, {pieces - 2}")
         name = f"minilm-{pieces}"
-        parts[system.name] = kept_part(given.state / f"{name}.json", partial(grid, task, system, lengths, given.queries))
-    result_place("length_grid").write_text(page(parts, given.queries), encoding="utf-8")
+        parts[system.name] = kept_part(given.state / f"{name}.json", partial(grid, task, system, lengths, given.model_queries))
+    result_place("length_grid").write_text(page(parts), encoding="utf-8")
 
 
-def page(parts: dict[str, dict[str, Any]], queries: int) -> str:
+def page(parts: dict[str, dict[str, Any]]) -> str:
     """The result file."""
     seconds = sum(part["seconds"] for part in parts.values())
-    lines = ["# Evidence by length and place", "", f"{hardware()}; {queries} questions of SQuAD; {duration_in_words(seconds)} of processor time.", "",
+    lines = ["# Evidence by length and place", "", f"{hardware()}; questions of SQuAD's development set; {duration_in_words(seconds)} of processor time.", "",
              "The lead over the competitors by place, then the effect of a place less the start, in deviations, with simultaneous 95 % intervals. *Not read* marks evidence that "
              "starts beyond what is read for half of the questions or more. *Expected*: the effect computed from the evidence and its fillers, without the audit."]  # fmt: skip
     for name, part in parts.items():

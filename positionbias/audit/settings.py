@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -52,9 +52,34 @@ DEPTH, RETRIEVAL_DEPTH = 30, 1_000
 ANSWERS, TERMS = "answers", "terms"  # what the evidence is
 MEMORY = 4.0  # GiB for a search
 Lists = Literal["test", "pointwise", "listwise"]
-Lengths = tuple[int, ...] | None
-"""The lengths of the texts through which evidence moves, in the model's tokens, else in words."""
-SHORTEST = 32  # tokens of a text that has places for a sentence
+SHORTEST, LONGEST = 32, 1_000_000  # tokens of a text that has places for a sentence, and that a memory holds
+
+
+class Lengths(tuple[int, ...]):
+    """The lengths of the texts through which evidence moves, from the shortest, in the model's tokens, else in words."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, given: str | Iterable[int]) -> Lengths:
+        """Return the lengths that a text names, or lengths as they are, from the shortest.
+
+        >>> Lengths.parse("512,128")
+        (128, 512)
+
+        Raises:
+            SettingError: something other than whole numbers of at least 32, each once.
+        """
+        try:
+            found = sorted(int(length) for length in (given.split(",") if isinstance(given, str) else given))
+        except (TypeError, ValueError):
+            found = []
+        if not found or not SHORTEST <= found[0] <= found[-1] <= LONGEST or len(set(found)) < len(found):
+            raise SettingError(
+                f"--lengths: wanted numbers from {SHORTEST} to {LONGEST:,} with commas between them, each once; found {given!r}; "
+                "give 128,256,512"
+            )
+        return cls(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +155,7 @@ class AuditSettings:
         "Queries whose answering sentence is moved through its passage; 0 leaves it out, and with it the verdict.",
         least=0,
     )
-    lengths: Lengths = setting(
+    lengths: Lengths | None = setting(
         None,
         "Also move the evidence through texts of these lengths, padded with other passages; in the model's tokens, else words.",
         metavar="128,256,512",
@@ -181,7 +206,8 @@ class AuditSettings:
         if self.depth is None:
             object.__setattr__(self, "depth", RETRIEVAL_DEPTH if self.retrieve else DEPTH)
         object.__setattr__(self, "layers", layers_of(self.layers))
-        object.__setattr__(self, "lengths", lengths_of(self.lengths))
+        if self.lengths is not None:
+            object.__setattr__(self, "lengths", Lengths.parse(self.lengths))
         check_settings(self)
         if not self.measures:
             raise SettingError("-m: wanted at least one measure; found none; give one, such as nDCG@10")
@@ -199,28 +225,6 @@ class AuditSettings:
         from positionbias.positions.rotate import Rotation
 
         return [Rotation(words=self.matching.words, seed=self.seed + draw) for draw in range(self.draws)]
-
-
-def lengths_of(given: Lengths | str) -> Lengths:
-    """Return the lengths that a text names, or lengths as they are, from the shortest.
-
-    >>> lengths_of("512,128")
-    (128, 512)
-
-    Raises:
-        SettingError: something other than whole numbers of at least 32, each once.
-    """
-    if given is None:
-        return None
-    try:
-        found = tuple(sorted(int(length) for length in (given.split(",") if isinstance(given, str) else given)))
-    except (TypeError, ValueError):
-        found = ()
-    if not found or found[0] < SHORTEST or len(set(found)) < len(found):
-        raise SettingError(
-            f"--lengths: wanted numbers of at least {SHORTEST} with commas between them, each once; found {given!r}; give 128,256,512"
-        )
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

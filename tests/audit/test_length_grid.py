@@ -13,7 +13,7 @@ from positionbias.audit.audit import audit, make_task
 from positionbias.audit.length_grid import Material, make_materials, sizes_of
 from positionbias.audit.length_report import grid_cells_table, grid_effects_table, grid_figure, grid_sentences
 from positionbias.audit.page import audit_figures, description_tables
-from positionbias.audit.settings import AuditSettings, lengths_of
+from positionbias.audit.settings import AuditSettings, Lengths
 from positionbias.audit.systems import System, Task
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
@@ -28,7 +28,7 @@ from positionbias.text.sentences import sentences
 from tests.audit.bags import bag_checkpoint
 from tests.audit.tasks import read_again, system, words_of
 
-LENGTHS = (128, 256, 512, 1_024, 2_048, 4_096, 8_192)
+LENGTHS = Lengths((128, 256, 512, 1_024, 2_048, 4_096, 8_192))
 SETTINGS = AuditSettings(lengths=LENGTHS, needles=40, draws=0, segments=0, examples=0, blind=False, lists="pointwise", depth=12)
 READS = 300  # words of the scorer that is cut
 HALF = 200  # words in which the decaying scorer falls to a half
@@ -217,7 +217,7 @@ def test_fillers_come_from_other_articles_where_these_are_known(tmp_path: Path) 
 
 
 def test_length_of_an_encoder_is_in_its_tokens(task: Task) -> None:
-    results = audit(task, [System.of(bag_checkpoint("bags", 200))], replace(SETTINGS, lengths=(128, 512)))
+    results = audit(task, [System.of(bag_checkpoint("bags", 200))], replace(SETTINGS, lengths=Lengths((128, 512))))
     (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
     assert (found.figures.unit, found.figures.limit) == ("tokens", "its tokenizer")
     assert [cell.beyond for cell in found.cells] == [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]
@@ -236,7 +236,7 @@ def test_evidence_without_room_and_lists_without_competitors_are_counted(task: T
 
 
 def test_same_input_gives_the_same_grid_which_is_read_again(task: Task, tmp_path: Path) -> None:
-    settings = replace(SETTINGS, lengths=(128, 256))
+    settings = replace(SETTINGS, lengths=Lengths((128, 256)))
     first, second = (audit(task, [system(decays)], settings) for _ in range(2))
     assert [one.to_json() for one in first] == [one.to_json() for one in second]
     (found,) = [one for one in read_again(first, tmp_path / "results") if isinstance(one, LengthGrid)]
@@ -245,7 +245,7 @@ def test_same_input_gives_the_same_grid_which_is_read_again(task: Task, tmp_path
 
 
 def test_report_shows_every_cell_and_marks_what_is_not_read(task: Task) -> None:
-    results = audit(task, [system(reads_first)], replace(SETTINGS, lengths=(256, 512), reads=READS))
+    results = audit(task, [system(reads_first)], replace(SETTINGS, lengths=Lengths((256, 512)), reads=READS))
     (axes,) = grid_figure(results).axes
     shown = [text.get_text() for text in axes.texts]
     assert [text for text in shown if text[0] == "+"] == ["+2.44"] * 8
@@ -279,20 +279,20 @@ def test_whole_relevant_passages_move_where_no_answer_is_known(task: Task, tmp_p
         writer.finish(Manifest("collection", "judged", "a test", seed=1, licence="invented"), allow_absent=True)
     judged = make_task(Collection(tmp_path / "judged"), "test", task.candidates, SETTINGS)
     assert judged.evidence.whole
-    found = grid(judged, reads_all, replace(SETTINGS, lengths=(128, 256)))
+    found = grid(judged, reads_all, replace(SETTINGS, lengths=Lengths((128, 256))))
     assert found.figures.queries + sum(found.figures.unmoved.values()) == 40
     assert {one.value for one in found.effects} == {0.0}
 
 
 def test_unknown_limit_is_said(task: Task) -> None:
-    said = grid_sentences("scorer", grid(task, decays, replace(SETTINGS, lengths=(128, 256))))
+    said = grid_sentences("scorer", grid(task, decays, replace(SETTINGS, lengths=Lengths((128, 256)))))
     assert any("changes with length: −" in one for one in said)
     assert said[-1].startswith("How much it reads is not known")
 
 
 def test_listwise_scorers_have_no_grid(task: Task) -> None:
     told: list[str] = []
-    settings = replace(SETTINGS, lengths=(128,), lists="listwise")
+    settings = replace(SETTINGS, lengths=Lengths((128,)), lists="listwise")
     results = audit(task, [system(reads_all)], settings, tell=told.append)
     assert not any(isinstance(result.payload, LengthGrid) for result in results)
     assert "scorer: --lengths is left out, as the scorer is listwise" in told
@@ -300,10 +300,14 @@ def test_listwise_scorers_have_no_grid(task: Task) -> None:
 
 @pytest.mark.parametrize("given", ["", "128,128", "31", "128,x", (0.5,), ()])
 def test_lengths_that_are_none_are_refused(given: object) -> None:
-    with pytest.raises(SettingError, match="--lengths: wanted numbers of at least 32"):
-        lengths_of(given)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="--lengths: wanted numbers from 32 to 1,000,000"):
+        Lengths.parse(given)  # type: ignore[arg-type]
+
+
+def test_lengths_are_a_text_or_numbers() -> None:
+    assert AuditSettings(lengths=(512, 128)).lengths == Lengths.parse("512,128") == (128, 512)  # type: ignore[arg-type]
 
 
 def test_lengths_need_queries_whose_evidence_moves() -> None:
     with pytest.raises(SettingError, match="--lengths: wanted queries whose evidence is moved"):
-        AuditSettings(lengths=(128,), needles=0)
+        AuditSettings(lengths=Lengths((128,)), needles=0)
