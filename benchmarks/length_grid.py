@@ -172,7 +172,7 @@ def page(parts: dict[str, dict[str, Any]]) -> str:
         others = [one for one in payload["effects"] if one["of"] != "place"]
         lines += [
             "",
-            f"## {name}",
+            f"## {name}: {payload['figures']['queries']} questions",
             "",
             f"| length in {payload['figures']['unit']} | start | ¼ | ½ | ¾ | end |",
             "|" + "---|" * 6,
