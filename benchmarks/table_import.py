@@ -1,7 +1,8 @@
-"""Import rates of tables beside MS MARCO's own import: ``python benchmarks/table_import.py collection.tsv --gigabytes 0.5``.
+"""Import rates of tables beside MS MARCO's own import: ``python benchmarks/table_import.py collection.tsv dev-v1.1.json --gigabytes 0.5``.
 
 The first bytes of a ``collection.tsv`` are read as they are, and as tables of the same passages, each with a query (its last five words) and an answer (its second
-to fourth words). Every import is a process of its own with one worker. Rates are in MB (10^6 bytes) of input, unpacked, a processor
+to fourth words). Beside them stand SQuAD's questions in the Hub's columns, each with its paragraph and its answers, over and over with a number before the
+texts, until they are as many bytes of JSON lines, which their other forms count as too, for these pack what is repeated. Every import is a process of its own with one worker. Rates are in MB (10^6 bytes) of input, unpacked, a processor
 second, so that other work on the machine counts little. Memory is the peak of what is anonymous: what the kernel cannot drop.
 """
 
@@ -17,7 +18,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import date
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 import datasets
@@ -38,6 +39,9 @@ IMPORTS = (  # command, form, input, the file whose bytes are counted
     ("table", "TSV", "test.tsv", "test.tsv"),
     ("table", "Parquet", "test.parquet", "test.parquet"),
     ("hf", "a saved data set", "saved", "saved"),
+    ("table", "SQuAD's questions, JSON lines", "questions.jsonl", "questions.jsonl"),
+    ("table", "SQuAD's questions, Parquet", "questions.parquet", "questions.jsonl"),
+    ("hf", "SQuAD's questions, a saved data set", "questions", "questions.jsonl"),
     ("msmarco", "TSV, again", "collection.tsv", "collection.tsv"),
 )
 
@@ -77,6 +81,27 @@ def write(collection: Path, size: int, folder: Path) -> None:
         handle.writelines(f"{row['passage_id']}\t{row['passage']}\n" for row in rows(collection, size))
 
 
+def write_questions(squad: Path, size: int, folder: Path) -> None:
+    """Write SQuAD's questions in the Hub's columns, repeated up to ``size`` bytes of JSON lines."""
+    articles = json.loads(squad.read_text(encoding="utf-8"))["data"]
+    asked = [(part["context"], one) for article in articles for part in article["paragraphs"] for one in part["qas"]]
+    with open(folder / "questions.jsonl", "w", encoding="utf-8") as lines:
+        for number in count():
+            for context, one in asked:
+                before = f"{number} "
+                answers = {
+                    "text": [answer["text"] for answer in one["answers"]],
+                    "answer_start": [answer["answer_start"] + len(before) for answer in one["answers"]],
+                }
+                row = {"id": f"{number}-{one['id']}", "context": before + context, "question": one["question"], "answers": answers}
+                size -= lines.write(f"{json.dumps(row, ensure_ascii=False)}\n")
+            if size < 0:
+                break
+    rows = datasets.Dataset.from_json(str(folder / "questions.jsonl"), cache_dir=str(folder / "cache"))
+    rows.to_parquet(folder / "questions.parquet")
+    rows.save_to_disk(folder / "questions")
+
+
 def size_of(path: Path) -> int:
     """Return the bytes of a file, or of a folder's."""
     return sum(file.stat().st_size for file in path.rglob("*")) if path.is_dir() else path.stat().st_size
@@ -95,18 +120,21 @@ def main() -> None:
     """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("collection", type=Path)
+    parser.add_argument("squad", type=Path)
     parser.add_argument("--gigabytes", type=float, default=0.5)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        write(given.collection, int(given.gigabytes * 1_000 * MEGA), folder)
+        size = int(given.gigabytes * 1_000 * MEGA)
+        write(given.collection, size, folder)
+        write_questions(given.squad, size, folder)
         lines, base = [], 0.0
         for command, form, source, counted in IMPORTS:
-            size = size_of(folder / counted) / MEGA
+            read = size_of(folder / counted) / MEGA
             found = run(command, folder / source, folder)
-            base = base or size / found.processor
+            base = base or read / found.processor
             columns = (
-                f"{size:,.0f} | {found.processor:,.1f} | {size / found.processor:.1f} | {base * found.processor / size:.2f}"
+                f"{read:,.0f} | {found.processor:,.1f} | {read / found.processor:.1f} | {base * found.processor / read:.2f}"
             )
             lines.append(f"| `import {command}`, {form} | {columns} | {found.anonymous / MEGA:,.0f} |")
             print(lines[-1], flush=True)
@@ -114,7 +142,7 @@ def main() -> None:
     result_place("table_import").write_text(
         "# Import of tables\n\n"
         f"{hardware()}; {date.today().isoformat()}; load {load:.1f}.\n\n"
-        f"    python benchmarks/table_import.py collection.tsv --gigabytes {given.gigabytes:g}\n\n"
+        f"    python benchmarks/table_import.py collection.tsv dev-v1.1.json --gigabytes {given.gigabytes:g}\n\n"
         f"{(__doc__ or '').partition(chr(10) * 2)[2].strip()}\n\n"
         "| import | MB of input | processor seconds | MB a processor second | MS MARCO's rate, times this | MB of memory |\n"
         "|---|---:|---:|---:|---:|---:|\n" + "\n".join(lines) + "\n",
