@@ -93,7 +93,12 @@ def write_questions(squad: Path, size: int, folder: Path) -> None:
                     "text": [answer["text"] for answer in one["answers"]],
                     "answer_start": [answer["answer_start"] + len(before) for answer in one["answers"]],
                 }
-                row = {"id": f"{number}-{one['id']}", "context": before + context, "question": one["question"], "answers": answers}
+                row = {
+                    "id": f"{number}-{one['id']}",
+                    "context": before + context,
+                    "question": one["question"],
+                    "answers": answers,
+                }
                 size -= lines.write(f"{json.dumps(row, ensure_ascii=False)}\n")
             if size < 0:
                 break

@@ -28,7 +28,7 @@ from positionbias.report.frames import COLUMNS
 from positionbias.report.notebook import as_html
 from positionbias.report.table import Cell, Column, Table
 
-WITHOUT_EXAMPLE = {"import_irds"}  # its example shows a mistake: a data set is a download
+WITHOUT_EXAMPLE = {"import_irds", "push"}  # their examples show a mistake: they need a network
 OPERATIONS = [*(function for _, function, _ in ops.COMMANDS.values() if function), *imports.__all__]
 WITHOUT_RESULTS = {"verify"}
 

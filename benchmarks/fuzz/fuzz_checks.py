@@ -319,7 +319,9 @@ def check_beir(folder: Path, collection: Collection) -> None:
         for line in _judgements(path)
     ]
     stored = sum(len(collection.qrels(split)) for split in collection.splits)
-    same(stored + collection.manifest.content["source"]["repeated_judgements"], len(lines), "judgements")
+    source = collection.manifest.content["source"]
+    left_out = source["repeated_judgements"] + source.get("judgements_of_other_queries", 0)
+    same(stored + left_out, len(lines), "judgements")
 
 
 def _judgements(path: Path) -> list[bytes]:

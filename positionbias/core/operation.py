@@ -231,10 +231,10 @@ def _default(field: Field[Any]) -> Any:
 
 
 def _plain(hint: Any) -> Any:
-    """Return a type without None."""
+    """Return a type without None; of a text or path a text, of other unions any value, which their settings check."""
     if get_origin(hint) in (Union, UnionType):
         left = [part for part in get_args(hint) if part is not NoneType]
-        return left[0] if len(left) == 1 else str
+        return left[0] if len(left) == 1 else str if {*left} <= {str, Path} else object
     return hint
 
 

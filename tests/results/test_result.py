@@ -25,6 +25,7 @@ from positionbias.results.buckets import (
 from positionbias.results.curves import AtsFigures, HistogramFigures, MovesFigures, PositionFigure
 from positionbias.results.figures import Figures
 from positionbias.results.leaked_order import AgainstSplits, LeakedOrder, OrderAnswer, Power, Swap
+from positionbias.results.length_grid import GridCell, GridEffect, GridEffectOf, GridFigures, LengthGrid
 from positionbias.results.payloads import (
     KINDS,
     AtsCurve,
@@ -108,6 +109,22 @@ PAYLOADS: list[Payload] = [
     ),
     Examples([Example("q1", "Who?", "p1", "Ann. Bob.", [[0, 3]], "Bob. Ann. ", [[5, 8]], 1.0, 0.5, 1, None)], "nDCG@10"),
     Finding("The histogram falls.", True),
+    LengthGrid(
+        [128, 256],
+        [1.0, 1.5],
+        [0.0, 1.0],
+        [GridCell(128, 0.0, 0.5, 0.4, 0.6, 1.0, 12.0, 0.0), GridCell(128, 1.0, None, None, None, 2.0, 100.0, 1.0)],
+        [GridEffect(GridEffectOf.PLACE, -0.2, -0.3, -0.1, p=0.01, detectable=0.1, length=128, place=1.0)],
+        GridFigures(
+            unit="tokens",
+            queries=3,
+            clusters=2,
+            competitors=10,
+            apart="other articles",
+            limit="declared",
+            unmoved={"a cause": 1},
+        ),
+    ),
     LeakedOrder(
         OrderAnswer.CHANGED,
         leaked=7,

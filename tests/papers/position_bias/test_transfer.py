@@ -147,7 +147,7 @@ def test_what_is_refused(places: Path, source: Collection, target: Collection) -
         run_transfer(target, target, SETTINGS, workspace)
     with pytest.raises(SettingError, match="--set-source: wanted a setting of one of the models: .*; found 'layerz'"):
         replace(SETTINGS, source_assignments=("layerz=2",))
-    with pytest.raises(SettingError, match="--candidates: wanted splits of the study .*; found 'dev'"):
+    with pytest.raises(SettingError, match="--source-candidates: wanted splits of the study .*; found 'dev'"):
         replace(SETTINGS, source_candidates={"dev": Path("x")})
     with pytest.raises(InputError, match="wanted the splits train, dev; found no dev"):
         run_transfer(source, target, replace(SETTINGS, source_validation="dev"), workspace)
