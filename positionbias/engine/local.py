@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from positionbias.core import stopping
@@ -49,18 +50,26 @@ def map_shards(function: Callable[[Item], Out], items: Iterable[Item], workers: 
 
 @contextmanager
 def processes(workers: int = 1) -> Iterator[MapShards]:
-    """Yield a ``map_shards`` of two arguments whose processes start on first use and serve all later maps."""
+    """Yield a ``map_shards`` of two arguments whose processes start on first use and serve all later maps.
+
+    One item alone is worked on in this process.
+    """
     check_workers(workers)
     with ExitStack() as stack:
         pools: list[ProcessPoolExecutor] = []
 
         def over_processes(function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
+            rest = iter(items)
+            first = list(islice(rest, 2))
+            if len(first) < 2:  # a process takes seconds to start, and one item keeps only one busy
+                yield from map(function, first)
+                return
             if not pools:
                 # never plain fork, as loaded libraries may hold threads and locks
                 method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
                 context = multiprocessing.get_context(method)
                 pools.append(stack.enter_context(ProcessPoolExecutor(workers, context, _begin, (is_quiet(),))))
-            return _in_order(pools[0], function, items, workers)
+            yield from _in_order(pools[0], function, chain(first, rest), workers)
 
         yield map if workers == 1 else over_processes
 

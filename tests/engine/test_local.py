@@ -32,6 +32,15 @@ def test_no_items_no_results() -> None:
     assert list(map_shards(math.sqrt, [], 2)) == []
 
 
+def test_one_item_alone_is_worked_on_in_this_process() -> None:
+    assert list(map_shards(_process, [0], 2)) == [os.getpid()]
+    assert os.getpid() not in list(map_shards(_process, [0, 1], 2))
+
+
+def _process(_: int) -> int:
+    return os.getpid()
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_the_function_raises_is_raised_here_after_the_results_before_it(workers: int) -> None:
     results = map_shards(math.sqrt, [4.0, 9.0, -1.0, 16.0], workers)
