@@ -210,7 +210,7 @@ def train(evidence: Evidence) -> int:
     until = time.monotonic() + float(os.environ.get("STEP", "480"))
     done = evidence.done()
     open_units = [unit for unit in evidence.units if unit not in done]
-    workers = int(os.environ.get("WORKERS", "5" if torch.cuda.is_available() else "1"))
+    workers = int(os.environ.get("WORKERS", "7" if torch.cuda.is_available() else "1"))
     typical: dict[tuple[str, str], float] = {}
     for unit, known in done.items():
         _longest(typical, unit, known)

@@ -8,7 +8,7 @@
 # WORK          collections and models, a temporary folder by default; the same one again continues interrupted trainings
 # TOTAL         seconds in all (900); what is not done by then is named in results.json
 # STEP_LIMIT    seconds of a step (480)
-# WORKERS       trainings side by side (5 on a GPU, else 1)
+# WORKERS       trainings side by side (7 on a GPU, else 1)
 # SIZE          full, or toy: the same steps in a minute on a CPU
 set -uo pipefail
 : "${DATA:?the folder that pack.py made}" "${OUT:?a folder for the results}"

@@ -23,6 +23,7 @@ from positionbias.evaluation.trainings import Repeat, Values, compare_trainings,
 __all__ = ["MEASURE", "results"]
 
 MEASURE = "nDCG@10"
+ORDER_KEPT = "in the first stage's order"
 Line = Mapping[str, Any]
 
 
@@ -75,20 +76,25 @@ def _study(study: Study, done: Mapping[Unit, Line]) -> dict[str, Any]:
 
 
 def _mark(study: dict[str, Any]) -> None:
-    """Name the trainings that are not finished in each row and contrast that has them."""
-    unfinished = [one for one in study["trainings"] if one["ending"]["finish"] == UNFINISHED]
-    for row in study["table"]:
-        row[UNFINISHED] = [one["seed"] for one in unfinished if (one["model"], one["arm"]) == (row["model"], row["training"])]
-    for contrast in study["contrasts"]:
-        contrast[UNFINISHED] = {
-            side: seeds
-            for side in ("baseline", "candidate")
-            if (
-                seeds := [
-                    one["seed"] for one in unfinished if contrast[side].startswith(f"{one['model']} trained on {one['arm']},")
-                ]
-            )
-        }
+    """Name, in each row and contrast, the trainings that are not finished, and those that validation kept at depth 1: they leave the first stage's order as it is, and
+    show nothing of the model."""
+    trainings = study["trainings"]
+    for what, marked in (
+        (UNFINISHED, [one for one in trainings if one["ending"]["finish"] == UNFINISHED]),
+        (ORDER_KEPT, [one for one in trainings if one["depth"] == 1]),
+    ):
+        for row in study["table"]:
+            row[what] = [one["seed"] for one in marked if (one["model"], one["arm"]) == (row["model"], row["training"])]
+        for contrast in study["contrasts"]:
+            contrast[what] = {
+                side: seeds
+                for side in ("baseline", "candidate")
+                if (
+                    seeds := [
+                        one["seed"] for one in marked if contrast[side].startswith(f"{one['model']} trained on {one['arm']},")
+                    ]
+                )
+            }
 
 
 def _first_stage(study: Study, collection: Collection, splits: Sequence[str]) -> dict[str, float]:

@@ -62,7 +62,8 @@ class Unit:
 @dataclass(frozen=True, slots=True)
 class Size:
     """How much is done: trainings of encoders and of TK, TK's shape, validation queries, candidates of SQuAD's and of MS MARCO's queries, what an audit
-    asks of how many queries, and the rounds ``(study, seed, models)``, most valuable first."""
+    asks of how many queries, the rounds ``(study, seed, models)``, most valuable first, and models ``(study, model)`` whose candidates are all re-ranked, because at the
+    depth that validation likes best they would leave the first stage's order as it is."""
 
     encoders: TrainConfig
     tk: TrainConfig
@@ -72,6 +73,7 @@ class Size:
     audit: AuditSettings
     audited: int
     rounds: tuple[tuple[str, int, tuple[str, ...]], ...]
+    whole: tuple[tuple[str, str], ...] = ()
 
     def seeds(self, study: str) -> list[int]:
         """A study's training seeds."""
@@ -104,6 +106,7 @@ SIZES = {
             *(("msmarco", seed, MODELS) for seed in (1, 2, 3)),
             *(("squad", seed, MODELS) for seed in (4, 5)),
         ),
+        whole=(("squad", "bert_dot"),),
     ),
     "toy": Size(
         encoders=TrainConfig(batch_size=4, learning_rate=0.01, max_steps=4, validate_every=2, threads=1, **_QUIET),
@@ -262,11 +265,15 @@ def models(size: Size, study: Study, encoder: Path) -> dict[str, ModelSettings]:
     precision = "bfloat16" if torch.cuda.is_available() else "float32"
     training = replace(size.encoders, precision=precision, most_depth=study.depth)
     words = _word_vectors(study, encoder, size.shape.dimension)
-    return {
+    found = {
         "bert_cat": ModelSettings("bert_cat", BertCatConfig(), training, encoder=str(encoder)),
         "bert_dot": ModelSettings("bert_dot", BertDotConfig(), training, encoder=str(encoder)),
         "tk": ModelSettings("tk", size.shape, replace(size.tk, most_depth=study.depth), word_vectors=words),
     }
+    for kind, model in found.items():
+        if (study.name, kind) in size.whole:
+            found[kind] = replace(model, training=replace(model.training, least_depth=study.depth))
+    return found
 
 
 def units(size: Size, found: Mapping[str, Study]) -> Iterator[Unit]:

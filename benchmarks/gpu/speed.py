@@ -41,7 +41,7 @@ from positionbias.training.train import train_model
 
 KINDS = ("bert_cat", "bert_dot", "colbert", "tk")
 PRECISIONS: tuple[Literal["float32", "bfloat16"], ...] = ("float32", "bfloat16")
-STEPS, LOOK = (160, 40) if torch.cuda.is_available() else (4, 2)  # of a training, whose last LOOK are counted
+STEPS, LOOK = (80, 40) if torch.cuda.is_available() else (4, 2)  # of a training, whose last LOOK are counted
 COMPARED, TIMED = 20, 2_000 if torch.cuda.is_available() else 20  # queries scored on both devices; and for a rate
 PROBED = 200  # passages
 
@@ -194,13 +194,14 @@ def parts(speed: Speed) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
         yield f"train {kind} float32", lambda kind=kind: speed.trained(kind, "float32")
         yield f"same scores {kind}", lambda kind=kind: speed.same(kind)
     for kind in KINDS:
-        yield f"train {kind} bfloat16", lambda kind=kind: speed.trained(kind, "bfloat16")
         yield f"rerank {kind} bfloat16", lambda kind=kind: speed.reranked(kind, "bfloat16")
-    yield "mats tk", lambda: speed.mats("tk")
-    yield "mats colbert", lambda: speed.mats("colbert")
+    yield "rerank, sentence-transformers", speed.peer_pairs
     yield "encode bert_dot", speed.passages
     yield "encode, sentence-transformers", speed.peer_passages
-    yield "rerank, sentence-transformers", speed.peer_pairs
+    yield "mats tk", lambda: speed.mats("tk")
+    yield "mats colbert", lambda: speed.mats("colbert")
+    for kind in KINDS:
+        yield f"train {kind} bfloat16", lambda kind=kind: speed.trained(kind, "bfloat16")
     for kind in KINDS:
         yield f"rerank {kind} float32", lambda kind=kind: speed.reranked(kind, "float32")
 
