@@ -145,6 +145,8 @@ class ValueReader:
         return self._read(values, batch.numbers)
 
     def _read(self, values: Mapping[str, Sequence[Any]], numbers: Sequence[int]) -> Statements:
+        if "negative" in values or any(type(split) is list for split in values.get("split", ())):
+            return self._by_row(values, numbers)  # of a row become several statements
         found = self._by_column(values, numbers)
         if found is not None:
             return found
@@ -157,8 +159,6 @@ class ValueReader:
 
     def _by_column(self, values: Mapping[str, Sequence[Any]], numbers: Sequence[int]) -> Statements | None:
         """Read rows that hold texts and whole numbers; None where some hold other values, or do not fit."""
-        if "negative" in values:
-            return None
         nothing = [None] * len(numbers)
         try:
             passages = _usual_texts(values["passage"])

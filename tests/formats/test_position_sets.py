@@ -149,19 +149,43 @@ def test_fineweb_posq_s_spans_and_classes_together_tell_whether_spans_are_charac
     assert [answer.start for answer in made.answers("middle")] == [answer.start for answer in made.answers("end")] == [26]
 
 
+def colder(query: str, document_1: str, document_2: str, number: int) -> dict[str, Any]:
+    """A row of ColDeR: the pair of documents, and of Re-DocRED the entities and sentences, in tokens, that it was made of."""
+    tail = {"name": "green oil", "type": "MISC", "pos": [5, 7], "sent_id": 0}
+    told = {
+        "head_entity_names": ["Orvell"],
+        "tail_entity_names": ["green oil", "oil"],
+        "relation_name": "fuel",
+        "relation": "P1",
+    }
+    longest = {"head_entity_longest_name": "Orvell", "tail_entity_longest_name": "green oil"}
+    kinds = {"head_entity_types": ["LOC"], "tail_entity_types": ["MISC"]}
+    sentence = "The lamp of Orvell burns green oil .".split()
+    made = {"evidence_sent_ids": [0], "evidence_sents": [sentence], "sents": [sentence, sentence]}
+    entities = {
+        "title": "Orvell",
+        "id": f"validation{number}",
+        "head_entity": [tail | {"name": "Orvell"}],
+        "tail_entity": [tail],
+    }
+    pair = {"query": query, "document_1": document_1, "document_2": document_2}
+    return {**pair, **told, **entities, **longest, **kinds, **made}
+
+
 def test_colder_s_documents_are_a_judged_pair(tmp_path: Path) -> None:
-    row = {"query": "what burns", "document_1": GATE, "document_2": LAMP}
-    places = {subset: save(tmp_path / "test" / f"{subset}.jsonl", [row]) for subset in ("foil", "poison")}
-    columns = Columns(passage="document_2", negative="document_1")
+    rows = [colder("what burns", GATE, LAMP, 7)]
+    places = {subset: save(tmp_path / "test" / f"{subset}.jsonl", rows) for subset in ("foil", "poison")}
+    columns = Columns(passage="document_2", negative="document_1", answer="tail_entity_names")
     files = [f"{subset}={place}" for subset, place in places.items()]
     made = pb.import_table(files, columns=columns, out=str(tmp_path / "out"))
     assert made.splits == ["foil", "poison"]
     grades = {passage.text: passage.passage_id for passage in made.passages()}
-    query_id = made.queries("foil")[0].query_id
-    assert list(made.qrels("foil")) == [Qrel(query_id, grades[LAMP], 1), Qrel(query_id, grades[GATE], 0)]
+    assert list(made.qrels("foil")) == [Qrel("validation7", grades[LAMP], 1), Qrel("validation7", grades[GATE], 0)]
+    names = [("green oil", grades[LAMP]), ("oil", grades[LAMP])]
+    assert [(answer.text, answer.passage_id) for answer in made.answers("foil")] == names
     # the pair as candidates, ordered once as the foil wins and once as the evidence does
     for first, value in ((GATE, 0.0), (LAMP, 1.0)):
-        run = pb.Run({query_id: {grades[text]: float(text == first) for text in (LAMP, GATE)}})
+        run = pb.Run({"validation7": {grades[text]: float(text == first) for text in (LAMP, GATE)}})
         found = pb.evaluate([run], collection=made, measuring=Measuring(split="foil", measures=["P@1"]))
         assert found.results[0].value == value
 
