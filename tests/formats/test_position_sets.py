@@ -54,6 +54,8 @@ def test_posir_s_spans_are_answers(tmp_path: Path) -> None:
         Answer(IDS[1], "hotel_6", "Travellers pass the gate at dawn.", 0, 33),
     ]
     assert made.manifest.content["spans"] == {"answers": 2, "left_out": {}}
+    # the answers start at word 8 of 15 (a full stop is a word) and at the first: the mean of 8/15 and 0
+    assert pb.histogram([made]).results[0].value == pytest.approx(4 / 15)
 
 
 @pytest.mark.parametrize(
