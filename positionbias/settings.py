@@ -10,6 +10,7 @@ from positionbias.clicks.settings import ClickSettings
 from positionbias.contamination.settings import ContaminatedSettings, QuerySets, Suspects, SuspectSettings
 from positionbias.core.columns import Columns
 from positionbias.core.retrieval import Retrieval
+from positionbias.core.run_header import RunHeader
 from positionbias.core.validation_draw import ValidationDraw
 from positionbias.dense.settings import AnnSettings, DenseSearch
 from positionbias.engine.choose import Engine
@@ -130,6 +131,7 @@ __all__ = [
     "Reranking",
     "Retrieval",
     "Rotation",
+    "RunHeader",
     "SampleSettings",
     "SearchedTexts",
     "Selection",

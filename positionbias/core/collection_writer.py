@@ -35,6 +35,7 @@ from positionbias.core.shards import (
     Shard,
     columns_checksum,
     not_unicode,
+    open_shard,
     rows_checksum,
     write_encoded,
     write_shard,
@@ -137,6 +138,12 @@ class CollectionWriter:
         with suppress(OSError, ValueError, InputError):
             PassageIndex(self.folder / INDEX, len(collection), checksum, sealed=True)
             self._indexed = True
+
+    def read_passages(self) -> Iterator[Passage]:
+        """Yield the passages written so far, in order."""
+        for index in range(self._shards):
+            for batch in open_shard(self.shard_path(index)):
+                yield from map(Passage, *(column.to_pylist() for column in batch.columns))
 
     def _add(self, shard: Shard) -> None:
         self._shards += 1

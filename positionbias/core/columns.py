@@ -55,7 +55,10 @@ class Columns:
     passage_id: str = setting("", "The passage's id; without one, a hash of its text.", metavar=_COLUMN)
     query_id: str = setting("", "The query's id; without one, a hash of its text.", metavar=_COLUMN)
     label: str = setting("", "The grade of relevance, a whole number from 0; without one, 1.", metavar=_COLUMN)
-    split: str = setting("", "The row's split.", metavar=_COLUMN)
+    negative: str = setting(
+        "", "A further passage, or a list, that does not answer the query: grade 0. Never guessed.", metavar=_COLUMN
+    )
+    split: str = setting("", "The row's split; a list puts the query in each of these.", metavar=_COLUMN)
 
     def __post_init__(self) -> None:
         check_settings(self)

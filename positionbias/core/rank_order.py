@@ -13,7 +13,7 @@ import numpy as np
 
 from positionbias.core.errors import InputError
 
-__all__ = ["Ranking", "order_by_score", "ordered", "ranked", "run_stem"]
+__all__ = ["Ranking", "order_by_score", "ordered", "ranked", "run_stem", "tag_of"]
 
 
 class Ranking(NamedTuple):
@@ -59,6 +59,11 @@ def ordered(
         )
     order = order_by_score(passage_ids, values)
     return order, values[order]
+
+
+def tag_of(name: str) -> str:
+    """Return a run's name as its tag, which has no white space."""
+    return "_".join(name.split()) or "posbias"
 
 
 def run_stem(path: Path) -> str:

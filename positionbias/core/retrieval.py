@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from positionbias.core.run_header import RunHeader
 from positionbias.core.settings import check_settings, setting
 
 __all__ = ["Retrieval"]
@@ -11,7 +12,7 @@ __all__ = ["Retrieval"]
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The split, the number of passages a query, and the run's tag; the retriever decides what is None.
+    """The split, the number of passages a query, and the run's tag and header; the retriever decides what is None.
 
     Raises:
         SettingError: a depth below 1.
@@ -20,6 +21,7 @@ class Retrieval:
     split: str = setting("test", "Whose queries.")
     depth: int | None = setting(None, "Passages to keep a query.", least=1, absent="100; 1000 with --vectors")
     name: str | None = setting(None, "The run's tag.", absent="bm25; the model's name with --vectors")
+    header: RunHeader = field(default_factory=RunHeader)
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -145,6 +145,8 @@ class ValueReader:
         return self._read(values, batch.numbers)
 
     def _read(self, values: Mapping[str, Sequence[Any]], numbers: Sequence[int]) -> Statements:
+        if "negative" in values or any(type(split) is list for split in values.get("split", ())):
+            return self._by_row(values, numbers)  # of a row become several statements
         found = self._by_column(values, numbers)
         if found is not None:
             return found
@@ -219,11 +221,12 @@ class ValueReader:
         """Yield what one row says of each of its passages, in the order of the fields of ``Statements``."""
         if any(value is _TOO_DEEP for value in of.values()):
             raise RecursionError
-        split = self._split_of(of.get("split"))
+        splits = self._splits_of(of.get("split"))
         query, query_id = _text(of.get("query"), "query"), _id(of.get("query_id"), "query id")
         texts, ids, labels = of["passage"], of.get("passage_id"), of.get("label")
         if not isinstance(texts, list):
             texts, ids, labels = [texts], [ids], [labels]
+        negatives = list(map(_passage, _listed(of.get("negative"))))
         several = len(texts)
         ids, labels = (value if isinstance(value, list) else [value] * several for value in (ids, labels))
         if not several == len(ids) == len(labels):
@@ -238,7 +241,17 @@ class ValueReader:
             answers = self._answers(of.get("answer"), of.get("answer_start"), text) if query and grade and answered else ()
             self._counts.unanswerable += bool(query) and not answered
             own = _id(passage_id, "passage id")
-            yield own, text, text.encode(), query_id, query if answered else "", grade, answers, split
+            for split in splits:
+                yield own, text, text.encode(), query_id, query if answered else "", grade, answers, split
+        asked = "" if _is_empty(of.get("answer")) else query
+        for text in negatives:
+            for split in splits:
+                yield "", text, text.encode(), query_id, asked, 0, (), split
+
+    def _splits_of(self, value: Any) -> list[str]:
+        """Return the splits that a row names, each once; that of its table where it names none."""
+        named = value if isinstance(value, list) else [value]
+        return list(dict.fromkeys(map(self._split_of, named))) or [self._split]
 
     def _split_of(self, value: Any) -> str:
         split = _text(value, "split")
@@ -385,6 +398,11 @@ def _text(value: Any, what: str) -> str:
         except UnicodeEncodeError:
             raise _MisfitError(f"{what}: text that is not Unicode") from None
     return "" if not value or value.isspace() else value
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return a list, that of one value, or none for nothing."""
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _passage(value: Any) -> str:

@@ -19,7 +19,7 @@ from positionbias.core.exchange import PASSAGE, QUERY, SCORE, Form, frame_rows, 
 from positionbias.core.files import byte_writer
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.publish import atomic_file, recover
-from positionbias.core.rank_order import Ranking, order_by_score, ordered, ranked, run_stem
+from positionbias.core.rank_order import Ranking, order_by_score, ordered, ranked, run_stem, tag_of
 from positionbias.core.ranked_blocks import rankings_of
 from positionbias.core.run_blocks import WANTED, Line, parse_lines, run_blocks
 
@@ -356,24 +356,27 @@ def _lines(path: Path) -> Iterator[Line]:
         raise bad_input(path, wanted=WANTED, found="an empty file", do="check the path")
 
 
-def write_run(path: Path | str, run: Run, *, overwrite: bool = False) -> None:
-    """Write a run in TREC's form, strictly decreasing within each query; gzipped if the name ends in ``.gz``.
+def write_run(path: Path | str, run: Run, *, header: Sequence[str] = (), overwrite: bool = False) -> None:
+    """Write a run in TREC's form, strictly decreasing within each query; gzipped if the name ends in ``.gz``. ``header`` has lines before it.
 
     Raises:
         InputError: an id that is empty or has a space, which this form cannot express.
     """
-    write_rankings(path, run.name, run.rankings(), overwrite=overwrite)
+    write_rankings(path, run.name, run.rankings(), header=header, overwrite=overwrite)
 
 
-def write_rankings(path: Path | str, name: str, rankings: Iterable[Ranking], *, overwrite: bool = False) -> tuple[int, int]:
+def write_rankings(
+    path: Path | str, name: str, rankings: Iterable[Ranking], *, header: Sequence[str] = (), overwrite: bool = False
+) -> tuple[int, int]:
     """Write streamed rankings, each best first, as ``write_run`` does; return the numbers of queries and pairs.
 
     For runs too large to hold. The caller must give each query once.
     """
     path = Path(path)
-    tag = "_".join(name.split()) or "posbias"
+    tag = tag_of(name)
     queries = pairs = 0
     with atomic_file(path, overwrite=overwrite) as partial, byte_writer(partial, compress=path.suffix == ".gz") as raw:
+        raw.write("".join(f"{line}\n" for line in header).encode())
         for ranking in rankings:
             for item in (ranking.query_id, *ranking.passage_ids):
                 if item.split() != [item]:

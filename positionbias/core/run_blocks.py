@@ -1,5 +1,7 @@
 """Read a TREC run as columns in blocks of whole queries, for runs of hundreds of millions of lines.
 
+A header of ir_metadata, which only the first lines of a run can be, is skipped.
+
 A block of plain lines (ASCII, one space or tab between columns, decimal scores) is cut at its white space, some ten times as fast
 as line by line. Any other block is parsed line by line, which accepts unusual lines and numbers faulty ones. Both give the same columns.
 """
@@ -13,17 +15,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from positionbias.core.blocks import BLOCK_BYTES, Block, stream_blocks
-from positionbias.core.errors import bad_input
+from positionbias.core.blocks import BLOCK_BYTES, Block, byte_lines, stream_blocks
+from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["WANTED", "Columns", "Line", "block_columns", "parse_lines", "run_blocks"]
+__all__ = ["HEADER_END", "HEADER_START", "WANTED", "Columns", "Line", "block_columns", "parse_lines", "run_blocks"]
 
 Line = tuple[int, str, str, float, str]  # number from 1, query id, passage id, score, tag
 WANTED = "six columns: query Q0 passage rank score tag"
+HEADER_START, HEADER_END = "# ir_metadata.start", "# ir_metadata.end"
 _BOM = b"\xef\xbb\xbf"
 _SPACE, _TAB, _NEWLINE = b" \t\n"
 _QUERY, _PASSAGE, _SCORE, _TAG, _WIDTH = 0, 2, 4, 5, 6
@@ -38,12 +41,12 @@ class Columns(NamedTuple):
 
 
 def parse_lines(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterator[Line]:
-    """Parse numbered lines; skips blank ones, and a byte-order mark before line 1.
+    """Parse numbered lines; skips blank ones, and a byte-order mark and a header before the first.
 
     Raises:
-        InputError: another number of columns, or a score that is not finite.
+        InputError: another number of columns, a score that is not finite, or a header without an end.
     """
-    for number, line in lines:
+    for number, line in _after_headers(path, iter(lines)):
         parts = (line.removeprefix("\ufeff") if number == 1 else line).split()
         if not parts:
             continue
@@ -58,15 +61,57 @@ def parse_lines(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterator[
         yield number, parts[0], parts[2], score, parts[5]
 
 
+def _after_headers(path: Path | str, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the lines but for those of headers, which begin in line 1 and follow one another: repro_eval puts a new one before an old one."""
+    at_head = 1
+    for number, line in lines:
+        if number != at_head or not _begins_header(line):
+            yield number, line
+            continue
+        at_head = next((inside + 1 for inside, text in lines if _ends_header(text)), 0)
+        if not at_head:
+            raise _no_end(path, number)
+
+
+def _header_size(path: Path | str) -> tuple[int, int]:
+    """Return the bytes of a run's headers, with a byte-order mark before them, and their lines."""
+    size = read = lines = 0
+    inside = 0  # the line in which an open header begins
+    with open_bytes(path) as stream:
+        for number, raw in byte_lines(stream, path):
+            line = raw.decode("utf-8", "replace")
+            if not inside and not _begins_header(line):
+                break
+            inside, read = inside or number, read + len(raw)
+            if _ends_header(line):
+                inside, size, lines = 0, read, number
+    if inside:
+        raise _no_end(path, inside)
+    return size, lines
+
+
+def _begins_header(line: str) -> bool:
+    return line.removeprefix("\ufeff").rstrip() == HEADER_START
+
+
+def _ends_header(line: str) -> bool:
+    return line.rstrip() == HEADER_END
+
+
+def _no_end(path: Path | str, number: int) -> InputError:
+    wanted, do = f"a line {HEADER_END!r} after {HEADER_START!r}", "add it, or fetch the file again"
+    return bad_input(path, line=number, wanted=wanted, found="none", do=do)
+
+
 def run_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
     """Yield the run in blocks of whole queries, of about ``size`` bytes and carrying them.
 
-    A leading byte-order mark is left out; positions count from after it.
+    A leading byte-order mark and a header are left out; positions count from after them.
 
     Raises:
-        InputError: no such file, or a damaged one.
+        InputError: no such file, a damaged one, or a header without an end.
     """
-    source, start, index, before = str(path), 0, 0, 0
+    source, start, index = str(path), 0, 0
     kept: list[bytes] = []  # the lines of one query, and blank ones
     query: str | None = None
 
@@ -74,8 +119,11 @@ def run_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
         return Block(source, index, start, start + len(data), path=source, data=data, lines_before=before)
 
     with input_errors(path, wanted="a TREC run"), open_bytes(path) as stream:
+        head, before = _header_size(path)
         for block in stream_blocks(stream, source, size):
-            data = block.read() if block.start else block.read().removeprefix(_BOM)
+            data = block.read()[max(0, head - block.start) :]
+            if not head and not block.start:
+                data = data.removeprefix(_BOM)
             cut, last, alone = _last_query(data)
             if last is None or (alone and query in (None, last)):
                 kept.append(data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -80,10 +80,6 @@ def retrieve_dense(
     counts = _Counts()
     began = time.perf_counter()
     with atomic_file(out, overwrite=overwrite) as partial:
-        rankings = _rankings(asked, search, vectors, min(depth, len(vectors)), counts)
-        queries, pairs = write_rankings(partial, name, rankings)
-        seconds = time.perf_counter() - began - counts.encoding
-        counted = {"queries": queries, "pairs": pairs, "empty_queries": counts.empty, "short_queries": counts.short}
         inputs = (
             ("collection", collection.path, collection.checksum),
             ("model", checkpoint.path, checkpoint.manifest.checksum),
@@ -95,10 +91,17 @@ def retrieve_dense(
             command="retrieve",
             settings={"split": split, "depth": depth, "index": how.index, **search.facts},
             inputs=tuple(input_ref(role, path, checksum, artefact=out) for role, path, checksum in inputs),
-            content={"checksum": sha256_file(partial), "ending": asdict(checkpoint.ending), **counted},
             licence=collection.manifest.licence,
             notes=_NOTES,
             versions=package_versions("torch", *(["faiss-cpu"] if how.index in ANN else [])),
+        )
+        rankings = _rankings(asked, search, vectors, min(depth, len(vectors)), counts)
+        queries, pairs = write_rankings(partial, name, rankings, header=wanted.header.lines(manifest))
+        seconds = time.perf_counter() - began - counts.encoding
+        counted = {"queries": queries, "pairs": pairs, "empty_queries": counts.empty, "short_queries": counts.short}
+        manifest = replace(
+            manifest,
+            content={"checksum": sha256_file(partial), "ending": asdict(checkpoint.ending), **counted},
             provenance=provenance(device=str(encoder.model.device), seconds=round(seconds, 3)),
         )
         write_manifest(manifest_path(partial), manifest)

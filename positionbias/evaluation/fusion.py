@@ -12,7 +12,7 @@ import numpy as np
 from positionbias.core.convergence import Ending, Finish, ending_of_run
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import sha256_file
-from positionbias.core.json_text import Json
+from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.manifest import (
     Manifest,
     input_ref,
@@ -24,6 +24,7 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
+from positionbias.core.run_header import RunHeader
 from positionbias.core.shown import Shown
 from positionbias.evaluation.fusing import Fusing, Fusion, K
 from positionbias.results.result import Result
@@ -203,7 +204,13 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def fuse_runs(
-    paths: Sequence[Path], out: Path, fusing: Fusing = Fusing(), *, name: str = "ensemble", overwrite: bool = False
+    paths: Sequence[Path],
+    out: Path,
+    fusing: Fusing = Fusing(),
+    *,
+    name: str = "ensemble",
+    header: RunHeader = RunHeader(),
+    overwrite: bool = False,
 ) -> Fused:
     """Fuse runs in files as ``fuse``, and write the run with its manifest. The manifest of a re-ranked run says how deep it is scored.
 
@@ -226,7 +233,6 @@ def fuse_runs(
         inputs.append(input_ref("collection", *collection, artefact=out))
     done = fuse(runs, fusing, scored=[_reranked_to(manifest) for manifest in manifests], name=name)
     with atomic_file(out, overwrite=overwrite) as partial:
-        write_run(partial, done.run)
         settings: dict[str, Json] = {"by": fusing.by, "depth": fusing.depth}
         settings |= {"k": fusing.constant} if fusing.by == "reciprocal-ranks" else {}
         settings |= {"scored": done.scored} if done.scored else {}
@@ -246,13 +252,14 @@ def fuse_runs(
             command="ensemble",
             settings={**settings, **({"split": split} if split else {})},
             inputs=tuple(inputs),
-            content={"checksum": sha256_file(partial), "pairs": done.run.pairs, "missing": missing, **ending},
             licence="; ".join(dict.fromkeys(manifest.licence for manifest in found if manifest.licence)),
             notes=NOTES if fusing.by == "z-scores" else NOTES[:1],
             versions=package_versions("numpy"),
             provenance=provenance(),
         )
-        write_manifest(manifest_path(partial), manifest)
+        write_run(partial, done.run, header=header.lines(manifest))
+        content: JsonObject = {"checksum": sha256_file(partial), "pairs": done.run.pairs, "missing": missing, **ending}
+        write_manifest(manifest_path(partial), replace(manifest, content=content))
     return replace(done, collection=collection[0].name if collection else "", split=split)
 
 

@@ -9,7 +9,7 @@ as often. bm25s computes this as it stands (its method "lucene"); Lucene rounds 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -137,25 +137,25 @@ def retrieve_run(
     run = search(index, queries, depth, name=name)
     without = sum(not ranking.passage_ids for ranking in run.rankings())
     with atomic_file(out, overwrite=overwrite) as partial:
-        write_run(partial, run)
         manifest = Manifest(
             kind="run",
             name=name,
             command="retrieve",
             settings={"split": wanted.split, "depth": depth, **asdict(settings), **index.facts},
             inputs=(input_ref("collection", collection.path, collection.checksum, artefact=out),),
-            content={
-                "checksum": sha256_file(partial),
-                "queries": len(queries),
-                "pairs": run.pairs,
-                "queries_without_known_term": without,
-            },
             licence=collection.manifest.licence,
             notes=("ties in the score go to the higher passage id; passages without a term of the query are not retrieved",),
             versions=index.versions,
             provenance={**index.provenance, "workers": workers},
         )
-        write_manifest(manifest_path(partial), manifest)
+        write_run(partial, run, header=wanted.header.lines(manifest))
+        content: JsonObject = {
+            "checksum": sha256_file(partial),
+            "queries": len(queries),
+            "pairs": run.pairs,
+            "queries_without_known_term": without,
+        }
+        write_manifest(manifest_path(partial), replace(manifest, content=content))
     figures = BM25Figures(
         queries=len(run),
         candidates=run.pairs,

@@ -6,7 +6,8 @@ split or several, ``SPLIT-00000-of-00002.parquet``, ``SPLIT-0.parquet`` and ``SP
 A passage is its title, if any, a space and its text; ``titles=False`` leaves titles out, as a title in front is a position
 bias of its own [decision]. Split dev is called validation here. A split has the queries that its qrels name, in the
 order of the queries' file; queries in no qrels are kept in a split "unjudged" [decision]. A query's ``metadata``
-become its fields, as JSON unless they are texts. A collection has no place for a passage's ``metadata``.
+become its fields, as JSON unless they are texts. A collection has no place for a passage's ``metadata``. Evidence spans of queries, which
+PosIR has, become answers (``formats.posir``).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, write_shard
 from positionbias.core.split_tables import KIND
 from positionbias.formats.json_lines import FIX, Bad, named, text_of
+from positionbias.formats.posir import SPAN_COLUMNS, EvidenceSpan, SpanCounts, answers_of_spans, span_of
 from positionbias.formats.row_blocks import LineRows, RowBlock, parquet_blocks, parquet_columns
 
 __all__ = ["UNJUDGED", "BeirSource", "file_of_split", "import_beir"]
@@ -111,7 +113,7 @@ def import_beir(
     }
     with create_collection(out, overwrite=overwrite, job=job) as writer, unchanged(release.inputs.values()):
         corpus = _add_corpus(writer, release.corpus, titles, map_shards)
-        repeated, without_query = _add_splits(writer, release)
+        repeated, without_query, spans = _add_splits(writer, release)
         note = "A passage is its title, a space and its text, where a title stands." if titles else "Titles are left out."
         writer.finish(
             Manifest(
@@ -124,7 +126,10 @@ def import_beir(
                 ),
                 licence=LICENCE,
                 notes=(note, *_NOTES),
-                content={"source": asdict(BeirSource("beir", corpus, repeated, without_query))},
+                content={
+                    "source": asdict(BeirSource("beir", corpus, repeated, without_query)),
+                    **({"spans": asdict(spans)} if spans else {}),
+                },
                 provenance=provenance or {},
             ),
             allow_absent=True,
@@ -241,14 +246,15 @@ def _id_and_text(record: Any, bad: Bad) -> tuple[str, str]:
     return key, text_of(record.get("text"), "text", bad)
 
 
-def _add_splits(writer: CollectionWriter, release: _Release) -> tuple[int, int]:
+def _add_splits(writer: CollectionWriter, release: _Release) -> tuple[int, int, SpanCounts | None]:
     """Write each split with the queries in its qrels, then the unjudged ones.
 
     Returns:
-        The numbers of repeated judgements, and of those left out, whose queries are not there.
+        The numbers of repeated judgements, and of those left out, whose queries are not there; what became of evidence spans, where queries have any.
     """
-    queries = _queries(release.queries) if release.queries else {}
+    queries, spans = _queries(release.queries) if release.queries else ({}, {})
     unjudged, repeated, without_query = dict.fromkeys(queries), 0, 0
+    placed, left_out = 0, Counter[str]()
     for split, paths in release.qrels.items():
         found = _Judgements(paths, queries).read()
         if found.without_query and not found.grades:
@@ -260,22 +266,32 @@ def _add_splits(writer: CollectionWriter, release: _Release) -> tuple[int, int]:
         for query_id in judged:
             unjudged.pop(query_id, None)
         qrels = [Qrel(*pair, grade) for pair, grade in found.grades.items()]
-        writer.add_split(split, [query for query in queries.values() if query.query_id in judged], qrels)
+        answers, causes = answers_of_spans(spans, qrels, writer.read_passages()) if spans else ([], Counter())
+        writer.add_split(split, [query for query in queries.values() if query.query_id in judged], qrels, answers)
+        placed += len(answers)
+        left_out += causes
     if unjudged:
         writer.add_split(UNJUDGED, [queries[query_id] for query_id in unjudged], [])
-    return repeated, without_query
+        left_out += Counter({"query without judgements": len(spans.keys() & unjudged.keys())})
+    return repeated, without_query, SpanCounts(placed, dict(left_out)) if spans else None
 
 
-def _queries(paths: Sequence[Path]) -> dict[str, Query]:
+def _queries(paths: Sequence[Path]) -> tuple[dict[str, Query], dict[str, EvidenceSpan]]:
+    """Return the queries, and the evidence spans of those that have one, by id."""
     queries: dict[str, Query] = {}
-    for block in (block for path in paths for block in _blocks(path, ("_id", "text", "metadata"), ("_id", "text"))):
+    spans: dict[str, EvidenceSpan] = {}
+    for block in (
+        block for path in paths for block in _blocks(path, ("_id", "text", "metadata", *SPAN_COLUMNS), ("_id", "text"))
+    ):
         for number, record in block.rows():
             bad = partial(block.bad_row, number)
             query_id, text = _id_and_text(record, bad)
             if query_id in queries:
                 raise bad(wanted="every query id once", found=f"{query_id!r} again", do="rename or drop one")
             queries[query_id] = Query(query_id, text, _fields(record.get("metadata"), bad))
-    return queries
+            if (span := span_of(record, bad)) is not None:
+                spans[query_id] = span
+    return queries, spans
 
 
 def _fields(metadata: Any, bad: Bad) -> dict[str, str]:

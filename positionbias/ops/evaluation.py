@@ -13,6 +13,7 @@ from positionbias.core.inputs import CollectionLike, QrelsLike, RunLike
 from positionbias.core.operation import Out, Overwrite, SavedTo, operation
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import hint, say
+from positionbias.core.run_header import RunHeader
 from positionbias.core.settings import Setting, check_settings, seed_setting, setting
 from positionbias.evaluation.fusing import Fusing
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
@@ -294,6 +295,7 @@ def ensemble(
     *,
     fusing: Fusing = Fusing(),
     name: Annotated[str, Setting("The run's tag.")] = "ensemble",
+    header: RunHeader = RunHeader(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Fused:
@@ -322,7 +324,7 @@ def ensemble(
     from positionbias.evaluation.fusion import fuse_runs
 
     place = output_place(out)
-    fused = fuse_runs([input_place(run) for run in runs], place, fusing, name=name, overwrite=overwrite)
+    fused = fuse_runs([input_place(run) for run in runs], place, fusing, name=name, header=header, overwrite=overwrite)
     for line in _lacking(fused, fusing.by):
         say(line)
     hint(f"written to {place}; next: posbias evaluate {out} --collection COLLECTION --split SPLIT")

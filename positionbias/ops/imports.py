@@ -475,6 +475,10 @@ def import_beir(
 
     DIR holds corpus.jsonl, queries.jsonl and qrels/*.tsv, plain, .gz or .zst; or, as MTEB's repositories, the same as JSON lines or Parquet in folders
     corpus, queries, and qrels or data. dev becomes split validation. Queries that no file of qrels names are kept in a split "unjudged".
+    PosIR (a folder LANGUAGE/DOMAIN) comes in with the evidence span of each query as its answer.
+
+        posbias import beir scifact --out scifact
+        posbias import beir PosIR-Benchmark-v1/eng-Latn/accommodation_catering_hotel --out posir
 
     Returns:
         The collection.
@@ -489,6 +493,7 @@ def import_beir(
     """
     from positionbias.formats.beir import BeirSource
     from positionbias.formats.beir import import_beir as read
+    from positionbias.formats.posir import SpanCounts
 
     work = partial(read, folder, output_place(out), titles=titles)
     collection = engine.write(work, overwrite=overwrite)
@@ -497,6 +502,11 @@ def import_beir(
     say(f"{source.corpus.titles:,} passages with a title, {placed}; {source.corpus.without_text:,} without a text")
     if source.judgements_of_other_queries:
         say(f"{source.judgements_of_other_queries:,} {_LEFT_OUT['judgements_of_other_queries']}")
+    if "spans" in collection.manifest.content:
+        spans = collection.manifest.content_as(SpanCounts, "spans")
+        say(f"{plural(spans.answers, 'answer')} where pos_char_span says")
+        for cause, number in spans.left_out.items():
+            say(f"{plural(number, 'span')} left out, {cause}")
     if source.repeated_judgements:
         say(f"{source.repeated_judgements:,} lines of qrels said again what an earlier one had said")
     if not collection.splits:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, model_place
+from positionbias.core.run_header import RunHeader
 from positionbias.core.settings import check_settings, setting
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ class Reranking:
         absent="what validation found best; all where nothing was tuned",
     )
     name: str | None = setting(None, "The run's tag.", absent="the checkpoint's name")
+    header: RunHeader = field(default_factory=RunHeader)
 
     def __post_init__(self) -> None:
         check_settings(self)

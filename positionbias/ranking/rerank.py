@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
@@ -12,6 +12,7 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.progress import Progress, step
 from positionbias.core.publish import atomic_file, refuse_existing
@@ -171,11 +172,9 @@ def rerank_run(
     else:
         done = rescore(model, collection, queries, run.top(depth), name=name, config=config, description=name)
     with atomic_file(out, overwrite=overwrite) as partial:
-        write_run(partial, apply_depth(run, done.run, depth, name=name))
         checksums = (checkpoint.manifest.checksum, collection.checksum, sha256_file(candidates))
         places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates))
         inputs = tuple(input_ref(role, path, c, artefact=out) for (role, path), c in zip(places, checksums, strict=True))
-        counts = {"truncated": done.counts.truncated, "empty_queries": done.counts.empty_queries}
         precision = str(config.dtype(model.device)).removeprefix("torch.")
         manifest = Manifest(
             kind="run",
@@ -183,16 +182,18 @@ def rerank_run(
             command="rerank",
             settings={"split": reranking.split, "depth": depth, "precision": precision},
             inputs=inputs,
-            content={
-                "checksum": sha256_file(partial),
-                "pairs": done.run.pairs,
-                "passages": done.passages,
-                "ending": asdict(checkpoint.ending),
-                **counts,
-            },
             licence=collection.manifest.licence,
             versions=package_versions("torch"),
             provenance=provenance(threads=torch.get_num_threads(), device=str(model.device), seconds=round(done.seconds, 3)),
         )
-        write_manifest(manifest_path(partial), manifest)
+        write_run(partial, apply_depth(run, done.run, depth, name=name), header=reranking.header.lines(manifest))
+        content: JsonObject = {
+            "checksum": sha256_file(partial),
+            "pairs": done.run.pairs,
+            "passages": done.passages,
+            "ending": asdict(checkpoint.ending),
+            "truncated": done.counts.truncated,
+            "empty_queries": done.counts.empty_queries,
+        }
+        write_manifest(manifest_path(partial), replace(manifest, content=content))
     return done

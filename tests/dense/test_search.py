@@ -23,6 +23,7 @@ from positionbias.core.nearest import inner_products
 from positionbias.core.records import Query
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import order_by_score, read_run
+from positionbias.core.run_header import RunHeader
 from positionbias.dense.approximate import AnnIndex, open_ann
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import Found, OnDevice, exact_search, least_memory, queries_at_once
@@ -238,6 +239,17 @@ def test_without_faiss_an_index_is_one_line(tmp_path: Path, monkeypatch: pytest.
 @pytest.fixture(scope="module")
 def vectors(checkpoint: Checkpoint, collection: Collection, tmp_path_factory: pytest.TempPathFactory) -> Vectors:
     return encode_collection(checkpoint, collection, tmp_path_factory.mktemp("vectors") / "v", on_disk="float32")
+
+
+def test_a_header_stands_before_the_same_run(
+    checkpoint: Checkpoint, collection: Collection, vectors: Vectors, tmp_path: Path
+) -> None:
+    for told in ("nothing", "software"):
+        wanted = Retrieval("test", 9, header=RunHeader(told))
+        retrieve_dense(checkpoint, vectors, collection, wanted, tmp_path / told)
+    head, _, run = (tmp_path / "software").read_text().partition("# ir_metadata.end\n")
+    assert run == (tmp_path / "nothing").read_text()
+    assert "\n#   - kind: vectors\n#     name: v\n" in head
 
 
 def test_a_run_is_the_models_own_order_of_all_passages(

@@ -15,6 +15,7 @@ from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import manifest_path, read_manifest
 from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run_header import RunHeader
 from positionbias.evaluation.measures import per_query
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.planted.generator import PlantedSettings
@@ -60,6 +61,19 @@ def test_the_models_order_to_the_depth_and_the_tail_behind(
     for one, other in pairwise(lines):
         assert one[0] != other[0] or (float(one[4]) > float(other[4]) and int(one[3]) + 1 == int(other[3]))
     assert done.passages == len(before.top(4).passage_ids) < len(before.passage_ids)  # what keeps its place is not encoded
+
+
+def test_a_header_names_the_model_and_the_candidates(
+    collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    plain, told = tmp_path / "plain.run", tmp_path / "told.run"
+    rerank_run(checkpoint, collection, run_path, plain)
+    rerank_run(checkpoint, collection, run_path, told, Reranking(header=RunHeader("software")))
+    head, end, run = told.read_text().partition("# ir_metadata.end\n")
+    assert end + run == end + plain.read_text()
+    assert f"\n#     reranks: {run_path.stem}\n" in head
+    assert "\n#   - kind: model\n#     name: tk.ckpt\n" in head
+    assert read_manifest(told).checksum == sha256_file(told)
 
 
 def test_its_manifest(collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path) -> None:

@@ -1,0 +1,135 @@
+"""What made a run, at its head: ir_metadata 0.1 (Breuer, Keller and Schaer, SIGIR 2022; ir-metadata.org), in lines that begin with "#".
+
+Its components are those of PRIMAD: platform, research goal, implementation, method, actor, data. Research goal and actor are the user's to fill in,
+as with ``MetadataHandler`` of repro_eval, and stand empty.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Literal, get_args
+
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import InputRef, Manifest
+from positionbias.core.rank_order import run_stem, tag_of
+from positionbias.core.run_blocks import HEADER_END, HEADER_START
+from positionbias.core.settings import check_settings, setting
+
+__all__ = ["RunHeader"]
+
+Told = Literal["nothing", "software", "hardware"]
+_FIRST_STAGES = ("candidates", "run")  # roles of inputs that are runs; those of an ensemble are numbered
+
+
+@dataclass(frozen=True, slots=True)
+class RunHeader:
+    """What the head of a written run tells.
+
+    Raises:
+        SettingError: a word that is none of the choices.
+    """
+
+    ir_metadata: Told = setting(
+        "nothing",
+        "Begin the run with an ir_metadata header: command, settings, versions and data (software), and this machine too (hardware). posbias and "
+        'repro_eval read such runs; for ir_measures, pytrec_eval and PyTerrier remove the lines that begin with "#".',
+        choices=get_args(Told),
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def lines(self, manifest: Manifest) -> list[str]:
+        """Return the header of a run, none where nothing is told.
+
+        The content of the manifest is not used: it is known only once the run is written. Without ``hardware`` the lines follow from settings and
+        inputs alone, as the run does.
+        """
+        if self.ir_metadata == "nothing":
+            return []
+        import msgspec
+
+        text = msgspec.yaml.encode(_metadata(manifest, hardware=self.ir_metadata == "hardware")).decode()
+        return [HEADER_START, *(f"# {line}" for line in text.rstrip("\n").split("\n")), HEADER_END]
+
+
+def _metadata(manifest: Manifest, *, hardware: bool) -> JsonObject:
+    return {
+        "schema-version": 0.1,
+        "run-version": 1.0,
+        "tag": tag_of(manifest.name),
+        "platform": {
+            **(_hardware() if hardware else {}),
+            "software": {
+                "libraries": {"python": [f"{name}=={version}" for name, version in manifest.versions.items()]},
+                "retrieval toolkit": [f"positionbias=={manifest.versions['positionbias']}"],
+            },
+        },
+        "research goal": {},
+        "implementation": {"executable": {"cmd": f"posbias {manifest.command}"}, "source": {"lang": ["Python"]}},
+        "method": {"automatic": True, "score ties": "reverse alphabetical order", "retrieval": [_stage(manifest)]},
+        "actor": {},
+        "data": _data(manifest),
+    }
+
+
+def _stage(manifest: Manifest) -> JsonObject:
+    """Return the stage of retrieval that made the run, and the names of those before it."""
+    before: list[str] = [run_stem(Path(item.path)) for item in manifest.inputs if _is_run(item)]
+    settings: JsonObject = {key: value for key, value in manifest.settings.items() if key != "split"}
+    stage: JsonObject = {"name": tag_of(manifest.name), "method": f"posbias {manifest.command}", "params": settings}
+    if manifest.command == "rerank":
+        return {**stage, "reranks": before[0]}
+    return {**stage, "interpolates": [*before]} if before else stage
+
+
+def _is_run(item: InputRef) -> bool:
+    return item.role.partition(" ")[0] in _FIRST_STAGES
+
+
+def _data(manifest: Manifest) -> JsonObject:
+    """Return the collection with the split of its queries, and what else was read but runs; checksums say which they are."""
+    split = manifest.settings.get("split")
+    collections: list[JsonObject] = [_named(item) for item in manifest.inputs if item.role == "collection"]
+    others = [
+        {"kind": item.role, **_named(item)} for item in manifest.inputs if item.role != "collection" and not _is_run(item)
+    ]
+    collection: JsonObject = {**collections[0], **({"split": split} if split else {})} if collections else {}
+    return {"test collection": collection, **({"other": [*others]} if others else {})}
+
+
+def _named(item: InputRef) -> JsonObject:
+    return {"name": PurePath(item.path).name, "checksum": item.checksum}
+
+
+def _hardware() -> JsonObject:
+    """Return this machine's processor, memory and operating system, as far as it tells."""
+    distribution = ""
+    with suppress(OSError):
+        distribution = platform.freedesktop_os_release().get("PRETTY_NAME", "")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    return {
+        "hardware": {
+            "cpu": {
+                "model": next(_cpu_models(), platform.processor()),
+                "architecture": platform.machine(),
+                "operation mode": platform.architecture()[0].replace("bit", "-bit"),
+                "number of cores": os.cpu_count(),
+            },
+            "ram": f"{memory:.2f} GB",
+        },
+        "operating system": {"kernel": f"{platform.system()} {platform.release()}", "distribution": distribution},
+    }
+
+
+def _cpu_models() -> Iterator[str]:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                yield value.strip()
