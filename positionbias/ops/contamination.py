@@ -92,7 +92,7 @@ def suspect_contamination(
         settings={**asdict(settings), "splits": list(queries.splits)},
         read=sets.inputs,
         seed=settings.seed,
-        packages=("ir_measures", "numpy", "scipy", "statsmodels"),
+        packages=("ir_measures", "numpy", "scipy"),
     )
     return save_if_asked(found, out, overwrite=overwrite)
 

@@ -132,7 +132,7 @@ def evaluate(
         settings={"measures": list(measuring.measures), "split": judged.split},
         read=[*judged.read, *pairs, *(Read.file("run", path) for _, path in files)],
         seed=measuring.seed,
-        packages=("ir_measures", "pytrec-eval-terrier", "scipy", "statsmodels"),
+        packages=("ir_measures", "pytrec-eval-terrier", "scipy"),
     )
     return save_if_asked(found, out, overwrite=overwrite)
 

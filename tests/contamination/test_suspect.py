@@ -29,12 +29,6 @@ from positionbias.results.select import of_type
 from positionbias.results.suspicion import Obstacle, Signal, Suspected, Suspicion
 
 
-@pytest.fixture(autouse=True)
-def _no_collection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """statsmodels collects garbage at each correction, a third of a second in a process as large as that of the tests."""
-    monkeypatch.setattr("gc.collect", lambda *_: 0)
-
-
 PUBLIC, FRESH = ["q1", "q2", "q3", "q4"], ["f1", "f2", "f3", "f4"]
 NAMES = ("test", "other")
 DECLARED = SuspectSettings(configuration="one kind")

@@ -11,7 +11,7 @@ from positionbias.core.records import Qrel
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import bootstrap_mean, percentile_interval, resampled_means
 from positionbias.evaluation.permutation import sign_flip_p
-from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
+from positionbias.evaluation.significance import adjust, clusters_by_passage, compare, corrected
 
 
 def comparison(before, after, **options):
@@ -274,6 +274,20 @@ def test_corrections_by_hand():
     assert list(adjust(adjusted, ["holm"])[0].p_adjusted) == ["holm"]
     with pytest.raises(SettingError, match="'sidak'"):
         adjust(family, ["sidak"])
+
+
+@given(p_values=st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), min_size=1, max_size=30))
+@pytest.mark.parametrize("method", ["bonferroni", "holm", "fdr_bh"])
+def test_corrections_are_those_of_statsmodels_to_the_last_bit(method, p_values):
+    from statsmodels.stats.multitest import multipletests
+
+    assert corrected(p_values, method) == [float(p) for p in multipletests(p_values, method=method)[1]]
+
+
+def test_the_false_discovery_rate_by_hand():
+    # 0.01·3/1 = 0.03; 0.03·3/2 = 0.045, but at most that of 0.04, which is 0.04·3/3
+    assert corrected([0.04, 0.01, 0.03], "fdr_bh") == pytest.approx([0.04, 0.03, 0.04])
+    assert corrected([], "fdr_bh") == []
 
 
 def test_clusters_are_the_passage_of_queries_with_one():

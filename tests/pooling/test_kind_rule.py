@@ -49,7 +49,7 @@ def test_the_four_answers(effect: float, answer: KindAnswer) -> None:
     assert Rule(drawn(2, [effect, 0.0, 0.0, 0.0]), 50).answers()[0][0] is answer
 
 
-def test_holm_is_that_of_statsmodels() -> None:
+def test_holm_of_all_rows_at_once_is_that_of_each() -> None:
     p = np.random.default_rng(5).random((20, 6)).round(2)  # with ties
     for row, adjusted in zip(p, holm(p), strict=True):
         assert adjusted == pytest.approx(corrected(row.tolist(), HOLM))
