@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas
 
-from positionbias.audit.retriever import Retriever as ExactRetriever
 from positionbias.audit.settings import RETRIEVAL_DEPTH
 from positionbias.core.collection import find_collection
 from positionbias.core.errors import DependencyError, SettingError, bad_input
@@ -28,7 +27,6 @@ from positionbias.firststage.settings import Bm25Settings
 from positionbias.ops.audit import open_model
 from positionbias.positions.rotate import Rotate
 from positionbias.ranking.config import Computing
-from positionbias.ranking.rerank import rescore
 
 try:
     import pyterrier
@@ -98,6 +96,8 @@ class Reranker(pyterrier.Transformer):
 
     def _scores(self, groups: Sequence[pandas.DataFrame]) -> list[list[float]]:
         """Return the score of each row, by query. Equal texts of a query are scored once."""
+        from positionbias.ranking.rerank import rescore
+
         texts = _Texts()
         pairs = [(str(number), texts.numbers(group)) for number, group in enumerate(groups)]
         asked = [Query(query_id, group["query"].iloc[0]) for (query_id, _), group in zip(pairs, groups, strict=True)]
@@ -210,6 +210,8 @@ class Retriever(pyterrier.Transformer):
     def _run(self, queries: Sequence[Query]) -> Run:
         if self._checkpoint is None:
             return bm25.retrieve(self._collection, queries, self._depth, Bm25Settings())
+        from positionbias.audit.retriever import Retriever as ExactRetriever
+
         search = ExactRetriever(
             self._checkpoint, self._collection, queries, depth=self._depth, config=self._config, vectors=self._vectors
         )

@@ -19,7 +19,6 @@ from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.records import Query
 from positionbias.core.run import Run, find_run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
-from positionbias.models.sbert import wrap_library_model
 from positionbias.ops.audit import evidence_chooser, evidence_rule
 from positionbias.ranking.config import Computing
 from positionbias.results.audit import DEVIATIONS
@@ -126,6 +125,8 @@ class PositionBiasEvaluator(BaseEvaluator):
         Raises:
             InputError: it is none of the library's models, or its scores are not finite.
         """
+        from positionbias.models.sbert import wrap_library_model
+
         name = self.name or "model"
         with _modes_kept(model):
             results = audit(self._task, [System(name, model=wrap_library_model(model, name))], self._settings)

@@ -19,7 +19,6 @@ from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, me
 from positionbias.audit.needles import Needles, make_needles, needle_curve
 from positionbias.audit.reads import Reads, everything, reads_of
 from positionbias.audit.rotations import Rotated, rotate_and_rank, rotation_results
-from positionbias.audit.segments import segment_similarity
 from positionbias.audit.sensitivity import sensitivity_verdict, text_trials
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task, distinct_names
@@ -40,7 +39,6 @@ from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Rank
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.settings import ProbeSettings
-from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import RankingConfig
 from positionbias.results.audit import EVIDENCE, MANIPULATIONS, RETRIEVAL, VERDICT, EvidenceFigures, ManipulationFigures
 from positionbias.results.buckets import RESPONSE, SEGMENTS
@@ -399,6 +397,8 @@ class _Audit:
             self.found.append(system.result(task, LENGTHS, grid, value=None, count=count, seed=settings.seed))
 
     def _segments(self, model: PassageEncoder) -> None:
+        from positionbias.audit.segments import segment_similarity
+
         task, settings = self.task, self.settings
         passages = sample_passages(
             task.collection, min(settings.segments, len(task.collection), len(task.query_ids)), settings.seed
@@ -411,6 +411,8 @@ class _Audit:
 
     def _probe(self) -> None:
         """ATS and MATS of models with term vectors."""
+        from positionbias.probe.term_vectors import probe_model
+
         checkpoint, settings = self.system.checkpoint, self.settings
         if checkpoint is None or not isinstance(checkpoint.model, Ranker):
             return

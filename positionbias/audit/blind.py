@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from positionbias.audit.by_position import position_results
 from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import System, Task
 from positionbias.core.collection import Collection
 from positionbias.core.formatting import decimal
 from positionbias.core.interval import Interval
@@ -30,9 +31,6 @@ from positionbias.results.select import of_type
 from positionbias.text.overlap import content_words
 from positionbias.text.vocabulary import words_of
 from positionbias.text.words import word_count
-
-if TYPE_CHECKING:
-    from positionbias.audit.systems import Task
 
 __all__ = ["ALIKE", "BlindRange", "alike", "blind_results", "blind_runs", "outside_blind"]
 
@@ -111,8 +109,6 @@ def blind_results(task: Task, runs: Iterable[Run], settings: AuditSettings) -> l
 
     Their measure and ``facts.model`` are ``BLIND``, so that they do not count as audited systems.
     """
-    from positionbias.audit.systems import System  # loads torch, which no scorer here needs
-
     buckets = settings.buckets_for(task.evidence.positioned)[:1]
     narrow = replace(settings, measures=settings.measures[:1], buckets=buckets, permutations=PERMUTATIONS)
     found = []

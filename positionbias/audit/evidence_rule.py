@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,13 +25,14 @@ from positionbias.core.run import Run
 from positionbias.core.seeds import below, drawn_order
 from positionbias.core.shard_work import MapShards
 from positionbias.firststage.settings import Bm25Settings
-from positionbias.models.checkpoint import Checkpoint
 from positionbias.positions.locate import Span, TokenisedPassage
 from positionbias.ranking.config import RankingConfig
-from positionbias.ranking.rerank import rescore
 from positionbias.results.payloads import Question, Verdict
 from positionbias.results.result import Result
 from positionbias.text.sentences import sentence_spans, sentences
+
+if TYPE_CHECKING:
+    from positionbias.models.checkpoint import Checkpoint
 
 __all__ = [
     "BY_TERMS",
@@ -102,6 +103,7 @@ class _Sentences(dict[str, str]):
 
 def model_rule(checkpoint: Checkpoint, config: RankingConfig | None = None, name: str = "") -> Rule:
     """Return the rule by a model: it scores each sentence by itself for the query, an encoder by the similarity of their vectors."""
+    from positionbias.ranking.rerank import rescore
 
     def score(asked: Sequence[Asked]) -> list[np.ndarray]:
         ids: dict[str, str] = {}  # of each distinct sentence, which is read once

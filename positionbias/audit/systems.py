@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from positionbias.audit.evidence import FoundEvidence
-from positionbias.audit.retriever import WHOLE, Retriever, fitting_vectors
 from positionbias.audit.rotated_run import RotatedRun
 from positionbias.audit.settings import MEMORY
 from positionbias.core.collection import Collection
@@ -16,17 +16,19 @@ from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
-from positionbias.dense.vectors import Vectors
 from positionbias.evaluation.measures import parse_measure, per_query
-from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.protocols import AnyRanker
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
-from positionbias.ranking.rerank import rescore
 from positionbias.ranking.scored import PassageTexts
 from positionbias.results.audit import FIRST_STAGE
 from positionbias.results.payloads import Payload
 from positionbias.results.result import Facts, Result
+
+if TYPE_CHECKING:
+    from positionbias.audit.retriever import Retriever
+    from positionbias.dense.vectors import Vectors
+    from positionbias.models.checkpoint import Checkpoint
 
 __all__ = ["RETRIEVER", "System", "Task", "distinct_names", "retrievers"]
 
@@ -97,6 +99,8 @@ class System:
         Raises:
             SettingError, InputError: as ``Retriever``.
         """
+        from positionbias.audit.retriever import WHOLE, Retriever
+
         retriever = Retriever(
             checkpoint, task.collection, task.queries, depth=depth, config=task.config, vectors=vectors, memory=memory
         )
@@ -149,6 +153,8 @@ class System:
         self, task: Task, texts: PassageTexts, candidates: Run, description: str, queries: Sequence[Query] | None = None
     ) -> Run:
         """The model's scores of these candidates, read from ``texts``, for the task's queries or others."""
+        from positionbias.ranking.rerank import rescore
+
         assert self.model is not None
         asked = task.queries if queries is None else queries
         return rescore(self.model, texts, asked, candidates, name=self.name, config=task.config, description=description).run
@@ -162,6 +168,8 @@ def retrievers(
     Raises:
         InputError, SettingError: as ``fitting_vectors``, or too little memory for one pass over the passages.
     """
+    from positionbias.audit.retriever import fitting_vectors
+
     own = fitting_vectors(checkpoints, task.collection, vectors, depth=depth, config=task.config, memory=memory)
     return [
         System.retrieving(checkpoint, task, depth=depth, memory=memory, vectors=of)

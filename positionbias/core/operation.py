@@ -17,6 +17,7 @@ from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from positionbias.core.errors import SettingError
+from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.places import Place, input_place, refuse_inputs
 from positionbias.core.settings import SEED_HELP, Setting, settings_of
@@ -306,7 +307,7 @@ def _read(kind: Any, value: Any) -> Any:
 def operation(function: Callable[P, R]) -> Callable[P, R]:
     """Check a public function's arguments before it runs: each value against its type and setting, and that no output is an input.
 
-    The parameters are described in its docstring.
+    A missing package of the extra ``models`` becomes a ``DependencyError``. The parameters are described in its docstring.
     """
 
     @wraps(function)
@@ -326,7 +327,8 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
             one.check(value)
         written = {one.flag: value for one, value in values if one.of.place == "written"}
         refuse_inputs(written, (value for one, value in values if one.of.place == "read"))
-        return function(*args, **kwargs)
+        with models_extra():
+            return function(*args, **kwargs)
 
     checked.__doc__ = _described(function)
     return checked

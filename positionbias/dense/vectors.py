@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -33,9 +33,11 @@ from positionbias.core.seal import CACHE, SealedFile
 from positionbias.core.shards import Strings
 from positionbias.core.shown import Shown
 from positionbias.core.vector_blocks import stored_blocks
-from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.results.artefacts import VECTORS, VectorFigures
 from positionbias.results.result import Result
+
+if TYPE_CHECKING:
+    from positionbias.models.checkpoint import Checkpoint
 
 __all__ = ["IDS", "ID_COLUMN", "KIND", "SHARDS", "SHARD_PASSAGES", "Vectors", "descending_rows"]
 
@@ -208,6 +210,8 @@ class Vectors(Shown):
         Raises:
             InputError: they are another model's or another collection's.
         """
+        from positionbias.models.checkpoint import shape_of
+
         of = self.manifest.input("model")
         wanted = checkpoint.manifest.checksum
         if of is None or of.checksum != wanted:

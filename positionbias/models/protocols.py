@@ -1,4 +1,4 @@
-"""The protocols that training, the re-ranker and the probe need. A model implements those it can.
+"""The protocols that training, the re-ranker and the probe need. A model implements those it can. Torch is imported on use.
 
 Ranker          ours: can be trained and saved, and scores pairs of token numbers
 PassageEncoder  encodes each side separately, so that a passage is encoded once for all queries
@@ -14,13 +14,15 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from positionbias.core.json_text import JsonObject
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 __all__ = [
     "TOKEN_CHARACTERS",
@@ -231,6 +233,8 @@ def known_room(model: AnyRanker) -> int | None:
 
 def pad_rows(rows: Sequence[Tokens | np.ndarray], padding: int = 0) -> Tensor:
     """Pad token numbers of uneven length to one tensor ``(len(rows), longest)`` of at least one column."""
+    import torch
+
     width = max(1, max(map(len, rows), default=1))
     out = np.full((len(rows), width), padding, dtype=np.int64)
     for index, row in enumerate(rows):

@@ -20,6 +20,7 @@ from positionbias.audit.settings import (
     VectorsLike,
 )
 from positionbias.core.errors import SettingError
+from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import LeftOut, Overwrite, SavedTo, operation
@@ -362,7 +363,6 @@ def _opened(
 ) -> tuple[Task, list[System], Checkpoint | None]:
     """The task, the systems, the first stage first where it is one that models re-rank or was given, and the model that chooses the evidence."""
     from positionbias.audit.audit import make_task
-    from positionbias.audit.retriever import fitting_vectors
     from positionbias.audit.rotated_run import RotatedRun
     from positionbias.audit.systems import System, retrievers
     from positionbias.core.collection import find_collection
@@ -380,6 +380,8 @@ def _opened(
     config, memory = computing.config, MEMORY if audited.memory is None else audited.memory
     vectors = [of if isinstance(of, Vectors) else Vectors(input_place(of)) for of in audited.vectors]
     if settings.retrieve:  # what cannot be is said before BM25 goes through the collection
+        from positionbias.audit.retriever import fitting_vectors
+
         fitting_vectors(models, found, vectors, depth=settings.depth, config=config, memory=memory)
     candidates = _candidates(found, loaded, audited, settings)
     shards = partial(map_shards, workers=workers)
@@ -409,10 +411,10 @@ def evidence_chooser(
     Raises:
         SettingError: it is audited, or of the same base as one that is.
     """
-    from positionbias.models.kinship import kinship
-
     if str(evidence) in (ANSWERS, TERMS):
         return None
+    from positionbias.models.kinship import kinship
+
     chooser = computing.load(evidence)
     for model in models:
         if kin := kinship(chooser, model):
@@ -470,11 +472,13 @@ def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: Audi
         raise SettingError("--memory: wanted --retrieve beside it; found none; leave it out")
 
 
+@models_extra()
 def open_model(model: ModelLike, kind: str | None, computing: Computing) -> Checkpoint:
     """Return a model as it was given, or loaded by its name to where it shall compute.
 
     Raises:
         InputError, SettingError: as ``load_checkpoint``.
+        DependencyError: the extra ``models`` is not installed.
     """
     from positionbias.models.checkpoint import Checkpoint, user_checkpoint
 

@@ -1,0 +1,29 @@
+"""The packages that models need, which a base install leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from positionbias.core.errors import DependencyError
+
+__all__ = ["MODELS", "models_extra"]
+
+MODELS = ("accelerate", "huggingface_hub", "safetensors", "tokenizers", "torch", "transformers")
+
+
+@contextmanager
+def models_extra() -> Iterator[None]:
+    """Say which extra to install where what runs here imports a package of models that is not installed.
+
+    Raises:
+        DependencyError: it does.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name not in MODELS:
+            raise
+        raise DependencyError(
+            f"models: wanted the package {error.name}; found none; run: pip install 'positionbias[models]'"
+        ) from error
