@@ -125,7 +125,9 @@ SQUAD = {"version": "1.1", "data": [{"title": "Lamps", "paragraphs": [PARAGRAPH]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Files of data sets, planted collections, and simulated runs with their judgements."""
-    planted = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20, fresh_queries=10)
+    planted = PlantedSettings(
+        queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20, fresh_queries=10
+    )
     write_planted(tmp_path / "planted", planted, name="planted")
     write_planted(tmp_path / "clicked", replace(planted, leaked_queries=0, fresh_queries=0, answers_each=3), name="clicked")
     simulation = Simulation(rate=0.5, queries=6, groups=3)
@@ -141,7 +143,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_needs_no_model_runs(folder: Path) -> None:
-    first = "retrieve clicked --split train --depth 20 --out clicked.run\nretrieve planted --split fresh --depth 20 --out fresh.run"
+    first = (
+        "retrieve clicked --split train --depth 20 --out clicked.run\nretrieve planted --split fresh --depth 20 --out fresh.run"
+    )
     found = answers(folder, f"{first}\n{NEEDS_NO_MODEL.strip()}")
     assert {line: told for line, (code, told) in found.items() if code} == {}
 

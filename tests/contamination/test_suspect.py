@@ -28,7 +28,6 @@ from positionbias.results.result import Result
 from positionbias.results.select import of_type
 from positionbias.results.suspicion import Obstacle, Signal, Suspected, Suspicion
 
-
 PUBLIC, FRESH = ["q1", "q2", "q3", "q4"], ["f1", "f2", "f3", "f4"]
 NAMES = ("test", "other")
 DECLARED = SuspectSettings(configuration="one kind")
