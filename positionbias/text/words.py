@@ -6,11 +6,14 @@ BlingFire is called through its C function, which gives byte offsets; slicing by
 from __future__ import annotations
 
 import ctypes
+import platform
 import re
 import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from positionbias.core.errors import DependencyError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,12 +48,21 @@ def words_function() -> Callable[..., int]:
 
     It returns the length of the output, words separated by one space with a final NUL; starts and ends are in bytes. Output and both
     int32 arrays must hold ``room`` elements, three times the text's bytes and 16 more.
+
+    Raises:
+        DependencyError: BlingFire's library cannot be loaded here.
     """
     return _function("TextToWordsWithOffsets")
 
 
 def _function(name: str) -> Callable[..., int]:
-    import blingfire
+    try:
+        import blingfire
+    except OSError as error:  # its package installs everywhere, with libraries for x86-64 alone
+        raise DependencyError(
+            f"words and sentences: wanted BlingFire's library, which is made for x86-64; found that it cannot be loaded on {platform.machine()} "
+            f"({error}); use a machine with such a processor, or --words whitespace where only words are asked for"
+        ) from error
 
     # a separate prototype leaves the library's shared function object alone; keeping the interpreter's lock makes calls cheaper
     pointer, number = ctypes.c_void_p, ctypes.c_int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from positionbias.core.errors import DependencyError
 from positionbias.text import words
 from positionbias.text.words import WORD_METHODS, sentence_places, sentence_starts, split_words, tokenize, word_spans
 
@@ -152,3 +154,17 @@ def test_threads_do_not_write_into_each_others_buffers() -> None:
     with ThreadPoolExecutor(4) as pool:
         for _ in range(5):
             assert list(pool.map(tokenize, texts)) == expected
+
+
+def test_a_machine_for_which_blingfire_has_no_library_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unloadable:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "blingfire":
+                raise OSError("libblingfiretokdll.so: wrong ELF class")
+
+    monkeypatch.delitem(sys.modules, "blingfire")
+    monkeypatch.setattr(sys, "meta_path", [Unloadable(), *sys.meta_path])
+    with pytest.raises(
+        DependencyError, match=r"made for x86-64; found that it cannot be loaded on \w+ \(lib.*; use .* --words whitespace"
+    ):
+        words.words_function()
