@@ -135,7 +135,7 @@ class PositionBiasEvaluator(BaseEvaluator):
         if output_path is not None:
             self._write(Path(output_path) / self.csv_file, {"epoch": epoch, "steps": steps, **metrics})
         metrics = self.prefix_name_to_metrics(metrics, self.name)
-        self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
+        self.store_metrics_in_model_card_data(model, metrics, epoch, steps)  # type: ignore[arg-type]  # trainers give floats
         return metrics
 
     def get_config_dict(self) -> dict[str, Any]:
