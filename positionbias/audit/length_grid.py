@@ -25,11 +25,11 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from positionbias.audit.made_ids import made_id
 from positionbias.audit.manipulate import Texts
 from positionbias.audit.perturb import has_end
 from positionbias.audit.reads import Reads
 from positionbias.audit.systems import System, Task
-from positionbias.audit.trials import text_name
 from positionbias.core.collection import Collection
 from positionbias.core.records import Query
 from positionbias.core.run import Run
@@ -91,7 +91,7 @@ class Material:
     @property
     def names(self) -> list[str]:
         """The names of a length's texts: of the evidence at each place, then of the competitors."""
-        return [text_name(self.query.query_id, number) for number in range(len(PLACES) + len(self.others))]
+        return [made_id(self.query.query_id, number) for number in range(len(PLACES) + len(self.others))]
 
     def texts(self, length: int) -> dict[str, str]:
         """All texts of one length by name."""
