@@ -15,7 +15,7 @@ from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import hint, say, track
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.ops.outcome import Judgement, Measurements, Read, Written
+from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Written
 
 if TYPE_CHECKING:
     import pandas
@@ -253,7 +253,7 @@ def load(folder: Place) -> Measurements:
         folder: The folder, or its name under $POSBIAS_HOME.
 
     Returns:
-        What the command gave back: an ``Audit`` of an audit. Remarks that stood below its text are not kept.
+        What the command gave back: an ``Audit`` of an audit.
 
     Raises:
         InputError: a folder without results, or with damaged ones.
@@ -284,6 +284,7 @@ def load(folder: Place) -> Measurements:
         licence=made.licence,
         notes=made.notes,
         content=made.content,
+        remarks=made.content_as(tuple[str, ...], REMARKS, ()),
         loaded=replace(made, files=None),
     )
 
