@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, check_place, input_place, output_place
 from positionbias.core.progress import hint, say, track
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
@@ -293,6 +293,7 @@ def _results_place(folder: Place) -> Path:
     """Return a folder, or one under $POSBIAS_HOME where there is none of this name here."""
     from positionbias.core.files import home
 
+    check_place(folder, "folder")
     under_home = home() / folder
     return under_home if under_home.exists() and not Path(folder).exists() else Path(folder)
 
