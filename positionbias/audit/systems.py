@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from positionbias.audit.evidence import FoundEvidence
+from positionbias.audit.made_ids import own_ids
 from positionbias.audit.retriever import WHOLE, Retriever, fitting_vectors
 from positionbias.audit.rotated_run import RotatedRun
 from positionbias.audit.settings import MEMORY
@@ -151,7 +152,10 @@ class System:
         """The model's scores of these candidates, read from ``texts``, for the task's queries or others."""
         assert self.model is not None
         asked = task.queries if queries is None else queries
-        return rescore(self.model, texts, asked, candidates, name=self.name, config=task.config, description=description).run
+        with own_ids({query_id: item.passage_id for query_id, item in task.evidence.by_query.items()}):
+            return rescore(
+                self.model, texts, asked, candidates, name=self.name, config=task.config, description=description
+            ).run
 
 
 def retrievers(
