@@ -1,9 +1,11 @@
 """Import rates of tables beside MS MARCO's own import: ``python benchmarks/table_import.py collection.tsv dev-v1.1.json --gigabytes 0.5``.
 
-The first bytes of a ``collection.tsv`` are read as they are, and as tables of the same passages, each with a query (its last five words) and an answer (its second
-to fourth words). Beside them stand SQuAD's questions in the Hub's columns, each with its paragraph and its answers, over and over with a number before the
-texts, until they are as many bytes of JSON lines, which their other forms count as too, for these pack what is repeated. Every import is a process of its own with one worker. Rates are in MB (10^6 bytes) of input, unpacked, a processor
-second, so that other work on the machine counts little. Memory is the peak of what is anonymous: what the kernel cannot drop.
+The first bytes of a ``collection.tsv`` are read as they are, and as tables of the same passages, each with a query (its last
+five words) and an answer (its second to fourth words). Beside them stand SQuAD's questions in the Hub's columns, each with its
+paragraph and its answers, over and over with a number before the texts, until they are as many bytes of JSON lines, which their
+other forms count as too, for these pack what is repeated. Every import is a process of its own with one worker. Rates are in MB
+(10^6 bytes) of input, unpacked, a processor second, so that other work on the machine counts little. Memory is the peak of what
+is anonymous: what the kernel cannot drop.
 """
 
 from __future__ import annotations

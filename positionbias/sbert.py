@@ -26,6 +26,7 @@ from positionbias.results.payloads import Contrast, Effect, Question, Verdict
 
 try:
     from sentence_transformers.base.evaluation import BaseEvaluator
+    from transformers import TrainerCallback, TrainerControl, TrainerState
 except ModuleNotFoundError as error:
     if str(error.name).partition(".")[0] != "sentence_transformers":
         raise
@@ -34,7 +35,7 @@ except ModuleNotFoundError as error:
         "run: pip install 'positionbias[sbert]'"
     ) from None
 
-__all__ = ["PositionBiasEvaluator"]
+__all__ = ["PositionBiasCallback", "PositionBiasEvaluator"]
 
 _REPORTED = {Contrast.ENDS: "end_minus_front", Contrast.MIDDLE: "middle_minus_ends"}
 
@@ -109,7 +110,7 @@ class PositionBiasEvaluator(BaseEvaluator):
             do = 'give another split, or AuditSettings(evidence="terms")'
             raise bad_input(opened.path, wanted=f"answers in the split {split}", found="none", do=do)
 
-    def __call__(self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1) -> dict[str, float]:
+    def __call__(self, model: Any, output_path: str | None = None, epoch: float = -1, steps: int = -1) -> dict[str, float]:
         """Return the effects of the model as it is; its modes and weights stay, and no draw is taken from torch's generators.
 
         Args:
@@ -135,7 +136,7 @@ class PositionBiasEvaluator(BaseEvaluator):
         if output_path is not None:
             self._write(Path(output_path) / self.csv_file, {"epoch": epoch, "steps": steps, **metrics})
         metrics = self.prefix_name_to_metrics(metrics, self.name)
-        self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
+        self.store_metrics_in_model_card_data(model, metrics, epoch, steps)  # type: ignore[arg-type]  # trainers give floats
         return metrics
 
     def get_config_dict(self) -> dict[str, Any]:
@@ -150,6 +151,47 @@ class PositionBiasEvaluator(BaseEvaluator):
             if new:
                 writer.writeheader()
             writer.writerow(row)
+
+
+class PositionBiasCallback(TrainerCallback):
+    """Audit the model each time its trainer evaluates, or after each epoch where the trainer never does.
+
+    For a training whose ``evaluator=`` is taken, or that evaluates by a loss alone. The effects join the evaluation's metrics, named ``eval_…``, so
+    that ``metric_for_best_model`` and early stopping see them; the trainer's log history; and the evaluator's CSV file in the folder ``eval`` of the
+    trainer's output. Of several processes the main one audits. A tracker gets them by ``evaluator=`` only.
+
+    Args:
+        evaluator: What is audited, and how.
+
+    Example:
+        >>> from positionbias.sbert import PositionBiasCallback, PositionBiasEvaluator
+        >>> callback = PositionBiasCallback(PositionBiasEvaluator("planted", name="planted"))
+        >>> callback.evaluator.primary_metric
+        'absolute_end_minus_front'
+    """
+
+    def __init__(self, evaluator: PositionBiasEvaluator) -> None:
+        self.evaluator = evaluator
+
+    def on_evaluate(
+        self, args: Any, state: TrainerState, control: TrainerControl, metrics: dict[str, float] | None = None, **of: Any
+    ) -> None:
+        """Add the effects to the metrics of an evaluation."""
+        self._audit(args, state, of["model"], {} if metrics is None else metrics)
+
+    def on_epoch_end(self, args: Any, state: TrainerState, control: TrainerControl, **of: Any) -> None:
+        """Audit after an epoch of a trainer that does not evaluate."""
+        if args.eval_strategy == "no":
+            self._audit(args, state, of["model"], {})
+
+    def _audit(self, args: Any, state: TrainerState, model: Any, metrics: dict[str, float]) -> None:
+        if not state.is_world_process_zero:
+            return
+        epoch, step = state.epoch or 0.0, state.global_step
+        effects = self.evaluator(model, str(Path(args.output_dir) / "eval"), epoch, step)
+        found = {f"eval_{name}": value for name, value in effects.items()}
+        metrics.update(found)
+        state.log_history.append({**found, "epoch": epoch, "step": step})
 
 
 def _metrics(effects: Sequence[Effect]) -> dict[str, float]:

@@ -120,7 +120,7 @@ class Constant(theirs.base.evaluation.BaseEvaluator):
         return {"planted_absolute_end_minus_front": 1.0}
 
 
-def trained(collection: pb.Collection, folder: Path, evaluator: Any) -> Any:
+def trained(collection: pb.Collection, folder: Path, evaluator: Any = None, **own: Any) -> Any:
     """A trainer after six steps with dropout, which keeps the best model by the evaluator's metric."""
     from datasets import Dataset
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
@@ -147,7 +147,10 @@ def trained(collection: pb.Collection, folder: Path, evaluator: Any) -> Any:
         greater_is_better=False,
     )
     loss = MultipleNegativesRankingLoss(model)
-    trainer = theirs.SentenceTransformerTrainer(model=model, args=args, train_dataset=data, loss=loss, evaluator=evaluator)
+    held_out = data.select(range(4)) if evaluator is None else None
+    trainer = theirs.SentenceTransformerTrainer(
+        model=model, args=args, train_dataset=data, eval_dataset=held_out, loss=loss, evaluator=evaluator, **own
+    )
     with quiet_transformers():
         trainer.train()
     return trainer
@@ -169,6 +172,33 @@ def test_it_works_within_a_training_and_does_not_change_it(collection: pb.Collec
     assert evaluator(watched.model)[key.removeprefix("eval_")] == pytest.approx(min(measured.values()), abs=1e-5)
     with (tmp_path / "watched" / "out" / "eval" / evaluator.csv_file).open(encoding="utf-8") as file:
         assert [row["steps"] for row in csv.DictReader(file)] == ["2", "4", "6"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_callback_adds_the_same_to_an_evaluation_by_loss(collection: pb.Collection, tmp_path: Path) -> None:
+    evaluator = sbert.PositionBiasEvaluator(collection, name="planted")
+    trainer = trained(collection, tmp_path, callbacks=[sbert.PositionBiasCallback(evaluator)])
+    key = "eval_planted_absolute_end_minus_front"
+    measured = {row["step"]: row[key] for row in trainer.state.log_history if key in row}
+    assert sorted(measured) == [2, 4, 6]
+    assert trainer.state.best_metric == min(measured.values())
+    assert evaluator(trainer.model)[key.removeprefix("eval_")] == pytest.approx(min(measured.values()), abs=1e-5)
+    with (tmp_path / "out" / "eval" / evaluator.csv_file).open(encoding="utf-8") as file:
+        assert [row["steps"] for row in csv.DictReader(file)] == ["2", "4", "6"]
+
+
+def test_a_callback_audits_after_an_epoch_where_nothing_is_evaluated(collection: pb.Collection, tmp_path: Path) -> None:
+    from types import SimpleNamespace
+
+    from transformers import TrainerControl, TrainerState
+
+    callback, model = sbert.PositionBiasCallback(sbert.PositionBiasEvaluator(collection)), encoder(tmp_path)
+    for strategy, audits, main in (("no", 1, True), ("steps", 0, True), ("no", 0, False)):
+        state = TrainerState(epoch=1.0, global_step=7, is_world_process_zero=main)
+        args = SimpleNamespace(eval_strategy=strategy, output_dir=str(tmp_path / "out"))
+        callback.on_epoch_end(args, state, TrainerControl(), model=model)
+        assert [row["step"] for row in state.log_history] == [7] * audits
 
 
 def test_evidence_may_be_chosen_by_a_rule(collection: pb.Collection, tmp_path: Path) -> None:

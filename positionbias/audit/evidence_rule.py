@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from positionbias.audit.evidence import Evidence, FoundEvidence
+from positionbias.audit.made_ids import made_id, own_ids
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
@@ -109,14 +110,17 @@ def model_rule(checkpoint: Checkpoint, config: RankingConfig | None = None, name
         ids: dict[str, str] = {}  # of each distinct sentence, which is read once
         for one in asked:
             for sentence in one.sentences:
-                ids.setdefault(sentence, str(len(ids)))
+                ids.setdefault(sentence, made_id(one.query_id, len(ids)))
         texts = _Sentences(zip(ids.values(), ids, strict=True))
         names = [list(dict.fromkeys(ids[sentence] for sentence in one.sentences)) for one in asked]
         lists = zip(asked, names, strict=True)
         candidates = Run("sentences", ((one.query_id, own, -np.arange(len(own))) for one, own in lists))
         queries = [Query(one.query_id, one.query) for one in asked]
         told = "choosing evidence"
-        run = rescore(checkpoint.model, texts, queries, candidates, name=checkpoint.name, config=config, description=told).run
+        with own_ids({}):
+            run = rescore(
+                checkpoint.model, texts, queries, candidates, name=checkpoint.name, config=config, description=told
+            ).run
         found = []
         for one in asked:
             by_id = dict(zip(run[one.query_id].passage_ids, run[one.query_id].scores, strict=True))

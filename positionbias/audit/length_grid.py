@@ -25,11 +25,11 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from positionbias.audit.made_ids import made_id
 from positionbias.audit.manipulate import Texts
 from positionbias.audit.perturb import has_end
 from positionbias.audit.reads import Reads
 from positionbias.audit.systems import System, Task
-from positionbias.audit.trials import text_name
 from positionbias.core.collection import Collection
 from positionbias.core.records import Query
 from positionbias.core.run import Run
@@ -55,10 +55,11 @@ Sizes = Callable[[Sequence[str]], list[int]]
 
 
 class Piece(NamedTuple):
-    """Consecutive sentences of a passage, and their size."""
+    """Consecutive sentences of a passage, their size, and their text down to the end of the sentence with the evidence."""
 
     text: str
     size: int
+    needed: str
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Material:
     @property
     def names(self) -> list[str]:
         """The names of a length's texts: of the evidence at each place, then of the competitors."""
-        return [text_name(self.query.query_id, number) for number in range(len(PLACES) + len(self.others))]
+        return [made_id(self.query.query_id, number) for number in range(len(PLACES) + len(self.others))]
 
     def texts(self, length: int) -> dict[str, str]:
         """All texts of one length by name."""
@@ -187,6 +188,7 @@ def _piece(text: str, span: tuple[int, int], room: int, sizes: Sizes) -> Piece |
     touched = [place for place, (_, end) in enumerate(spans) if end > span[0]]
     first = touched[0] if touched else len(spans) - 1
     last = max([first, *(place for place, (start, _) in enumerate(spans) if start < span[1])])
+    of_evidence = last
     size = sizes([_ended(text[start:end]) for start, end in spans])
     if not 0 < sum(size[first : last + 1]) <= room:
         return None
@@ -196,8 +198,9 @@ def _piece(text: str, span: tuple[int, int], room: int, sizes: Sizes) -> Piece |
         for low, high in ((first, last + 1), (first - 1, last)):
             if low >= 0 and high < len(spans) and (low, high) != (first, last) and sum(size[low : high + 1]) <= room:
                 first, last, grown = low, high, True
-    held = _ended(text[spans[first][0] : spans[last][1]])
-    return Piece(held, sum(size[first : last + 1]))
+    start = spans[first][0]
+    held, needed = (_ended(text[start : spans[end][1]]) for end in (last, of_evidence))
+    return Piece(held, sum(size[first : last + 1]), needed)
 
 
 def _ended(text: str) -> str:
@@ -265,9 +268,9 @@ def length_grid(
     if not materials:
         return None
     by_length = [_scored(system, task, materials, length, reads, seed) for length in lengths]
-    leads, units, ranks, starts, beyond = (np.stack(column, axis=1) for column in zip(*by_length, strict=True))
+    leads, units, ranks, starts, beyond, cut = (np.stack(column, axis=1) for column in zip(*by_length, strict=True))
     labels = [one.cluster for one in materials]
-    cells, effects = grid_of(Scored(lengths, leads, units, ranks, starts, beyond, labels))
+    cells, effects = grid_of(Scored(lengths, leads, units, ranks, starts, beyond, cut, labels))
     if not cells:
         return None
     figures = GridFigures(
@@ -288,14 +291,14 @@ def length_grid(
 def _scored(
     system: System, task: Task, materials: Sequence[Material], length: int, reads: Reads, seed: int
 ) -> tuple[np.ndarray, ...]:
-    """Leads, units, ranks, starts and whether the evidence starts beyond what is read, one row a query."""
+    """Leads, units, ranks, starts and whether the evidence starts beyond what is read, or is cut by its end, one row a query."""
     made = {name: text for one in materials for name, text in one.texts(length).items()}
     # in a drawn order, as a scorer may depend on the order of its list
     lists = [(one.query.query_id, drawn_order(one.names, seed, "length grid")) for one in materials]
     run = Run("made", ((name, ids, -np.arange(len(ids))) for name, ids in lists))
     queries = [one.query for one in materials]
     scored = system.scored(task, Texts(made, task.collection), run, f"{system.name}: texts of {length:,}", queries)
-    leads, units, ranks, starts, beyond = [], [], [], [], []
+    leads, units, ranks, starts, beyond, cut = [], [], [], [], [], []
     for one in materials:
         ranking = scored[one.query.query_id]
         by_name = dict(zip(ranking.passage_ids, np.asarray(ranking.scores, np.float64).tolist(), strict=True))
@@ -306,7 +309,10 @@ def _scored(
         ranks.append(1.0 + (others[None, :] > own[:, None]).sum(axis=1))
         split = [one.split(one.piece, length, place) for place in PLACES]
         starts.append([float(start) for _, _, start in split])
-        first = one.piece.text.split()[0]
-        read = reads.fits(one.query.text, [" ".join([*before, first]) for before, _, _ in split])
-        beyond.append([not fits for fits in read])
-    return tuple(np.array(column) for column in (leads, units, ranks, starts, beyond))
+        begins, ends = (
+            reads.fits(one.query.text, [" ".join([*before, piece]) for before, _, _ in split])
+            for piece in (one.piece.text.split()[0], one.piece.needed)
+        )
+        beyond.append([not fits for fits in begins])
+        cut.append([begun and not ended for begun, ended in zip(begins, ends, strict=True)])
+    return tuple(np.array(column) for column in (leads, units, ranks, starts, beyond, cut))

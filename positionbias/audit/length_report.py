@@ -79,6 +79,8 @@ def _draw(axes: Axes, cell: GridCell, grid: LengthGrid, of: tuple[float, float, 
         lines.append("not read")
     elif cell.beyond > READ:
         lines.append(f"{percent(cell.beyond, 0)} not read")
+    if cell.cut > READ:
+        lines.append(f"{percent(cell.cut, 0)} cut")
     middle = (len(lines) - 1) / 2
     for number, line in enumerate(lines):
         size = _SMALL if number else _LARGE
@@ -92,20 +94,20 @@ def grid_caption(results: Sequence[Result]) -> str:
     return (
         "How far the evidence stands above the query's competitors, in deviations of their scores, in texts that other passages pad to one length. The competitors "
         "stand at the start of texts of that length. ±: half of the simultaneous 95 % interval. Dashed: the evidence of half of the queries or more starts beyond what "
-        f"the system reads. {'; '.join(basis)}."
+        f"the system reads. Cut: of this share of queries it starts within and ends beyond. {'; '.join(basis)}."
     )
 
 
 def grid_sentences(name: str, grid: LengthGrid) -> list[str]:
     """Say what place, length and truncation do, each with its interval."""
-    beyond = {(cell.length, cell.place): cell.beyond for cell in grid.cells}
+    lost = {(cell.length, cell.place): cell.beyond + cell.cut for cell in grid.cells}
     unit, end = grid.figures.unit, grid.places[-1]
 
     def of(kind: GridEffectOf) -> list[GridEffect]:
         return [effect for effect in grid.effects if effect.of is kind]
 
     said = []
-    read = [one for one in of(GridEffectOf.PLACE) if one.place == end and beyond[one.length or 0, end] <= READ]
+    read = [one for one in of(GridEffectOf.PLACE) if one.place == end and lost[one.length or 0, end] <= READ]
     if read:
         listed = "; ".join(f"{count(one.length)} {unit} {_shown(one)}" for one in distinct((read[0], read[-1])))
         said.append(f"{name}, end − start of the text, in texts read whole: {listed}.")
@@ -121,6 +123,12 @@ def grid_sentences(name: str, grid: LengthGrid) -> list[str]:
         said.append(
             f"Truncation, at the {PLACE_NAMES.get(one.place or 0.0, 'place')} of {count(one.length)} {unit}: {_shown(one)}."
         )
+    if parts := [cell for cell in grid.cells if cell.cut > READ]:
+        listed = "; ".join(
+            f"of {percent(cell.cut, 0)} of the queries at the {PLACE_NAMES.get(cell.place, 'place')} of {count(cell.length)} {unit}"
+            for cell in parts
+        )
+        said.append(f"The limit cuts the evidence {listed}.")
     if grid.figures.limit in _UNKNOWN:
         said.append(
             "How much it reads is not known: a place that is not read looks like one that it dislikes (--reads N says it)."
@@ -143,21 +151,27 @@ def grid_table(results: Sequence[Result]) -> Table:
     places = distinct(place for _, grid in found for place in grid.places[1:])
     for result, grid in found:
         effects = {(one.of, one.length, one.place): one for one in grid.effects}
-        beyond = {(cell.length, cell.place): cell.beyond for cell in grid.cells}
+        cells = {(cell.length, cell.place): cell for cell in grid.cells}
         for length in grid.lengths:
             row = [text_cell(series[system_of(result)].label), count_cell(length), count_cell(grid.figures.queries)]
             for place in places:
                 row.append(_effect_cell(effects.get((GridEffectOf.PLACE, length, place)), every))
             row.append(_effect_cell(effects.get((GridEffectOf.LENGTH, length, grid.places[0])), every))
-            row.append(percent_cell(beyond[length, grid.places[-1]], sign=False))
+            end = cells[length, grid.places[-1]]
+            row += [percent_cell(end.beyond, sign=False), percent_cell(end.cut, sign=False)]
             rows.append(row)
     units = "/".join(distinct(grid.figures.unit for _, grid in found))
     columns = [Column("System", numeric=False), Column(f"Length in {units}" if units else "Length"), Column("Queries")]
     columns += [Column(f"{PLACE_NAMES.get(place, f'{place:g}')} − start", level_heading("Place", every)) for place in places]
-    columns += [Column("less the shortest", level_heading("Length, at the start", every)), Column("End not read")]
+    columns += [
+        Column("less the shortest", level_heading("Length, at the start", every)),
+        Column("End not read"),
+        Column("End cut"),
+    ]
     drop_empty(columns, rows, first=3)
     notes = [
-        "In deviations of the competitors' scores; intervals hold for all effects of a system together. A place that is not read is truncation, no preference.",
+        "In deviations of the competitors' scores; intervals hold for all effects of a system together. A place that is not read is truncation, no preference; so may be one "
+        "where the evidence is cut: it starts within what the system reads and ends beyond.",
         *(" ".join(grid_sentences(series[system_of(result)].label, grid)) for result, grid in found),
         *_left_out(found),
     ]
@@ -190,10 +204,11 @@ def grid_cells_table(results: Sequence[Result]) -> Table:
                     decimal_cell(cell.score, every[-1], sign=True),
                     decimal_cell(cell.rank, places=2),
                     percent_cell(cell.beyond, sign=False),
+                    percent_cell(cell.cut, sign=False),
                 ]
             )
     columns = [Column("System", numeric=False), Column("Length"), Column("Place"), Column("Starts at")]
-    columns += [Column(level_heading("Lead", every)), Column("Rank among competitors"), Column("Not read")]
+    columns += [Column(level_heading("Lead", every)), Column("Rank among competitors"), Column("Not read"), Column("Cut")]
     return Table(f"{slug(LENGTHS)}-cells", "Lead over the competitors by length and place", columns, rows, stub=3)
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from positionbias.audit.made_ids import made_id
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
 from positionbias.core.run import Run
@@ -57,19 +58,19 @@ def nature_of(system: System, task: Task, seed: int) -> Nature:
     if not chosen:
         return Nature(False, tried=False)
     lists = {query_id: task.candidates[query_id].passage_ids for query_id in chosen}
-    asked = [(f"{query_id}\x1f{what}", query_id, order) for query_id, ids in lists.items() for what, order in _ways(ids)]
+    asked = [(made_id(query_id, what), query_id, order) for query_id, ids in lists.items() for what, order in _ways(ids)]
     scores = _score(system, task, asked, f"{system.name}: pointwise or listwise?")
     parts: dict[str, list[np.ndarray]] = {"again": [], "reversed": [], "alone": []}
     deviations = []
     for query_id, ids in lists.items():
-        first = scores[f"{query_id}\x1fonce"]
+        first = scores[made_id(query_id, "once")]
         plain = np.array([first[name] for name in ids])
         deviations.append(plain.var())
         for what in ("again", "reversed"):
-            other = scores[f"{query_id}\x1f{what}"]
+            other = scores[made_id(query_id, what)]
             parts[what].append(np.array([other[name] for name in ids]) - plain)
         parts["alone"].append(
-            np.array([scores[f"{query_id}\x1falone {place}"][ids[place]] - plain[place] for place in range(ALONE)])
+            np.array([scores[made_id(query_id, f"alone {place}")][ids[place]] - plain[place] for place in range(ALONE)])
         )
     spread = float(np.sqrt(np.mean(deviations)))
     noise, permuted, alone = (_share(parts[what], spread) for what in ("again", "reversed", "alone"))
@@ -130,7 +131,7 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
         drawn = drawn_order(ids, seed, "order of a list", query_id)
         shifted = [*drawn[len(drawn) // 2 :], *drawn[: len(drawn) // 2]]
         lists[query_id] = [drawn, drawn[::-1], shifted, shifted[::-1]]
-        asked += [(f"{query_id}\x1f{number}", query_id, order) for number, order in enumerate(lists[query_id])]
+        asked += [(made_id(query_id, number), query_id, order) for number, order in enumerate(lists[query_id])]
     if not asked:
         return OrderSlopes(np.empty((0, 2)), [])
     scores = _score(system, task, asked, f"{system.name}: lists in other orders")
@@ -138,7 +139,7 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
     for query_id, orders in lists.items():
         ids = sorted(orders[0])
         places = np.array([[order.index(name) for name in ids] for order in orders]) / (len(ids) - 1)
-        given = np.array([[scores[f"{query_id}\x1f{number}"][name] for name in ids] for number in range(len(orders))])
+        given = np.array([[scores[made_id(query_id, number)][name] for name in ids] for number in range(len(orders))])
         ranks = stats.rankdata(-given, axis=1)
         y = ranks - ranks.mean(axis=0)
         slopes.append([_slope(places, y), _slope(1 - np.abs(2 * places - 1), y)])

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from positionbias.audit.made_ids import made_id
 from positionbias.audit.systems import System, Task
-from positionbias.audit.trials import COLUMNS, PLACEBO_QUERY, Trial, text_name
+from positionbias.audit.trials import COLUMNS, PLACEBO_QUERY, Trial
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
@@ -129,7 +130,7 @@ def _lists(how: Manipulation, one: Trial, queries: Mapping[str, str]) -> list[_L
     if not how.listwise:
         lists = [_List(one.query_id, query, _shuffled(one.names, how.seed, one.query_id), False, False)]
         if one.placebo_query:
-            name = text_name(one.query_id, PLACEBO_QUERY)
+            name = made_id(one.query_id, PLACEBO_QUERY)
             both = _shuffled([one.names[place] for place in one.rotated], how.seed, name)
             lists.append(_List(name, queries[one.placebo_query], both, False, False))
         return lists
@@ -225,7 +226,7 @@ def _answers(how: Manipulation, one: Trial, known: Asked) -> _Answers:
     competitors = [rotated if place in one.rotated else original for place in range(len(one.texts))]
     placebo = 0.0
     if one.placebo_query:
-        front, end = (known[text_name(one.query_id, PLACEBO_QUERY), one.names[place]] for place in one.rotated)
+        front, end = (known[made_id(one.query_id, PLACEBO_QUERY), one.names[place]] for place in one.rotated)
         placebo = end - front
     return _Answers(scores, competitors, placebo, _unit([original] if original is not None else []))
 

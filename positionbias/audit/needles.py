@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import structs
 
 from positionbias.audit.evidence import Evidence, FoundEvidence
+from positionbias.audit.made_ids import made_id
 from positionbias.audit.perturb import Needle, move_sentence
 from positionbias.core.collection import Collection
 from positionbias.core.run import Run
@@ -39,17 +40,13 @@ class Needles:
             (
                 query_id,
                 sorted(
-                    (_version(query_id, place) for place in range(len(found.texts))),
+                    (made_id(query_id, place) for place in range(len(found.texts))),
                     key=lambda name: (key64(seed, "order of a list", name), name),
                 ),
             )
             for query_id, found in self.needles.items()
         )
         return Run("needle", ((query_id, names, -np.arange(len(names))) for query_id, names in lists))
-
-
-def _version(query_id: str, place: int) -> str:
-    return f"{query_id}\x1f{place}"
 
 
 def make_needles(collection: Collection, evidence: FoundEvidence, *, most: int, seed: int) -> Needles:
@@ -67,9 +64,7 @@ def make_needles(collection: Collection, evidence: FoundEvidence, *, most: int, 
         else:
             needles[query_id] = found
     needles = dict(sorted(needles.items()))
-    versions = {
-        _version(query_id, place): text for query_id, found in needles.items() for place, text in enumerate(found.texts)
-    }
+    versions = {made_id(query_id, place): text for query_id, found in needles.items() for place, text in enumerate(found.texts)}
     passages = {query_id: evidence.by_query[query_id].passage_id for query_id in needles}
     return Needles(needles, passages, dict(counts), versions)
 
@@ -86,11 +81,8 @@ def needle_curve(needles: Needles, score: Callable[[Needles], Run], ranked: Run,
     moved, deviations = [], []
     for query_id, found in needles.needles.items():
         ranking = scored[query_id]
-        by_place = {
-            int(name.rpartition("\x1f")[2]): float(value)
-            for name, value in zip(ranking.passage_ids, ranking.scores, strict=True)
-        }
-        scores = np.array([by_place[place] for place in range(len(found.texts))])
+        by_id = dict(zip(ranking.passage_ids, ranking.scores.tolist(), strict=True))
+        scores = np.array([by_id[made_id(query_id, place)] for place in range(len(found.texts))])
         others = _others(ranked, query_id, needles.passages[query_id])
         ranks = 1 + (others[None, :] > scores[:, None]).sum(axis=1)
         places = np.arange(len(scores)) / (len(scores) - 1)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from positionbias.audit.filler import filler, known_words
+from positionbias.audit.made_ids import made_id
 from positionbias.audit.manipulate import Fits, Texts
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
@@ -102,7 +103,7 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
         behind = [others, [], others[between:], []]
         around = list(zip(before, behind, strict=True))
         versions = [" ".join([*left, one, *right]) for left, right in around for one in (evidence, blank)]
-        names = [f"{query_id}\x1f{number}" for number in range(len(versions))]
+        names = [made_id(query_id, number) for number in range(len(versions))]
         made |= zip(names, versions, strict=True)
         lists.append((query_id, names))
         starts.append([len(" ".join(left).split()) for left in before[1:]])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from positionbias.audit.evidence import FoundEvidence
+from positionbias.audit.made_ids import own_ids
 from positionbias.audit.rotated_run import RotatedRun
 from positionbias.audit.settings import MEMORY
 from positionbias.core.collection import Collection
@@ -157,7 +158,10 @@ class System:
 
         assert self.model is not None
         asked = task.queries if queries is None else queries
-        return rescore(self.model, texts, asked, candidates, name=self.name, config=task.config, description=description).run
+        with own_ids({query_id: item.passage_id for query_id, item in task.evidence.by_query.items()}):
+            return rescore(
+                self.model, texts, asked, candidates, name=self.name, config=task.config, description=description
+            ).run
 
 
 def retrievers(

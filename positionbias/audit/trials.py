@@ -15,13 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.audit.filler import filler, known_words
+from positionbias.audit.made_ids import made_id
 from positionbias.audit.perturb import NO_PLACEBO, exchanges, fillers, placebos, turned
 from positionbias.audit.systems import Task
 from positionbias.core.seeds import below, choose
 from positionbias.results.payloads import Contrast
 from positionbias.text.sentences import Parts, parts_of
 
-__all__ = ["COLUMNS", "PLACEBO_QUERY", "Pair", "Trial", "make_trials", "shortened_trials", "text_name"]
+__all__ = ["COLUMNS", "PLACEBO_QUERY", "Pair", "Trial", "make_trials", "shortened_trials"]
 
 COLUMNS = (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION)
 PLACEBO_QUERY = "placebo query"
@@ -51,7 +52,7 @@ class Trial:
     @property
     def names(self) -> list[str]:
         """The ids of the texts."""
-        return [text_name(self.query_id, f"{self.label}{place}") for place in range(len(self.texts))]
+        return [made_id(self.query_id, f"{self.label}{place}") for place in range(len(self.texts))]
 
     @property
     def rotated(self) -> tuple[int, ...]:
@@ -178,8 +179,3 @@ def _placebo_queries(task: Task, trials: Sequence[Trial], seed: int) -> dict[str
         if other is not None:
             found[one.query_id] = other
     return found
-
-
-def text_name(query_id: str, what: int | str) -> str:
-    """The id of a query's text, by its index or another label."""
-    return f"{query_id}\x1f{what}"

@@ -27,11 +27,11 @@ import pyarrow.parquet as pq
 
 from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
-from positionbias.core.errors import InputError, StorageError, bad_input
+from positionbias.core.errors import InputError, StorageError, bad_input, check_type
 from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
 from positionbias.core.missing import how_to_get
-from positionbias.core.places import output_place
+from positionbias.core.places import check_place, output_place
 from positionbias.core.publish import recover
 from positionbias.core.qrels import Qrels
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -129,6 +129,7 @@ class Collection(Shown):
         """
         from positionbias.core.tables import in_batches, table_of
 
+        check_type("split", split, str, "a text")
         table = table_of(in_batches(_numbered(records)), "records", "number")
         return cls._from_tables([(split, table)], out, columns, overwrite)
 
@@ -156,6 +157,7 @@ class Collection(Shown):
         """
         from positionbias.core.tables import Table, in_batches
 
+        check_type("split", split, str, "a text")
         if not hasattr(frame, "columns") or not hasattr(frame, "itertuples"):
             raise bad_input("from_pandas", wanted="a pandas data frame", found=type(frame).__name__, do="convert it")
         names = [str(name) for name in frame.columns]
@@ -498,6 +500,7 @@ def find_collection(place: Collection | str | Path) -> Collection:
 
 
 def _folder_of(place: str | Path) -> Path:
+    check_place(place, "collection")
     places = (Path(place), home() / str(place))
     for path in places:
         recover(path)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.errors import InputError, SettingError, bad_input, check_type
 from positionbias.core.settings import check_settings, setting
 
 __all__ = ["SPLIT_WORDS", "Columns", "columns_of"]
@@ -142,8 +142,12 @@ def columns_of(names: Mapping[str, str]) -> Columns:
     """Return the columns of these names, by what they are.
 
     Raises:
+        InputError: no mapping of texts.
         SettingError: something that no column is.
     """
+    check_type("columns", names, Mapping, "a dict of columns")
+    for what, column in names.items():
+        check_type(f"columns: {what}", column, str, "a text")
     known = [item.name for item in fields(Columns)]
     if unknown := [what for what in names if what not in known]:
         raise SettingError(f"columns: wanted {', '.join(known)}; found {unknown[0]!r}; give one of these")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from pathlib import Path
+from types import UnionType
 
 __all__ = [
     "DependencyError",
@@ -13,6 +14,7 @@ __all__ = [
     "SettingError",
     "StorageError",
     "bad_input",
+    "check_type",
     "escaped",
     "printable",
     "where_raised",
@@ -71,6 +73,21 @@ def bad_input(path: Path | str, *, wanted: str, found: str, do: str, line: int |
     """Return an input error in the standard form: ``path:line: wanted …; found …; do this``."""
     place = f"{path}:{line}" if line is not None else f"{path}"
     return InputError(f"{place}: wanted {wanted}; found {found}; {do}")
+
+
+def check_type(name: str, value: object, kind: type | UnionType, wanted: str) -> None:
+    """Refuse an argument of another type, as only Python can give it; True and False are no numbers.
+
+    Raises:
+        InputError: it is one.
+
+    >>> check_type("load", 5, str | Path, "a text or path")
+    Traceback (most recent call last):
+    ...
+    positionbias.core.errors.InputError: load: wanted a text or path; found 5; give one
+    """
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise InputError(f"{name}: wanted {wanted}; found {value!r}; give one")
 
 
 def where_raised(error: BaseException) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -12,7 +12,7 @@ from positionbias.core.errors import InputError, SettingError, bad_input
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["GRADE", "PASSAGE", "QUERY", "SCORE", "Form", "frame_rows", "identifier", "in_form", "rows_by_query"]
+__all__ = ["GRADE", "PASSAGE", "QUERY", "SCORE", "Form", "frame_rows", "identifier", "in_form", "record_rows", "rows_by_query"]
 
 Form = Literal["ir_measures", "pyterrier"]
 
@@ -50,6 +50,21 @@ def frame_rows(frame: Any, *columns: tuple[str, ...], source: str) -> Iterator[t
         wanted = f"a column {' or '.join(columns[found.index(None)])}"
         raise bad_input(source, wanted=wanted, found=", ".join(map(str, frame.columns)), do="rename the frame's columns")
     return zip(*(frame[name].tolist() for name in found), strict=True)
+
+
+def record_rows(records: Any, *fields: str, source: str) -> Iterator[tuple[Any, ...]]:
+    """Yield these fields of each record.
+
+    Raises:
+        InputError: something else than records that have them.
+    """
+    wanted, do = f"records of {', '.join(fields)}", "give ir_measures' records"
+    if not isinstance(records, Iterable):
+        raise bad_input(source, wanted=wanted, found=type(records).__name__, do=do)
+    for one in records:
+        if not all(hasattr(one, name) for name in fields):
+            raise bad_input(source, wanted=wanted, found=repr(one), do=do)
+        yield tuple(getattr(one, name) for name in fields)
 
 
 def rows_by_query(table: object, source: str, values: str) -> Iterator[tuple[str, list[str], list[Any]]]:

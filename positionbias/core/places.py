@@ -7,15 +7,29 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError, SettingError, check_type
 
-__all__ = ["Place", "input_place", "model_place", "output_place", "refuse_inputs"]
+__all__ = ["Place", "check_place", "input_place", "model_place", "output_place", "refuse_inputs"]
 
 Place: TypeAlias = str | Path
 
 
+def check_place(place: object, name: str = "") -> None:
+    """Refuse what is no place; ``name`` is the argument's.
+
+    Raises:
+        InputError: it is no text or path.
+    """
+    check_type(name or "path", place, str | Path, "a text or path")
+
+
 def output_place(out: Place) -> Path:
-    """Return the path of an output: a plain name (no separator, no dot) goes under $POSBIAS_HOME."""
+    """Return the path of an output: a plain name (no separator, no dot) goes under $POSBIAS_HOME.
+
+    Raises:
+        InputError: it is no text or path.
+    """
+    check_place(out)
     if isinstance(out, str) and Path(out).name == out and "." not in out:
         from positionbias.core.files import home
 
@@ -27,10 +41,11 @@ def input_place(name: Place, *, flag: str = "") -> Path:
     """Return the path of an input: as given where it exists, else a plain name under $POSBIAS_HOME.
 
     Raises:
-        InputError: neither exists, and ``flag`` was given; the message names it.
+        InputError: it is no text or path; or neither exists, and ``flag`` was given; the message names it.
     """
     from positionbias.core.publish import recover
 
+    check_place(name, flag)
     for place in (Path(name), output_place(name)):
         recover(place)
     place = Path(name) if Path(name).exists() else output_place(name)

@@ -14,7 +14,7 @@ import numpy as np
 
 from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.exchange import GRADE, PASSAGE, QUERY, Form, frame_rows, identifier, in_form, rows_by_query
+from positionbias.core.exchange import GRADE, PASSAGE, QUERY, Form, frame_rows, identifier, in_form, record_rows, rows_by_query
 from positionbias.core.files import byte_writer
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.publish import atomic_file
@@ -124,7 +124,8 @@ class Qrels(list[Qrel]):
             >>> pb.Qrels.from_ir_measures(ir_measures.read_trec_qrels("qrels.txt"))
             Qrels(6 queries, ... judgements)
         """
-        return cls(_qrels_of(((one.query_id, one.doc_id, one.relevance) for one in qrels), "Qrels.from_ir_measures"))
+        rows = record_rows(qrels, "query_id", "doc_id", "relevance", source="Qrels.from_ir_measures")
+        return cls(_qrels_of(rows, "Qrels.from_ir_measures"))
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Return ``{query: {passage: grade}}``."""

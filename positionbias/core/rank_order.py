@@ -47,16 +47,22 @@ def ranked(
 def ordered(
     name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rank order, and the scores in it."""
+    """Return the rank order, and the scores in it.
+
+    Raises:
+        InputError: a score that is no finite number.
+    """
+    found = ""
     try:
         with np.errstate(over="ignore"):  # overflow becomes infinite and is refused below
             values = np.asarray(scores, dtype=np.float32)
-    except (TypeError, ValueError):  # no numbers
-        values = np.array([np.nan], np.float32)
-    if not np.isfinite(values).all():
-        raise InputError(
-            f"run {name!r}: wanted finite scores; found one that is not for query {query_id!r}; check the system that made it"
-        )
+        if not (finite := np.isfinite(values)).all():
+            place = int(finite.argmin())
+            found = f"{values[place]} for passage {passage_ids[place]!r} of query {query_id!r}"
+    except (TypeError, ValueError):
+        found = f"what is no number for query {query_id!r}"
+    if found:
+        raise InputError(f"run {name!r}: wanted finite scores; found {found}; check the system that made it")
     order = order_by_score(passage_ids, values)
     return order, values[order]
 

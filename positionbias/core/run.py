@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from positionbias.core.blocks import file_lines
-from positionbias.core.errors import InputError, bad_input
-from positionbias.core.exchange import PASSAGE, QUERY, SCORE, Form, frame_rows, identifier, in_form, rows_by_query
+from positionbias.core.errors import InputError, bad_input, check_type
+from positionbias.core.exchange import PASSAGE, QUERY, SCORE, Form, frame_rows, identifier, in_form, record_rows, rows_by_query
 from positionbias.core.files import byte_writer
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.publish import atomic_file, recover
@@ -95,6 +95,8 @@ class Run(Mapping[str, Ranking]):
             rankings = rows_by_query(given, "Run", "score")
         else:
             name = given
+            check_type("Run: rankings", rankings, Iterable, "(query, passages, scores) triples")
+        check_type("Run: name", name, str, "a text")
         self.name = name
         self._vocabulary: list[str] = []
         self._index: dict[str, tuple[np.ndarray, np.ndarray]] = {}
@@ -159,7 +161,8 @@ class Run(Mapping[str, Ranking]):
             >>> pb.Run.from_ir_measures(ir_measures.read_trec_run("test.run"))
             Run('run', 18 queries, 108 pairs)
         """
-        return cls._from_rows(((one.query_id, one.doc_id, one.score) for one in scored), name, "Run.from_ir_measures")
+        rows = record_rows(scored, "query_id", "doc_id", "score", source="Run.from_ir_measures")
+        return cls._from_rows(rows, name, "Run.from_ir_measures")
 
     @classmethod
     def _from_rows(cls, rows: Iterable[tuple[Any, Any, float]], name: str, source: str) -> Run:

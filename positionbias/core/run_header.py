@@ -16,8 +16,6 @@ from typing import Literal, get_args
 
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest
-from positionbias.core.rank_order import run_stem, tag_of
-from positionbias.core.run_blocks import HEADER_END, HEADER_START
 from positionbias.core.settings import check_settings, setting
 
 __all__ = ["RunHeader"]
@@ -54,11 +52,15 @@ class RunHeader:
             return []
         import msgspec
 
+        from positionbias.core.run_blocks import HEADER_END, HEADER_START
+
         text = msgspec.yaml.encode(_metadata(manifest, hardware=self.ir_metadata == "hardware")).decode()
         return [HEADER_START, *(f"# {line}" for line in text.rstrip("\n").split("\n")), HEADER_END]
 
 
 def _metadata(manifest: Manifest, *, hardware: bool) -> JsonObject:
+    from positionbias.core.rank_order import tag_of
+
     return {
         "schema-version": 0.1,
         "run-version": 1.0,
@@ -80,6 +82,8 @@ def _metadata(manifest: Manifest, *, hardware: bool) -> JsonObject:
 
 def _stage(manifest: Manifest) -> JsonObject:
     """Return the stage of retrieval that made the run, and the names of those before it."""
+    from positionbias.core.rank_order import run_stem, tag_of
+
     before: list[str] = [run_stem(Path(item.path)) for item in manifest.inputs if _is_run(item)]
     settings: JsonObject = {key: value for key, value in manifest.settings.items() if key != "split"}
     stage: JsonObject = {"name": tag_of(manifest.name), "method": f"posbias {manifest.command}", "params": settings}

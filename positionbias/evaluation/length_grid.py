@@ -18,16 +18,15 @@ from positionbias.results.length_grid import GridCell, GridEffect, GridEffectOf
 __all__ = ["PLACES", "READ", "UNREAD", "Scored", "grid_of"]
 
 PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
-READ, UNREAD = (
-    0.05,
-    0.5,
-)  # a cell is read where the evidence of at most this share of queries is beyond the limit; not read from that share on
+READ = 0.05  # a cell is read where the evidence of at most this share of queries is beyond the limit or cut by it
+UNREAD = 0.5  # it is not read where that of this share or more is beyond
 ROUNDED = 4  # decimals of the unit: the order of a float32 sum changes less
 
 
 class Scored(NamedTuple):
     """What was scored. ``leads (queries, lengths, places)`` of the evidence over its competitors' mean, ``units (queries, lengths)`` the competitors'
-    deviations, ``ranks`` and ``starts (queries, lengths, places)``, ``beyond`` whether the evidence starts beyond what is read."""
+    deviations, ``ranks`` and ``starts (queries, lengths, places)``, ``beyond`` whether the evidence starts beyond what is read, ``cut`` whether it starts within
+    and ends beyond."""
 
     lengths: Sequence[int]
     leads: np.ndarray
@@ -35,6 +34,7 @@ class Scored(NamedTuple):
     ranks: np.ndarray
     starts: np.ndarray
     beyond: np.ndarray
+    cut: np.ndarray
     clusters: Sequence[str]
 
     def of_lengths(self, keep: np.ndarray) -> Scored:
@@ -46,6 +46,7 @@ class Scored(NamedTuple):
             self.ranks[:, keep],
             self.starts[:, keep],
             self.beyond[:, keep],
+            self.cut[:, keep],
             self.clusters,
         )
 
@@ -57,15 +58,13 @@ def grid_of(scored: Scored) -> tuple[list[GridCell], list[GridEffect]]:
     scored = scored.of_lengths((means > 0) & (without > 0).all(axis=0))
     if not scored.lengths:
         return [], []
-    beyond = scored.beyond.mean(axis=0)
+    beyond, cut = scored.beyond.mean(axis=0), scored.cut.mean(axis=0)
     cells = _estimates(np.eye(beyond.size), scored, found)
     keys = [(length, place) for length in scored.lengths for place in PLACES]
-    ranks, starts, shares = (column.mean(axis=0).ravel() for column in (scored.ranks, scored.starts, scored.beyond))
-    shown = [
-        GridCell(*key, one.value, one.low, one.high, float(rank), float(start), float(share))
-        for key, one, rank, start, share in zip(keys, cells, ranks, starts, shares, strict=True)
-    ]
-    effects = _effects(scored.lengths, beyond)
+    columns = (scored.ranks.mean(axis=0), scored.starts.mean(axis=0), beyond, cut)
+    described = np.stack(columns, axis=-1).reshape(len(keys), -1).tolist()
+    shown = [GridCell(*key, one.value, one.low, one.high, *row) for key, one, row in zip(keys, cells, described, strict=True)]
+    effects = _effects(scored.lengths, beyond, cut)
     if not effects:
         return shown, []
     weights = np.array([weight.ravel() for _, weight in effects])
@@ -94,9 +93,9 @@ def _estimates(weights: np.ndarray, scored: Scored, clusters: Clusters) -> list[
     )
 
 
-def _effects(lengths: Sequence[int], beyond: np.ndarray) -> list[tuple[GridEffect, np.ndarray]]:
-    """All effects, each with its weights ``(lengths, places)``; ``beyond`` are shares, ``(lengths, places)``."""
-    found = []
+def _effects(lengths: Sequence[int], beyond: np.ndarray, cut: np.ndarray) -> list[tuple[GridEffect, np.ndarray]]:
+    """All effects, each with its weights ``(lengths, places)``; ``beyond`` and ``cut`` are shares, ``(lengths, places)``."""
+    found, is_read = [], beyond + cut <= READ
 
     def add(effect: GridEffect, *terms: tuple[int, int, float]) -> None:
         weights = np.zeros(beyond.shape)
@@ -111,11 +110,11 @@ def _effects(lengths: Sequence[int], beyond: np.ndarray) -> list[tuple[GridEffec
         add(GridEffect(GridEffectOf.LENGTH, None, length=length, place=0.0), (row, 0, 1), (0, 0, -1))
     for row, length in enumerate(lengths):
         for column, place in enumerate(PLACES[1:], 1):
-            read = [other for other in range(row) if beyond[other, column] <= READ]
+            read = [other for other in range(row) if is_read[other, column]]
             if beyond[row, column] >= UNREAD and read:
                 ends = (row, column, 1), (row, 0, -1), (read[-1], column, -1), (read[-1], 0, 1)
                 add(GridEffect(GridEffectOf.TRUNCATION, None, length=length, place=place), *ends)
-    whole = [row for row in range(len(lengths)) if (beyond[row] <= READ).all()]
+    whole = [row for row in range(len(lengths)) if is_read[row].all()]
     if len(whole) > 1:
         by_place, by_length = _slope(PLACES), _slope(np.log2([lengths[row] for row in whole]))
         weights = np.zeros(beyond.shape)

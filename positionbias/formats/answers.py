@@ -49,7 +49,7 @@ def attach_answers(collection: Collection, path: Path | str, out: Path | str, *,
     out, path = Path(out), Path(path)
     refuse_existing(out, overwrite=overwrite)
     with unchanged([path]):
-        table = open_table(path)
+        table = _open(path)
         columns, counts = Columns().of_answers(table.names, table.source), RowCounts()
         found = _by_split(collection, table, columns, counts)
         added = {split: len(answers) for split, answers in found.items() if answers}
@@ -81,6 +81,16 @@ def attach_answers(collection: Collection, path: Path | str, out: Path | str, *,
                 allow_absent=True,  # judged passages missing in the collection are missing here too
             )
     return Collection(out)
+
+
+def _open(path: Path) -> Table:
+    """Open a table with the columns of all its rows: rows as objects are read twice, since later ones may have further columns."""
+    table = open_table(path)
+    if not table.growing:
+        return table
+    for _ in table.read(()):  # which adds the names of later rows
+        pass
+    return replace(open_table(path), names=table.names)
 
 
 def _by_split(collection: Collection, table: Table, columns: Columns, counts: RowCounts) -> dict[str, list[Answer]]:

@@ -91,7 +91,8 @@ class TKConfig(_Shape):
     kernel_sigma: float = setting(0.1, _KERNEL_WIDTH, above=0, do="the paper's is 0.1", hidden=True)
     positions: Positions = setting(
         "sinusoid",
-        "What contextualisation knows of a word's place: added sinusoids, nothing, or distances between words.",
+        "What contextualisation knows of a word's place: sinusoid, the paper's, added to its vector; none, so that the order of words "
+        "does not count; relative, the distances between words.",
         choices=POSITIONS,
     )
     relative_distance: int = _size(16, "Words apart, with --positions relative.")

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, check_place, input_place, output_place
 from positionbias.core.progress import hint, say, track
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.ops.outcome import Judgement, Measurements, Read, Written
+from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Written
 
 if TYPE_CHECKING:
     import pandas
@@ -253,7 +253,7 @@ def load(folder: Place) -> Measurements:
         folder: The folder, or its name under $POSBIAS_HOME.
 
     Returns:
-        What the command gave back: an ``Audit`` of an audit. Remarks that stood below its text are not kept.
+        What the command gave back: an ``Audit`` of an audit.
 
     Raises:
         InputError: a folder without results, or with damaged ones.
@@ -284,6 +284,7 @@ def load(folder: Place) -> Measurements:
         licence=made.licence,
         notes=made.notes,
         content=made.content,
+        remarks=made.content_as(tuple[str, ...], REMARKS, ()),
         loaded=replace(made, files=None),
     )
 
@@ -292,6 +293,7 @@ def _results_place(folder: Place) -> Path:
     """Return a folder, or one under $POSBIAS_HOME where there is none of this name here."""
     from positionbias.core.files import home
 
+    check_place(folder, "folder")
     under_home = home() / folder
     return under_home if under_home.exists() and not Path(folder).exists() else Path(folder)
 

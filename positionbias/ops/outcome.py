@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from positionbias.results.result import Result
 
 __all__ = [
+    "REMARKS",
     "Judgement",
     "Measurements",
     "Printed",
@@ -31,6 +32,8 @@ __all__ = [
     "study_of",
     "text_of",
 ]
+
+REMARKS = "remarks"  # of a manifest's content
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,8 @@ class Measurements(Shown):
     """The results of an operation, and what made them.
 
     ``packages`` are those whose versions the results depend on; ``host`` is what comparisons skip (workers, engine). ``content`` is what the
-    manifest counts; ``form`` names their text where their payload has several; ``remarks`` are lines that stand below it and in no result.
-    ``loaded`` is the manifest that they were saved with.
+    manifest counts; ``form`` names their text where their payload has several; ``remarks`` are lines that stand below it and in no result:
+    the manifest keeps them. ``loaded`` is the manifest that they were saved with.
 
     Example:
         >>> import positionbias as pb
@@ -102,7 +105,7 @@ class Measurements(Shown):
             settings=self.settings,
             seed=self.seed,
             inputs=inputs,
-            content=self.content,
+            content={**self.content, **({REMARKS: list(self.remarks)} if self.remarks else {})},
             licence=self.licence,
             notes=tuple(self.notes),
             versions=package_versions(*self.packages),

@@ -10,6 +10,7 @@ from positionbias.core.operation import Command, Given, Parameter, made_of, para
 from positionbias.core.places import input_place
 from positionbias.core.settings import Setting, flag_of, refuse_idle
 from positionbias.models.kinds import KINDS, Beginning, Kind
+from positionbias.models.shapes import TKConfig
 from positionbias.ops.training import train
 from positionbias.positions.rotate import Rotation
 from positionbias.training.config import refuse_validating, settle_steps
@@ -68,6 +69,9 @@ def _refuse_idle(plan: TrainPlan) -> None:
     for flag, loss in (("--temperature", "kl"), ("--margin", "hinge")):
         if plan.training.loss != loss:
             refuse_idle([flag], wanted=f"--loss {loss}, which it is of", found=f"--loss {plan.training.loss}")
+    if isinstance(plan.model, TKConfig) and plan.model.positions != "relative":
+        found = f"--positions {plan.model.positions}"
+        refuse_idle(["--relative-distance"], wanted="--positions relative, which it is of", found=found)
     if plan.kind not in _WITH_KERNELS:
         wanted = f"a model with kernels ({', '.join(_WITH_KERNELS)})"
         refuse_idle(["--kernel-learning-rate"], wanted=wanted, found=plan.kind)

@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import repeat
+from numbers import Integral
 from typing import Any, Literal, overload
 
-from positionbias.core.errors import InputError, bad_input
+from positionbias.core.errors import InputError, bad_input, check_type
 from positionbias.core.seeds import below, text_id
 from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod, sentence_starts, word_spans
@@ -51,6 +52,8 @@ class Rotation:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        check_type("--seed", self.seed, Integral, "a whole number")  # type: ignore[type-abstract]
+        check_type("--no-identity", self.identity, bool, "True or False")
 
     def cut(self, text: str, *key: str | int, purpose: str = PURPOSE) -> int:
         """``cut_offset`` under these settings; stored passages use their id alone as ``key``."""
@@ -88,6 +91,11 @@ class Rotate(Rotation):
 
     column: str = "text"
     id_column: str | None = None
+
+    def __post_init__(self) -> None:
+        Rotation.__post_init__(self)
+        check_type("column", self.column, str, "a text")
+        check_type("id_column", self.id_column, str | None, "a text")
 
     @overload
     def __call__(self, given: str, passage_id: str | int | None = None) -> str: ...
@@ -146,7 +154,8 @@ def rotate(
         The text with both parts exchanged; every character is kept.
 
     Raises:
-        SettingError: an unknown ``words`` or ``mode``.
+        InputError: a text that is none, an id that is no text or whole number, or a seed of another type.
+        SettingError: an unknown ``words`` or ``mode``, or a negative seed.
 
     Source: position-bias paper, §4.2.
 
@@ -155,7 +164,11 @@ def rotate(
         >>> pb.rotate("one two three four", passage_id="p1", seed=1)
         'two three four one '
     """
-    return rotate_at(text, cut_offset(text, passage_id, seed=seed, words=words, mode=mode, identity=identity))
+    from positionbias.core.exchange import identifier
+
+    check_type("rotate: text", text, str, "a text")
+    settings = Rotation(words=words, mode=mode, identity=identity, seed=seed)
+    return settings.apply(text, "" if passage_id == "" else identifier(passage_id, "rotate: passage_id"))
 
 
 def cut_offset(

@@ -39,13 +39,14 @@ def score_texts(
 
     Raises:
         InputError: a passage is not in the collection; or the scorer fails, or gives another number of scores, or what are no
-            finite numbers: the line names the query.
+            finite numbers: the line names the query and the passage.
     """
     done = Scored()
     with config.autocast(model.device):
 
         def score(asked: tuple[str, list[str]]) -> tuple[str, np.ndarray]:
-            return asked[0], _scores(model, name, asked[0], texts[asked[0]], asked[1])
+            query_id, passages = asked
+            return query_id, _scores(model, name, candidates, query_id, texts[query_id], passages)
 
         queries = ahead(_queries(collection, candidates), most=2)
         scored = at_once(score, queries, model.at_once, model.stop) if isinstance(model, ServedScorer) else map(score, queries)
@@ -67,7 +68,7 @@ def _queries(collection: PassageTexts, candidates: Run) -> Iterator[tuple[str, l
             yield query_id, [read[place] for place in own]
 
 
-def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: Sequence[str]) -> np.ndarray:
+def _scores(model: TextScorer, name: str, candidates: Run, query_id: str, query: str, passages: Sequence[str]) -> np.ndarray:
     """Return checked scores ``(len(passages),)`` float32."""
     if not passages:
         return np.empty(0, np.float32)
@@ -93,10 +94,8 @@ def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: S
         if spread > _SAME * float(np.abs(exact).max()) and np.ptp(given) == 0:
             wanted, found = "scores that differ in float32", f"differences of at most {spread:.3g} beside {exact[0]:.3g}"
         elif not np.isfinite(given).all():
-            wanted, found = (
-                "finite scores",
-                f"{given[~np.isfinite(given)][0]} for passage {int(np.argmin(np.isfinite(given))) + 1}",
-            )
+            place = int(np.argmin(np.isfinite(given)))
+            wanted, found = "finite scores", f"{given[place]} for passage {candidates[query_id].passage_ids[place]!r}"
     if found is not None:
         raise InputError(f"{name}: wanted {wanted} for query {query_id!r}; found {found}; fix what scores")
     return given

@@ -48,7 +48,8 @@ class GridCell:
     """The evidence at one place of texts of one length.
 
     ``score`` is its lead over the competitors, which stand at place 0 of texts of that length, in their deviations, with a simultaneous 95 % interval over all cells, ``rank`` its mean rank among
-    them; ``start`` the mean token (or word) at which it starts, ``beyond`` the share of queries where that is beyond what the model reads.
+    them; ``start`` the mean token (or word) at which it starts, ``beyond`` the share of queries where that is beyond what the model reads, ``cut`` the share where
+    what the model reads ends after that and before the evidence does.
     """
 
     length: int
@@ -59,6 +60,7 @@ class GridCell:
     rank: float
     start: float
     beyond: float
+    cut: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ class TrainConfig:
     epochs: int | None = setting(
         None, "Passes over the training groups, instead of --max-steps.", least=1, absent="as many as these steps take"
     )
-    validate_every: int = setting(2_000, "Steps between validations.", least=1)
+    validate_every: int = setting(2_000, "Steps between validations; without any, between lines of the log.", least=1)
     patience: int = setting(30, "Validations without a better nDCG@10 before stopping.", least=1)
     least_depth: int = setting(1, "Shallowest re-ranking depth tried in validation.", least=1, hidden=True)
     most_depth: int = setting(100, "Deepest re-ranking depth tried in validation.", least=1)
@@ -172,7 +172,8 @@ def refuse_validating(found: str) -> None:
     Raises:
         SettingError: one was given.
     """
-    refuse_idle(("--patience", "--validation-queries"), wanted="a validation, which it is for", found=found)
+    of_validation = ("--patience", "--validation-queries", "--most-depth", "--probe-passages")
+    refuse_idle(of_validation, wanted="a validation, which it is for", found=found)
 
 
 def settle_steps(given: Given) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.length_grid import Material, make_materials, sizes_of
-from positionbias.audit.length_report import grid_cells_table, grid_effects_table, grid_figure, grid_sentences
+from positionbias.audit.length_report import grid_cells_table, grid_effects_table, grid_figure, grid_sentences, grid_table
 from positionbias.audit.page import audit_figures, description_tables
 from positionbias.audit.settings import AuditSettings, Lengths
 from positionbias.audit.systems import System, Task
@@ -233,6 +233,35 @@ def test_evidence_without_room_and_lists_without_competitors_are_counted(task: T
     }
     unfilled = make_materials(task, task.query_ids, (128, 1_000_000), sizes, most=40, seed=1, level=1)[1]
     assert unfilled == {"too few other passages to fill the longest text": 40}
+
+
+def test_evidence_that_the_limit_cuts_is_marked(task: Task) -> None:
+    """By hand: with the evidence's piece at word s, its last needed word is s + n − 1; N words are read."""
+    sizes, _ = sizes_of(system(reads_all))
+    made, _, _ = make_materials(task, task.query_ids, (128, 256), sizes, most=40, seed=1, level=1)
+    limit = 245  # within the last piece of most texts of 256 words
+    results = audit(task, [system(reads_first)], replace(SETTINGS, lengths=Lengths((128, 256)), reads=limit))
+    (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
+    for cell in found.cells:
+        spans = [
+            (start, start + len(one.piece.needed.split()))
+            for one in made
+            for *_, start in [one.split(one.piece, cell.length, cell.place)]
+        ]
+        assert cell.beyond == pytest.approx(np.mean([start + 1 > limit for start, _ in spans]))
+        assert cell.cut == pytest.approx(np.mean([start + 1 <= limit < end for start, end in spans]))
+    last = found.cells[-1]
+    assert (last.length, last.place, last.cut > 0.05, last.beyond) == (256, 1.0, True, 0.0)
+    assert [cell.cut for cell in found.cells[:-1]] == [0.0] * 9
+    share = f"{100 * last.cut:.0f} %"
+    said = [plain(line) for line in grid_sentences("scorer", found)]
+    assert said[0] == "scorer, end − start of the text, in texts read whole: 128 words 0.000 [0.000, 0.000]."
+    assert f"The limit cuts the evidence of {share} of the queries at the end of 256 words." in said
+    assert GridEffectOf.INTERACTION not in {one.of for one in found.effects}  # one length is read whole, not two
+    (axes,) = grid_figure(results).axes
+    assert [plain(text.get_text()) for text in axes.texts if "cut" in text.get_text()] == [f"{share} cut"]
+    assert [plain(row[-1].text) for row in grid_table(results).rows] == ["0.0 %", f"{100 * last.cut:.1f} %"]
+    assert plain(grid_cells_table(results).rows[-1][-1].text) == f"{100 * last.cut:.1f} %"
 
 
 def test_same_input_gives_the_same_grid_which_is_read_again(task: Task, tmp_path: Path) -> None:

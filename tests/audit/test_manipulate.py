@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from positionbias.audit.made_ids import made_id
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
 from positionbias.audit.systems import Task
-from positionbias.audit.trials import make_trials, text_name
+from positionbias.audit.trials import make_trials
 from positionbias.core.run import Run
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
@@ -254,7 +255,7 @@ def test_queries_without_trial_say_why(tmp_path: Path) -> None:
     assert [one.query_id for one in trials] == ["q1", "q4"]
     assert counts == {"passage of fewer than three sentences": 1, "no other sentence begins and ends like the evidence": 1}
     assert [one.query_id for one in make_trials(task, ["q4", "q1"], most=1, orders=2, seed=1)[0]] == ["q4"]
-    assert trials[0].names == [text_name("q1", place) for place in range(10)]
+    assert trials[0].names == [made_id("q1", place) for place in range(10)]
     plain, _ = make_trials(task, ["q1"], most=9, orders=2, seed=1, rotate=False)
     assert (plain[0].rotated, plain[0].placebo_query, [pair.contrast for pair in plain[0].pairs]) == (
         (),

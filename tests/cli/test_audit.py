@@ -11,6 +11,7 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
+from positionbias.ops.artefacts import load
 from positionbias.planted.generator import PlantedSettings
 from positionbias.results.audit import RETRIEVAL
 from positionbias.results.result import load_results
@@ -240,6 +241,9 @@ def test_a_collection_in_beir_s_form_has_no_answers_and_is_audited_still(
         assert table in printed
     assert "Sensitivity to position" not in printed
     assert printed.count("This split has no located answer, so what needs one is not measured: moved sentences") == 1
+    assert f"{load('found')}\n" == printed
+    load("found").save("again")
+    assert f"{load('again')}\n" == printed
     assert posbias("report", "found", "--out", "page.html")[0] == 0
     page = (tmp_path / "page.html").read_text()
     for words in ("s text in another order", "Changes by another order of the text", "no located answer"):

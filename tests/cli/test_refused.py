@@ -42,6 +42,15 @@ def refusal(arguments: str) -> str:
         (f"{LEAKED} --patience 3", "--patience: wanted a validation, which it is for; found no --validation"),
         ("study tripclick x --tests test --models tk --out ./s --patience 3", "--patience: wanted a validation"),
         (f"train tk x {TRAIN} --patience 3", "--patience: wanted a validation, which it is for; found no --validation-cand"),
+        (
+            f"train tk x {TRAIN} --most-depth 20",
+            "--most-depth: wanted a validation, which it is for; found no --validation-cand",
+        ),
+        (f"train tk x {TRAIN} --probe-passages 20", "--probe-passages: wanted a validation, which it is for; found no --valid"),
+        (
+            f"train tk x {TRAIN} --relative-distance 4",
+            "wanted --positions relative, which it is of; found --positions sinusoid",
+        ),
         (f"train tk x {TRAIN} --temperature 2", "--temperature: wanted --loss kl, which it is of; found --loss hinge"),
         (f"train tk x {TRAIN} --margin 2 --loss lce", "--margin: wanted --loss hinge, which it is of; found --loss lce"),
         (f"train colbert x {TRAIN} --encoder e --kernel-learning-rate 0.1", "wanted a model with kernels (tk, knrm, conv_knrm"),

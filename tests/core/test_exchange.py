@@ -82,8 +82,8 @@ def test_a_file_in_and_out_by_name_or_path(posbias_home: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (lambda: Run({"q": {"d": "high"}}), "wanted finite scores; found one that is not for query 'q'"),  # type: ignore[dict-item]
-        (lambda: Run({"q": {"d": float("nan")}}), "wanted finite scores; found one that is not for query 'q'"),
+        (lambda: Run({"q": {"d": "high"}}), "wanted finite scores; found what is no number for query 'q'"),  # type: ignore[dict-item]
+        (lambda: Run({"q": {"d": float("nan")}}), "wanted finite scores; found nan for passage 'd' of query 'q'"),
         (lambda: Run({"q": [("d", 1.0)]}), r"Run: wanted {query: {passage: score}}; found dict of other values"),  # type: ignore[dict-item]
         (lambda: Run(pandas.DataFrame({"qid": ["q"]})), r"Run: wanted {query: {passage: score}}; found DataFrame"),  # type: ignore[call-overload]
         (lambda: Run({1.5: {"d": 1.0}}), "Run: wanted ids as text or whole numbers; found 1.5; convert them"),  # type: ignore[dict-item]

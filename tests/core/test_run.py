@@ -226,7 +226,7 @@ def test_other_scores_for_the_same_passages() -> None:
     assert (other["q1"].scores.tolist(), other.name, list(other)) == ([2.0, 0.5, 0.5], "model", ["q1", "q2"])
     assert other.passage_ids is run.passage_ids
     assert run["q1"].passage_ids == ["a", "b", "c"]
-    with pytest.raises(InputError, match="run 'model': wanted finite scores; found one that is not for query 'q1'"):
+    with pytest.raises(InputError, match="run 'model': wanted finite scores; found inf for passage 'b' of query 'q1'"):
         run.rescored("model", {"q1": np.array([0.5, np.inf, 0.5]), "q2": np.array([-1.0])})
 
 

@@ -210,7 +210,7 @@ def test_scores_that_are_no_numbers_are_refused(rankers: dict[str, Ranker]) -> N
     broken = copy.deepcopy(rankers["bert_cat"])
     with torch.no_grad():
         broken.head.bias.fill_(float("nan"))
-    with pytest.raises(InputError, match="run 'ours': wanted finite scores; found one that is not for query 'q-one'"):
+    with pytest.raises(InputError, match="run 'ours': wanted finite scores; found nan for passage '.+' of query 'q-one'"):
         rescore(broken, Texts(), QUERIES, RUN, name="ours")
 
 
