@@ -61,8 +61,9 @@ def row(name: str, spec: str, source: Path, folder: Path) -> str:
     found = size(environment)
     largest = sorted(found.parts.items(), key=lambda part: -part[1])[:LARGEST]
     told = ", ".join(f"{part} {count / MEGA:.0f}" for part, count in largest)
+    torch = "".join(f", {part.removesuffix('.dist-info')}" for part in found.parts if part.startswith("torch-"))
     counts = f"{found.packages - before.packages} | {(found.total - before.total) / MEGA:,.0f}"
-    return f"| `pip install {spec!r}` | {counts} | {done.processor:.0f} | {done.seconds:.0f} | {told} |"
+    return f"| `pip install {spec!r}`{torch} | {counts} | {done.processor:.0f} | {done.seconds:.0f} | {told} |"
 
 
 def _clean() -> dict[str, str]:
