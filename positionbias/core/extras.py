@@ -18,6 +18,12 @@ def models_extra() -> Iterator[None]:
 
     Raises:
         DependencyError: it does.
+
+    >>> with models_extra():
+    ...     raise ModuleNotFoundError("No module named 'torch'", name="torch")
+    Traceback (most recent call last):
+    ...
+    positionbias.core.errors.DependencyError: models: wanted the package torch; found none; run: pip install 'positionbias[models]'
     """
     try:
         yield

@@ -142,6 +142,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_what_needs_no_model_runs(folder: Path) -> None:
     first = (
         "retrieve clicked --split train --depth 20 --out clicked.run\nretrieve planted --split fresh --depth 20 --out fresh.run"
