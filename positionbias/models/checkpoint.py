@@ -109,7 +109,7 @@ class Checkpoint:
         Raises:
             SettingError: it only scores.
         """
-        if not isinstance(self.model, Ranker):
+        if not isinstance(self.model, Ranker) or self.model.kind not in KINDS:
             raise SettingError(
                 f"--start: wanted a model that can be trained (of kind {', '.join(KINDS)}); found {self.path}, of kind {self.model.kind}; "
                 "give another"

@@ -49,8 +49,8 @@ def encoder_folder(name: str | Path, check: Callable[[Path], Path] | None = None
     )
 
 
-def check_encoder_folder(folder: Path) -> Path:
-    """Return the folder after checking that it has all that an encoder needs.
+def check_encoder_folder(folder: Path, *, backbone: str | None = None) -> Path:
+    """Return the folder after checking that it has all that an encoder needs. ``backbone``: its type, if not that in ``config.json``.
 
     Raises:
         InputError: no config, weights or tokenizer; or custom code.
@@ -62,8 +62,8 @@ def check_encoder_folder(folder: Path) -> Path:
         raise bad_input(folder, wanted=wanted, found="no weights (model.safetensors)", do="fetch the encoder again, whole")
     if not any((folder / file).is_file() for file in _TOKENIZERS):
         raise bad_input(folder, wanted=wanted, found="no tokenizer (tokenizer.json)", do="save the tokenizer there as well")
-    config = read_json(folder / "config.json", what="an encoder's config")
-    _check_known(folder, config)
+    if backbone is None:
+        _check_known(folder, read_json(folder / "config.json", what="an encoder's config"))
     return folder
 
 
