@@ -60,7 +60,7 @@ def check_model_folder(folder: Path) -> Path:
     if has_modules(folder) and not (folder / "config.json").is_file():
         return folder  # an encoder in a subfolder, or none at all
     settings = read_lightning_ir(folder)
-    return check_encoder_folder(folder, backbone=settings and settings.backbone_model_type)
+    return check_encoder_folder(folder, backbone=None if settings is None else settings.backbone_model_type)
 
 
 def load_foreign(folder: Path, kind: str | None = None) -> Foreign:

@@ -63,9 +63,10 @@ def _fill(folder: Path, model: LightningMono | LightningEncoder, head: dict[str,
     if isinstance(model, LightningMono) and model.head is not None and "head.bias" not in own:
         own["head.bias"] = torch.zeros_like(model.head.bias)
     for name, tensor in wanted.items():
-        shape = tuple(own[name].shape) if name in own else None
-        if shape != tuple(tensor.shape):
-            found = f"shape {shape}" if shape else "none of this name"
+        if name not in own:
+            raise bad_input(folder / _WEIGHTS, wanted=f"the tensor {name}", found="none of this name", do=_DO)
+        if own[name].shape != tensor.shape:
+            found = f"shape {tuple(own[name].shape)}"
             raise bad_input(folder / _WEIGHTS, wanted=f"{name} of shape {tuple(tensor.shape)}", found=found, do=_DO)
     if extra := sorted(own.keys() - wanted.keys()):
         raise bad_input(folder / _WEIGHTS, wanted="the tensors of such a model only", found=f"also {extra[0]}", do=_DO)
@@ -216,6 +217,10 @@ class LightningEncoder(nn.Module):
 
     def vectors(self, inputs: dict[str, Tensor], side: ReadSide) -> tuple[Tensor, Tensor]:
         """Return vectors ``(n, rows, dim)`` and their mask ``(n, rows)``."""
+        raise NotImplementedError
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """Implement ``PassageEncoder.interact``."""
         raise NotImplementedError
 
 
