@@ -26,6 +26,7 @@ from positionbias.models.protocols import Tokens
 from positionbias.models.tensors import weight_errors
 
 __all__ = [
+    "NO_LIMIT",
     "Encoder",
     "load_encoder",
     "open_encoder",
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 _UNBOUNDED = 512  # tokens, if neither model nor tokenizer has a limit [decision]
-_NO_LIMIT = 1_000_000  # a tokenizer without a limit has an astronomical one
+NO_LIMIT = 1_000_000  # a tokenizer without a limit has an astronomical one
 
 
 class Encoder(nn.Module):
@@ -82,7 +83,7 @@ class Encoder(nn.Module):
     def most_tokens(self, named: int | None) -> int:
         """Return the smallest of a named length, where there is one, else the tokenizer's limit, and the encoder's positions."""
         limits = [limit for limit in (named or self.tokenizer.model_max_length, self.positions) if limit is not None]
-        return int(min(limits)) if min(limits) < _NO_LIMIT else _UNBOUNDED
+        return int(min(limits)) if min(limits) < NO_LIMIT else _UNBOUNDED
 
     def check_length(self, length: int, flag: str, *, texts: int) -> None:
         """Check that inputs of ``length`` tokens, including special ones, can be made and read.
