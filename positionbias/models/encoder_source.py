@@ -13,6 +13,7 @@ from typing import Any
 from positionbias.core.errors import DependencyError, InputError, bad_input
 from positionbias.core.files import read_json
 from positionbias.models.identity import MODULE_FOLDER
+from positionbias.models.tensors import FACTS
 
 __all__ = ["MINILM", "check_encoder_folder", "encoder_folder"]
 
@@ -102,7 +103,9 @@ def _hub_folder(name: str, check: Callable[[Path], Path]) -> Path:
     if (cached := _cached(name, check)) is not None:
         return cached
     files = _hub_files(name)
-    wanted = [file for file in files if _is_part(file, files)]
+    wanted = (
+        files if FACTS in files else [file for file in files if _is_part(file, files)]
+    )  # of a checkpoint of ours its card, too
     try:
         return check(Path(snapshot_download(name, allow_patterns=wanted)))
     except (OSError, ValueError) as error:
