@@ -23,7 +23,7 @@ from positionbias.models.encoder_template import longest_first, read_template
 from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.linear import use_fast_linears
 from positionbias.models.protocols import Tokens
-from positionbias.models.tensors import weight_errors
+from positionbias.models.tensors import none_of, weight_errors
 
 __all__ = [
     "NO_LIMIT",
@@ -201,14 +201,16 @@ def open_encoder(folder: Path, *, classifier: bool = False, backbone: str | None
         model, tokenizer, lacking = read_pretrained(folder, kind, backbone)
         missing = sorted(name for name in lacking if classifier or not name.startswith("pooler."))
         if missing:
-            raise ValueError(f"no tensor {missing[0]}{' and others' * (len(missing) > 1)}")
+            raise ValueError(none_of(missing))
         encoder = Encoder(model if classifier else _headless(model), tokenizer)
         _check_reads(encoder)
         return encoder
     except InputError:
         raise
     except Exception as error:  # transformers, tokenizers and safetensors each have errors of their own
-        raise unreadable(folder, error, wanted="a text encoder with its tokenizer", do="give another encoder") from error
+        raise unreadable(
+            folder, error, wanted=f"a text encoder {'and its head, ' * classifier}with its tokenizer", do="give another encoder"
+        ) from error
 
 
 def _headless(model: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -39,6 +40,12 @@ _BARE = (
 )
 
 _LIGHTNING = "saved by lightning-ir, not trained here; its scores are those that lightning-ir gives"
+_HEADS: Mapping[Family, str] = {
+    "cross-encoder": "a classification head",
+    "bi-encoder": "states to pool",
+    "multi-vector": "a projection of its tokens",
+    "sparse": "a masked-word head",
+}
 _T5 = "T5ForConditionalGeneration"
 _SAYS = "not trained here; its score is the log-probability of true against false, whatever it was trained for"
 
@@ -129,7 +136,9 @@ def _family(folder: Path, kind: str | None) -> Family:
             f"--kind: wanted one of {', '.join((*FAMILIES, *OURS))} for {folder}; found {kind!r}; give one of these"
         )
     if asked != said and not _can_be(folder, asked, said):
-        found = f"a {said} model" if said else "an encoder without what such a model scores with"
+        found = (
+            f"a {said} model" if said else f"an encoder ({architecture(folder) or 'no class named'}) without {_HEADS[asked]}"
+        )
         raise SettingError(
             f"--kind: wanted {folder} as a {asked} model; found {found}; leave --kind out, or give another model"
         )

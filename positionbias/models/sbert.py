@@ -23,6 +23,7 @@ from positionbias.models.encoder import NO_LIMIT, plain_read, quiet_transformers
 from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.layout import Family
 from positionbias.models.sbert_encoders import BiEncoder, LibraryEncoder, MultiVector, Sparse
+from positionbias.models.tensors import none_of
 
 __all__ = ["CrossEncoder", "load_by_library", "wrap_library_model"]
 
@@ -60,7 +61,7 @@ def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncod
                 **given,
             )
         if missing:
-            found = f"no tensor {min(missing)}{' and others' * (len(missing) > 1)}, which would be drawn at random"
+            found = f"{none_of(missing)}, which would be drawn at random"
             raise bad_input(folder, wanted=f"a {family} model with all of its weights", found=found, do=_DO)
         return kind(model.eval(), folder)
     except InputError:
