@@ -231,10 +231,12 @@ def ours_by_lightning(work: Path) -> Scores:
     from lightning_ir.models.bi_encoders.dpr import DprConfig
 
     shape = json.loads((work / "dot.ckpt" / "posbias.json").read_text())["shape"]
-    lengths = {"query_length": shape["query_length"], "doc_length": shape["passage_length"]}
-    return lightning_scores(
-        work, BiEncoderModule(str(work / "dot.ckpt"), DprConfig(projection=None, pooling_strategy="first", **lengths))
-    )
+    lengths = {
+        "query_length": 8 * -(shape["query_length"] // -8),
+        "doc_length": shape["passage_length"],
+    }  # it takes multiples of 8 alone
+    config = DprConfig(projection=None, pooling_strategy="first", **lengths)
+    return lightning_scores(work, BiEncoderModule(str(work / "dot.ckpt"), config))
 
 
 # -- PyLate -------------------------------------------------------------------------------------------------
