@@ -177,8 +177,10 @@ def main() -> None:
     head = f"{hardware()}; positionbias with {torches}; {date.today().isoformat()}."
     table = ["| model | made by | loaded by | largest difference in score (scores) |", "|---|---|---|---|"]
     table += [f"| {' | '.join(part.replace('|', '/') for part in line)} |" for line in lines]
-    pairs = f"{len(QUERIES)} queries with {len(PASSAGES)} passages each, from one word to longer than any limit; heads are random, float32. "
+    pairs = (
+        f"{len(QUERIES)} queries with {len(PASSAGES)} passages each, from one word to longer than any limit; heads are random, float32. "
         "A BERT with its pooler was scored before it was saved: lightning-ir 0.0.6 draws its weights anew when it loads one."
+    )
     text = [
         "# Models of others read here, and ours read by others",
         "",
