@@ -36,7 +36,7 @@ from positionbias.core.seeds import drawn_order
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.significance import clusters_by_passage
-from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Ranker, Served, known_room
+from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Ranker, Served, token_reader
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.settings import ProbeSettings
@@ -381,9 +381,8 @@ class _Audit:
         )
         known = piloted.known
         if known.texts and known.seconds:
-            assert system.model is not None
-            room = known_room(system.model) if unit == "tokens" else None
-            texts, total = texts_to_score(materials, lengths, room)
+            reader = token_reader(system.model)
+            texts, total = texts_to_score(materials, lengths, None if reader is None else reader.room)
             short = sizes([text for one in piloted.trials for text in one.texts])
             seconds = known.seconds / known.texts * total / max(1.0, float(np.mean(short)))
             named = f"{lengths[0]:,} to {lengths[-1]:,} {unit}"

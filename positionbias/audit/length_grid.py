@@ -36,7 +36,7 @@ from positionbias.core.run import Run
 from positionbias.core.schema import converted
 from positionbias.core.seeds import below, choose, drawn_order
 from positionbias.evaluation.length_grid import PLACES, Scored, grid_of
-from positionbias.models.protocols import PassageEncoder, Ranker, known_room
+from positionbias.models.protocols import token_reader
 from positionbias.results.length_grid import GridFigures, LengthGrid
 from positionbias.text.sentences import sentence_spans
 from positionbias.text.words import split_words
@@ -103,9 +103,8 @@ class Material:
 
 def sizes_of(system: System) -> tuple[Sizes, str]:
     """How texts are measured, and the unit: a model's tokens where it has a tokenizer, else words."""
-    model = system.model
-    if isinstance(model, Ranker | PassageEncoder) and known_room(model) is not None:
-        return lambda texts: [len(row) for row in model.read_passages(list(texts))], "tokens"
+    if (reader := token_reader(system.model)) is not None:
+        return lambda texts: [len(row) for row in reader.read_passages(list(texts))], "tokens"
     return lambda texts: [len(text.split()) for text in texts], "words"
 
 
