@@ -55,22 +55,27 @@ class Window(NamedTuple):
         low, high = (np.searchsorted(starts[:-1], bound, side="left").tolist() for bound in (first, first + self.size))
         return [(begin, end) for begin, end in zip(low, high, strict=True) if begin < end]
 
-    def start_of(self, within: Within, place: float, length: int, evidence: int) -> tuple[float, float, float] | None:
-        """Where evidence of a size should start in documents of a length, and the least and most that keep it there; None where it cannot.
+    def fitted(self, length: int) -> int:
+        """The longest document up to a length whose chunks are all of full size; 0 where not one is."""
+        whole = self.whole(length)
+        return self.size + (whole - 1) * self.step if whole else 0
 
-        ``place`` 0 is the first whole chunk, ½ the middle one, 1 the last; for ``CUT`` the borders likewise.
+    def start_of(self, within: Within, place: float, length: int, evidence: int) -> tuple[float, float, float] | None:
+        """Where evidence of a size starts in a document of a length, and the least and most that keep it there; None where it cannot stand there.
+
+        ``place`` 0 is the first chunk, ½ the middle one, 1 the last, in a ``fitted`` document of two chunks or more; for ``CUT`` the borders likewise. For ``ANYWHERE`` it is a share of the document.
         """
         if within is Within.ANYWHERE:
             return place * (length - evidence), 0, length
         cut = within is Within.CUT
-        last = (self.count(length) - 1 if cut else self.whole(length)) - 1
-        if self.count(length) < 2 or last < (2 if place == 0.5 else round(place)) or (not cut and last < 1):
+        whole = self.whole(length)
+        last = whole - 2 if cut else whole - 1
+        if whole < 2 or last < (2 if place == 0.5 else place):
             return None
-        begin = self.step * {0.0: 0, 0.5: last // 2, 1.0: last}[place]
-        room = self.size - evidence
+        begin, room = self.step * {0.0: 0, 0.5: last // 2, 1.0: last}[place], self.size - evidence
         if cut:
             low, high = begin + room + 1, begin + self.step - 1
-            return ((low + high) / 2, low, min(high, length - evidence)) if low <= high else None
+            return ((low + high) / 2, low, high) if low <= high else None
         wanted = {Within.START: begin, Within.MIDDLE: begin + room / 2, Within.END: begin + room}[within]
         return wanted, begin, begin + room
 
@@ -110,11 +115,15 @@ class Document:
 
 
 class Circle:
-    """The fillers of a query, for documents of one length."""
+    """The fillers of a query, for documents of up to one length."""
 
     def __init__(self, fillers: Measured, length: int) -> None:
         self.fillers, self.length = fillers, length
         self._ends = np.concatenate([[0], np.cumsum(fillers.sizes)])
+
+    def shorter(self, length: int) -> Circle:
+        """The same for shorter documents."""
+        return Circle(self.fillers, length)
 
     def _count(self, piece: Measured) -> int:
         return int(np.searchsorted(self._ends, self.length - piece.size, side="right")) - 1

@@ -55,10 +55,11 @@ Sizes = Callable[[Sequence[str]], list[int]]
 
 
 class Piece(NamedTuple):
-    """Consecutive sentences of a passage, and their size."""
+    """Consecutive sentences of a passage, their size, and the characters of them for which they were taken."""
 
     text: str
     size: int
+    span: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,8 @@ def _piece(text: str, span: tuple[int, int], room: int, sizes: Sizes) -> Piece |
             if low >= 0 and high < len(spans) and (low, high) != (first, last) and sum(size[low : high + 1]) <= room:
                 first, last, grown = low, high, True
     held = _ended(text[spans[first][0] : spans[last][1]])
-    return Piece(held, sum(size[first : last + 1]))
+    start, end = (min(max(0, at - spans[first][0]), len(held)) for at in span)
+    return Piece(held, sum(size[first : last + 1]), (start, end))
 
 
 def _ended(text: str) -> str:
