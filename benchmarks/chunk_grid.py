@@ -1,6 +1,6 @@
 """Does the grid of chunks call blind scorers blind, does it show what scorers of known behaviour do, and what does MiniLM do?
 
-    python benchmarks/chunk_grid.py COLLECTION STATE [--audits 200] [--queries 60] [--model-queries 20]   # writes benchmarks/results/chunk_grid_HARDWARE_DATE.md
+    python benchmarks/chunk_grid.py COLLECTION STATE [--audits 150] [--queries 60] [--model-queries 30]   # writes benchmarks/results/chunk_grid_HARDWARE_DATE.md
 
 ``COLLECTION`` is SQuAD, of ``posbias import squad``. A document has the score of its best chunk. Chunks of blind scorers are scored by
 
@@ -37,16 +37,16 @@ from positionbias.audit.settings import AuditSettings, ChunkSettings
 from positionbias.audit.systems import System, Task
 from positionbias.core.collection import Collection
 from positionbias.core.duration import duration_in_words
-from positionbias.core.seeds import drawn_order
+from positionbias.core.seeds import drawn_order, key64
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.user_code import UserFunction
 from positionbias.results.chunk_grid import CHUNKS
 
 SETTINGS = AuditSettings(depth=30)
-BLIND = ChunkSettings(chunk="64,128", overlap="0,32,64", document_length=512)  # type: ignore[arg-type]
+BLIND = ChunkSettings(chunk="64,128", overlap="0,64", document_length=512)  # type: ignore[arg-type]
 KNOWN = ChunkSettings(chunk="64,128,256", overlap="0,64", document_length=1_024)  # type: ignore[arg-type]
-MODEL = ChunkSettings(chunk="64,128,254", overlap="0,64,127", document_length=1_024)  # type: ignore[arg-type]
+MODEL = ChunkSettings(chunk="128,254", overlap="0,127", document_length=1_016)  # type: ignore[arg-type]
 EACH, PART = 40, 10  # questions of an audit, audits of a kept part
 LIMIT, HALF = 64, 100
 UNKNOWN = Reads(everything, None, "not tried")
@@ -108,7 +108,7 @@ def payload(
     task: Task, system: System, made: Any, chunks: ChunkSettings, reads: Reads, sizes: Any, unit: str, seed: int
 ) -> Any:
     found, unmoved, apart = made
-    documents = make_documents(found, chunks.document, sizes, answers=True)
+    documents = make_documents(found, chunks.document, sizes, answers=True, seed=seed)
     grid = chunk_grid(system, task, documents, chunks.pairs, reads, unmoved=unmoved, unit=unit, apart=apart, seed=seed)
     if grid is None:
         return None
@@ -161,6 +161,10 @@ def cut(document: Sequence[str], size: int, overlap: int) -> Iterator[str]:
 def expected(made: Sequence[Material], scorer: Scorer) -> dict[str, Any]:
     """The mean score by chunk, overlap and place: natural places, and starts, middles and ends of the first, middle and last chunk."""
 
+    def drawn(one: Material, place: float) -> float:
+        moved = key64(SETTINGS.seed, "chunk grid place", one.query.query_id, f"{place:g}") / 2**64 - 0.5
+        return place if place in (0.0, 1.0) else place + moved / 4
+
     def score(one: Material, before: int, length: int, size: int, overlap: int) -> float:
         return max(scorer(one.query.text, list(cut(rebuilt(one, before, length), size, overlap))))
 
@@ -168,7 +172,10 @@ def expected(made: Sequence[Material], scorer: Scorer) -> dict[str, Any]:
     for size, overlap in KNOWN.pairs:
         step, length = size - overlap, KNOWN.document
         for place in (0.0, 0.25, 0.5, 0.75, 1.0):
-            rows = [score(one, _nearest(place * (length - len(one.piece.text.split()))), length, size, overlap) for one in made]
+            rows = [
+                score(one, _nearest(drawn(one, place) * (length - len(one.piece.text.split()))), length, size, overlap)
+                for one in made
+            ]
             found[f"{size} {overlap} anywhere {place}"] = sum(rows) / len(rows)
         number = (length - size) // step + 1
         if number < 2:
@@ -207,9 +214,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("collection", type=Path)
     parser.add_argument("state", type=Path)
-    parser.add_argument("--audits", type=int, default=200)
+    parser.add_argument("--audits", type=int, default=150)
     parser.add_argument("--queries", type=int, default=60)
-    parser.add_argument("--model-queries", type=int, default=20, help="questions that MiniLM is asked")
+    parser.add_argument("--model-queries", type=int, default=30, help="questions that MiniLM is asked")
     parser.add_argument("--only", choices=("blind", "known", "model"), help="make one part and write no table")
     given = parser.parse_args()
     collection = Collection(given.collection)

@@ -3,12 +3,13 @@
 A chunked system keeps a vector for each chunk and scores a document by the maximum over its chunks (MaxP; Dai and Callan, SIGIR 2019). Two sets of documents of the same evidence and
 fillers (``chunks``) are scored for each setting, chunk size and overlap [decision]:
 
-- *where it falls*: the evidence at five places of the document, across a border where one comes to lie there. They show what a user gets, and how often an answer is cut.
+- *where it falls*: the evidence at five places of the document, across a border where one comes to lie there. They show what a user gets, and how often an answer is cut. It stands at the very start and end, and
+  within an eighth of the document around ¼, ½ and ¾, at a place drawn for each query, as borders would lie at these shares themselves.
 - *crossed*: the evidence whole at the start, in the middle and at the end of the first, middle and last whole chunk, and across a border between two. They separate the place in the chunk
   from that of the chunk: each is averaged over the other. These documents end with a chunk of full size, so that as many chunks hold evidence at an end as at a start.
 
 The evidence is its sentence with as many neighbours as fit into half of the smallest chunk. Competitors are those of ``length_grid``, in documents of the same length with the same fillers;
-one after the other they stand at the five places, so that borders cut them as often. The whole document as one chunk is the last setting.
+one after the other they stand at the five places, drawn likewise, so that borders cut them as often. The whole document as one chunk is the last setting.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from positionbias.audit.reads import Reads
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import text_name
 from positionbias.core.run import Run
-from positionbias.core.seeds import drawn_order
+from positionbias.core.seeds import drawn_order, key64
 from positionbias.evaluation.chunk_grid import CELLS, Cell, ScoredChunks, chunk_grid_of
 from positionbias.evaluation.length_grid import PLACES
 from positionbias.results.chunk_grid import ChunkFigures, ChunkGrid, Within
@@ -35,6 +36,7 @@ __all__ = ["Documents", "chunk_grid", "chunks_to_score", "make_documents"]
 
 BLOCK = 50_000_000  # characters of texts held at a time
 WORD = 6  # characters, roughly
+NEAR = 0.25  # the share of a document around an inner place from which the evidence's is drawn
 
 
 @dataclass(frozen=True)
@@ -46,25 +48,33 @@ class Documents:
     piece: Measured
     answer: Span | None
     others: Sequence[Measured]
+    seed: int
+
+    def _share(self, place: float, of: str) -> float:
+        """The share of the document before evidence at one of the five places, drawn for the query."""
+        if place in (PLACES[0], PLACES[-1]):
+            return place
+        return place + (key64(self.seed, "chunk grid place", self.material.query.query_id, of) / 2**64 - 0.5) * NEAR
 
     def of(self, cell: Cell, window: Window) -> Document | None:
         """The document with the evidence at a cell; None where it has no such place, as evidence that no border can cut."""
         natural = cell.within is Within.ANYWHERE
         circle = self.circle if natural else self.circle.shorter(window.fitted(self.circle.length))
-        start = window.start_of(cell.within, cell.place, circle.length, self.piece.size)
+        place = self._share(cell.place, f"{cell.place:g}") if natural else cell.place
+        start = window.start_of(cell.within, place, circle.length, self.piece.size)
         before = None if start is None else circle.before(self.piece, *start)
         return None if before is None else circle.document(self.piece, before)
 
     def competitors(self) -> Iterator[Document]:
         """The competitors' documents, one after the other at the five places."""
         for number, piece in enumerate(self.others):
-            wanted = PLACES[number % len(PLACES)] * (self.circle.length - piece.size)
+            wanted = self._share(PLACES[number % len(PLACES)], f"competitor {number}") * (self.circle.length - piece.size)
             before = self.circle.before(piece, wanted, 0, self.circle.length)
             assert before is not None
             yield self.circle.document(piece, before)
 
 
-def make_documents(materials: Sequence[Material], length: int, sizes: Sizes, *, answers: bool) -> list[Documents]:
+def make_documents(materials: Sequence[Material], length: int, sizes: Sizes, *, answers: bool, seed: int) -> list[Documents]:
     """Measure the words of each query's evidence, competitors and fillers; ``answers``: its evidence was taken for an answer."""
     known: dict[str, int] = {}
 
@@ -77,7 +87,7 @@ def make_documents(materials: Sequence[Material], length: int, sizes: Sizes, *, 
     def made(one: Material) -> Documents:
         answer = words_within(one.piece.text, one.piece.span) if answers else None
         circle = Circle(measured(" ".join(one.fill)), length)
-        return Documents(one, circle, measured(one.piece.text), answer, [measured(other.text) for other in one.others])
+        return Documents(one, circle, measured(one.piece.text), answer, [measured(other.text) for other in one.others], seed)
 
     return [made(one) for one in materials]
 

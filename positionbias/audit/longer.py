@@ -58,10 +58,10 @@ class LongerTexts:
         assert chunks.chunk is not None
         sizes, unit = sizes_of(self.system)
         materials, unmoved, apart = self._materials((chunks.chunk[0], chunks.document))
-        documents = make_documents(materials, chunks.document, sizes, answers=not self.task.evidence.whole)
+        seed = self.settings.seed
+        documents = make_documents(materials, chunks.document, sizes, answers=not self.task.evidence.whole, seed=seed)
         texts, total = chunks_to_score(documents, chunks.pairs)
         self._tell_time(f"at most {texts:,} chunks of documents of {chunks.document:,} {unit}", float(total))
-        seed = self.settings.seed
         grid = chunk_grid(
             self.system, self.task, documents, chunks.pairs, self.reads, unmoved=unmoved, unit=unit, apart=apart, seed=seed
         )

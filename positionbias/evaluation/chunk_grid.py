@@ -57,7 +57,9 @@ class ScoredChunks(NamedTuple):
         """Restrict to some settings."""
         kept = np.flatnonzero(keep).tolist()
         arrays: dict[str, Any] = {name: getattr(self, name)[:, kept] for name in self._fields[1:9]}
-        listed: dict[str, Any] = {name: [getattr(self, name)[place] for place in kept] for name in ("pairs", "evidence_cut", "answers_cut")}
+        listed: dict[str, Any] = {
+            name: [getattr(self, name)[place] for place in kept] for name in ("pairs", "evidence_cut", "answers_cut")
+        }
         return self._replace(**arrays, **listed)
 
 
@@ -121,7 +123,8 @@ def _described(scored: ScoredChunks, budgets: Sequence[int], clusters: Clusters)
 
 def _cell(scored: ScoredChunks, key: tuple[int, Within, float | None, Sequence[Cell]], one: Simultaneous) -> ChunkCell:
     row, within, place, of = key
-    described = (_mean(values, row, of) for values in (scored.ranks, scored.starts, scored.held, scored.beyond))
+    cut = np.where(np.isnan(scored.held), np.nan, scored.held == 0)
+    described = (_mean(values, row, of) for values in (scored.ranks, scored.starts, scored.held, cut, scored.beyond))
     return ChunkCell(*scored.pairs[row], within, place, one.count, one.value, one.low, one.high, *described)
 
 

@@ -89,7 +89,7 @@ class ChunkCell:
 
     ``place`` is that of the evidence in the document for ``ANYWHERE``, else that of its chunk among the whole chunks; None: the mean over these. ``score`` is its lead
     over the competitors in their deviations, with a simultaneous 95 % interval where it has one, ``rank`` its mean rank among them. ``start`` is the mean word or token of the
-    document at which it starts, ``held`` the mean number of chunks that hold it whole, ``beyond`` the share of queries where no chunk has its start within what the model
+    document at which it starts, ``held`` the mean number of chunks that hold it whole, ``cut`` the share of queries where none does, ``beyond`` the share of queries where no chunk has its start within what the model
     reads. ``queries`` have this cell.
     """
 
@@ -104,6 +104,7 @@ class ChunkCell:
     rank: float
     start: float
     held: float
+    cut: float
     beyond: float
 
 
