@@ -1,6 +1,6 @@
 """Does the grid of chunks call blind scorers blind, does it show what scorers of known behaviour do, and what does MiniLM do?
 
-    python benchmarks/chunk_grid.py COLLECTION STATE [--audits 150] [--queries 60] [--model-queries 30]   # writes benchmarks/results/chunk_grid_HARDWARE_DATE.md
+    python benchmarks/chunk_grid.py COLLECTION STATE [--audits 150] [--queries 60] [--model-queries 20]   # writes benchmarks/results/chunk_grid_HARDWARE_DATE.md
 
 ``COLLECTION`` is SQuAD, of ``posbias import squad``. A document has the score of its best chunk. Chunks of blind scorers are scored by
 
@@ -47,7 +47,7 @@ SETTINGS = AuditSettings(depth=30)
 BLIND = ChunkSettings(chunk="64,128", overlap="0,64", document_length=512)  # type: ignore[arg-type]
 KNOWN = ChunkSettings(chunk="64,128,256", overlap="0,64", document_length=1_024)  # type: ignore[arg-type]
 MODEL = ChunkSettings(chunk="128,254", overlap="0,127", document_length=1_016)  # type: ignore[arg-type]
-EACH, PART = 40, 10  # questions of an audit, audits of a kept part
+EACH, PART, DRAWN = 40, 10, 6_000  # questions of an audit, audits of a kept part, questions of all audits
 LIMIT, HALF = 64, 100
 UNKNOWN = Reads(everything, None, "not tried")
 Scorer = Callable[[str, Sequence[str]], list[float]]
@@ -216,7 +216,7 @@ def main() -> None:
     parser.add_argument("state", type=Path)
     parser.add_argument("--audits", type=int, default=150)
     parser.add_argument("--queries", type=int, default=60)
-    parser.add_argument("--model-queries", type=int, default=30, help="questions that MiniLM is asked")
+    parser.add_argument("--model-queries", type=int, default=20, help="questions that MiniLM is asked")
     parser.add_argument("--only", choices=("blind", "known", "model"), help="make one part and write no table")
     given = parser.parse_args()
     collection = Collection(given.collection)
@@ -225,7 +225,7 @@ def main() -> None:
         "test",
         lambda queries: retrieve(collection, queries, 30, Bm25Settings()),
         SETTINGS,
-        queries=given.audits * EACH,
+        queries=DRAWN,
     )
     blind, known = scorers(collection)
     ids = drawn_order(task.query_ids, SETTINGS.seed, "audits")

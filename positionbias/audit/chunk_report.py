@@ -75,7 +75,7 @@ def _families(grid: ChunkGrid) -> Iterator[tuple[str, list[ChunkEffect]]]:
     for key, name in named.items():
         equal = [one for one in grid.effects if _key(one) == key and _equal(one)]
         if equal:
-            yield name[0].lower() + name[1:], equal
+            yield f"{name[0].lower()}{name[1:]}".replace(": ", ", "), equal
 
 
 def _key(one: ChunkEffect) -> Key:
