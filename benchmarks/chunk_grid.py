@@ -37,7 +37,7 @@ from positionbias.audit.settings import AuditSettings, ChunkSettings
 from positionbias.audit.systems import System, Task
 from positionbias.core.collection import Collection
 from positionbias.core.duration import duration_in_words
-from positionbias.core.seeds import drawn_order, key64
+from positionbias.core.seeds import below, drawn_order, key64
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.user_code import UserFunction
@@ -118,9 +118,18 @@ def payload(
 def family(effect: Mapping[str, Any]) -> str:
     """The effects that are counted together."""
     more = "" if abs(effect["more"]) < 1e-3 else ", other number of chunks"
-    if effect["of"] in ("place in the document", "cut", "equal budget"):
+    if effect["of"] in ("cut", "equal budget"):
         return str(effect["of"])
-    return f"{effect['of']}: {'middle' if effect['against'] in ('start and end', 'first and last chunk') else 'last − first'}{more}"
+    if effect["of"] == "place in the document":
+        whole = effect["chunk"] == BLIND.document
+        return f"{effect['of']}: {'whole' if whole else 'end − start' if effect['place'] == 1.0 else 'inner − start'}"
+    sides = {
+        "start": "end − start",
+        "start and end": "middle − ends",
+        "first chunk": "last − first",
+        "first and last chunk": "middle − outer",
+    }
+    return f"{effect['of']}: {sides[effect['against']]}{more}"
 
 
 def blind_part(task: Task, ids: Sequence[str], first: int, blind: Mapping[str, Scorer]) -> dict[str, Any]:
@@ -133,19 +142,29 @@ def blind_part(task: Task, ids: Sequence[str], first: int, blind: Mapping[str, S
         for name, scorer in blind.items():
             found = payload(task, System(name, model=UserFunction(scorer)), made, BLIND, UNKNOWN, in_words, "words", seed)
             effects = found["effects"] if found else []
-            row[name] = {}
+            row[name] = {"any": False} if effects else {}
             for one in effects:
                 out = one["low"] is not None and (one["low"] > 1e-9 or one["high"] < -1e-9)
-                row[name][family(one)] = row[name].get(family(one), False) or out
+                for key in ("any", family(one)):
+                    row[name][key] = row[name].get(key, False) or out
         alarms.append(row)
     return {"alarms": alarms}
 
 
 def rebuilt(made: Material, before: int, length: int) -> list[str]:
-    """A document with so many words before the evidence, built of lists."""
-    piece = made.piece.text.split()
-    fill = " ".join(made.fill).split()[: length - len(piece)]
-    return (fill[len(fill) - before :] if before else []) + piece + fill[: len(fill) - before]
+    """A document with so many words before the evidence, built of lists: whole sentences behind it to half of the fillers, and others before it."""
+    piece, behind, ahead = made.piece.text.split(), list[str](), list[str]()
+    room = length - len(piece)
+    turn = below(len(made.fill), SETTINGS.seed, "chunk grid circle", made.query.query_id)
+    for sentence in [*made.fill[turn:], *made.fill[:turn]]:
+        given = sentence.split()
+        if not ahead and len(behind) + len(given) < room / 2:
+            behind += given
+        elif len(behind) + len(ahead) < room:
+            ahead += given
+    ahead = ahead[len(behind) + len(ahead) - room :]
+    circle = behind + ahead
+    return circle[room - before :] + piece + circle[: room - before]
 
 
 def cut(document: Sequence[str], size: int, overlap: int) -> Iterator[str]:

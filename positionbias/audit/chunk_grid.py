@@ -27,7 +27,7 @@ from positionbias.audit.reads import Reads
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import text_name
 from positionbias.core.run import Run
-from positionbias.core.seeds import drawn_order, key64
+from positionbias.core.seeds import below, drawn_order, key64
 from positionbias.evaluation.chunk_grid import CELLS, Cell, ScoredChunks, chunk_grid_of
 from positionbias.evaluation.length_grid import PLACES
 from positionbias.results.chunk_grid import ChunkFigures, ChunkGrid, Within
@@ -86,7 +86,8 @@ def make_documents(materials: Sequence[Material], length: int, sizes: Sizes, *, 
 
     def made(one: Material) -> Documents:
         answer = words_within(one.piece.text, one.piece.span) if answers else None
-        circle = Circle(measured(" ".join(one.fill)), length)
+        turn = below(len(one.fill), seed, "chunk grid circle", one.query.query_id)
+        circle = Circle([measured(sentence) for sentence in [*one.fill[turn:], *one.fill[:turn]]], length)
         return Documents(one, circle, measured(one.piece.text), answer, [measured(other.text) for other in one.others], seed)
 
     return [made(one) for one in materials]

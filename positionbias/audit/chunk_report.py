@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 
+MORE = "*: the evidence is whole in more chunks on one side, and the maximum over more chunks is higher by chance."
 Key = tuple[ChunkEffectOf, float | None, Within | None]
 _OUTER: Key = (ChunkEffectOf.OF_CHUNK, 0.5, None)
 _WHOLE: Key = (ChunkEffectOf.PLACE, 1.0, None)
@@ -60,7 +61,8 @@ def chunk_sentences(name: str, grid: ChunkGrid) -> list[str]:
             said.append(f"{name}, {label}: not found in {len(effects)} settings; the largest is {told}.")
     if any(one.overlap for one in grid.settings):
         said.append(
-            "With an overlap, evidence at an end is whole in two chunks and in the middle in one: the middle's effects are then left out here, as the maximum over more chunks is higher by chance."
+            "With an overlap, evidence at an end is whole in two chunks and in the middle in one: the middle's effects are then left out here, as the maximum over more chunks is higher by chance. "
+            "And no chunk begins before the last one's end: a preference for the front of a chunk then also shows between first and last chunk."
         )
     if grid.figures.limit in UNKNOWN_LIMIT:
         said.append(
@@ -83,8 +85,8 @@ def _key(one: ChunkEffect) -> Key:
 
 
 def _equal(one: ChunkEffect) -> bool:
-    """Whether as many chunks hold the evidence on both sides, where it is whole on both."""
-    return one.of not in (ChunkEffectOf.IN_CHUNK, ChunkEffectOf.OF_CHUNK) or not one.more
+    """Whether no more chunks hold the evidence on the first side, and where it is whole on both as many."""
+    return one.more <= 0 if one.of in (ChunkEffectOf.PLACE, ChunkEffectOf.CUT) else not one.more
 
 
 def _found(one: ChunkEffect) -> bool:
@@ -156,9 +158,7 @@ def chunk_places_table(results: Sequence[Result]) -> Table:
         "In deviations of the competitors' scores; intervals hold for all effects of a system together. The place in the chunk is over first, middle and last chunk, that of the chunk over the places in it."
     ]
     if marked:
-        notes.append(
-            "*: the evidence is whole in more chunks on one side, and the maximum over more chunks is higher by chance."
-        )
+        notes.append(MORE)
     series = series_of(results)
     notes += [" ".join(chunk_sentences(series[system_of(result)].label, grid)) for result, grid in of_audit(results, ChunkGrid)]
     return Table(slug(CHUNKS), "Place in the chunk, and of the chunk", columns, rows, notes, stub=2)
@@ -166,9 +166,10 @@ def chunk_places_table(results: Sequence[Result]) -> Table:
 
 def chunk_documents_table(results: Sequence[Result]) -> Table:
     """Return the effects of the place in the document, a row for each system and setting."""
-    columns, rows, _ = _by_setting(results, IN_DOCUMENT)
-    note = "The evidence stands where it falls, at the start of a chunk, elsewhere in it, or across a border."
-    return Table(f"{slug(CHUNKS)}-documents", "Place in the document, in chunks and whole", columns, rows, [note], stub=2)
+    columns, rows, marked = _by_setting(results, IN_DOCUMENT)
+    notes = ["The evidence stands where it falls, at the start of a chunk, elsewhere in it, or across a border."]
+    notes += [MORE] if marked else []
+    return Table(f"{slug(CHUNKS)}-documents", "Place in the document, in chunks and whole", columns, rows, notes, stub=2)
 
 
 def _by_setting(results: Sequence[Result], wanted: Mapping[Key, str]) -> tuple[list[Column], list[list[Cell]], bool]:

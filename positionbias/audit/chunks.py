@@ -4,9 +4,9 @@ The fillers of a query form a circle, cut where the evidence stands [decision]: 
 
     fillers[n − m:] + evidence + fillers[:n − m]
 
-So all documents of a query have the same words and length, the evidence always has the same neighbours, and it starts at any wanted word. A document may begin and end within a
-sentence, as chunks do. Chunk k holds the words that begin at [k·step, k·step + size), step = size − overlap, counted in words or in a model's tokens; the last chunk ends
-with the document and may be shorter.
+So all documents of a query have the same words and length, and the evidence starts at any wanted word and always has the same whole sentences beside it. The circle begins at a drawn sentence, and
+what is too much for n words is cut from the sentences farthest from the evidence. A document may begin and end within a sentence, as chunks do. Chunk k holds the words that begin at [k·step, k·step + size), step = size − overlap,
+counted in words or in a model's tokens; the last chunk ends with the document and may be shorter.
 """
 
 from __future__ import annotations
@@ -115,34 +115,56 @@ class Document:
 
 
 class Circle:
-    """The fillers of a query, for documents of up to one length."""
+    """The sentences that fill a query's documents of up to one length."""
 
-    def __init__(self, fillers: Measured, length: int) -> None:
-        self.fillers, self.length = fillers, length
-        self._ends = np.concatenate([[0], np.cumsum(fillers.sizes)])
+    def __init__(self, sentences: Sequence[Measured], length: int) -> None:
+        self.sentences, self.length = sentences, length
+        self._ends = np.cumsum([sentence.size for sentence in sentences])
+        self._fillers: dict[int, Measured] = {}
+        self._shorter: dict[int, Circle] = {}
 
     def shorter(self, length: int) -> Circle:
         """The same for shorter documents."""
-        return Circle(self.fillers, length)
+        if length not in self._shorter:
+            self._shorter[length] = Circle(self.sentences, length)
+        return self._shorter[length]
 
-    def _count(self, piece: Measured) -> int:
-        return int(np.searchsorted(self._ends, self.length - piece.size, side="right")) - 1
+    def fillers(self, piece: Measured) -> Measured:
+        """The circle around a piece: whole sentences to about its half, then others that end with a sentence and fill the rest to the word."""
+        room = self.length - piece.size
+        if room not in self._fillers:
+            self._fillers[room] = self._filling(room)
+        return self._fillers[room]
+
+    def _filling(self, room: int) -> Measured:
+        count = int(np.searchsorted(self._ends, room, side="left")) + 1
+        half = int(np.searchsorted(self._ends, room / 2, side="left"))
+        behind, before = _joined(self.sentences[:half]), _joined(self.sentences[half:count])
+        sizes = np.concatenate([[0], np.cumsum(before.sizes[::-1])])
+        start = len(before.words) + 1 - int(np.searchsorted(sizes, room - behind.size, side="right"))
+        return Measured([*behind.words, *before.words[start:]], np.concatenate([behind.sizes, before.sizes[start:]]))
 
     def before(self, piece: Measured, wanted: float, least: float, most: float) -> int | None:
         """How many words stand before a piece that starts nearest to a wanted word or token; None where none lies within the bounds."""
-        count = self._count(piece)
-        found = self._ends[count] - self._ends[count::-1]
+        found = np.concatenate([[0], np.cumsum(self.fillers(piece).sizes[::-1])])
         distance = np.where((found >= least) & (found <= most), np.abs(found - wanted), np.inf)
         best = int(np.argmin(distance))
         return best if np.isfinite(distance[best]) else None
 
     def document(self, piece: Measured, before: int) -> Document:
         """The document with a piece behind so many words."""
-        turn = self._count(piece) - before
-        words, sizes = self.fillers
-        every = [*words[turn : turn + before], *piece.words, *words[:turn]]
-        lengths = np.concatenate([sizes[turn : turn + before], piece.sizes, sizes[:turn]])
+        words, sizes = self.fillers(piece)
+        turn = len(words) - before
+        every = [*words[turn:], *piece.words, *words[:turn]]
+        lengths = np.concatenate([sizes[turn:], piece.sizes, sizes[:turn]])
         return Document(every, np.concatenate([[0], np.cumsum(lengths)]), (before, before + len(piece.words)))
+
+
+def _joined(sentences: Sequence[Measured]) -> Measured:
+    sizes = [sentence.sizes for sentence in sentences]
+    return Measured(
+        [word for sentence in sentences for word in sentence.words], np.concatenate(sizes) if sizes else np.zeros(0, np.int64)
+    )
 
 
 def words_within(text: str, span: Span) -> Span:

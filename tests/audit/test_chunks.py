@@ -47,21 +47,28 @@ def test_every_word_is_in_a_chunk_and_neighbours_share_the_overlap(total: int, s
 
 
 def test_all_documents_of_a_circle_have_the_same_words_and_the_evidence_the_same_neighbours() -> None:
-    circle, piece = Circle(in_words("a b c d e f g"), 8), in_words("X Y")
-    texts = [" ".join(circle.document(piece, before).words) for before in range(7)]
-    assert texts[0] == "X Y a b c d e f"
-    assert texts[2] == "e f X Y a b c d"
-    assert texts[6] == "a b c d e f X Y"
+    circle, piece = Circle([in_words("a b c"), in_words("d e f g")], 9), in_words("X Y")
+    texts = [" ".join(circle.document(piece, before).words) for before in range(8)]
+    assert texts[0] == "X Y a b c d e f g"
+    assert texts[2] == "f g X Y a b c d e"
+    assert texts[7] == "a b c d e f g X Y"
     assert len({tuple(sorted(text.split())) for text in texts}) == 1
-    assert [circle.document(piece, before).evidence for before in (0, 6)] == [(0, 2), (6, 8)]
+    assert [circle.document(piece, before).evidence for before in (0, 7)] == [(0, 2), (7, 9)]
+
+
+def test_what_is_too_much_is_cut_far_from_the_evidence() -> None:
+    circle = Circle([in_words("a b c."), in_words("d e."), in_words("f g h i."), in_words("j k.")], 10)
+    document = circle.document(in_words("X Y"), 4)  # eight words of fillers: one word of nine is too much
+    assert document.text((0, 10)) == "f g h i. X Y a b c. e."
+    assert [circle.fillers(in_words("X " * size)).size for size in (1, 2, 5)] == [9, 8, 5]
 
 
 def test_evidence_stands_where_it_is_wanted() -> None:
-    circle, piece = Circle(in_words("a b c d e f g"), 8), in_words("X Y")
+    circle, piece = Circle([in_words("a b c"), in_words("d e f g")], 9), in_words("X Y")
     assert circle.before(piece, 2.4, 0, 8) == 2
     assert circle.before(piece, 2.4, 3, 4) == 3
-    assert circle.before(piece, 2.4, 7, 9) is None
-    longer = Measured(["aa", "bb", "c"], np.array([2, 2, 1]))  # ends at 1, 3 and 5 tokens before the evidence
+    assert circle.before(piece, 2.4, 8, 9) is None
+    longer = [Measured(["aa", "bb", "c"], np.array([2, 2, 1]))]  # 1, 3 and 5 tokens before the evidence
     assert [Circle(longer, 7).before(piece, wanted, 0, 7) for wanted in (0, 1, 3, 5)] == [0, 1, 2, 3]
 
 
@@ -91,7 +98,7 @@ def test_evidence_is_whole_in_its_chunk_and_cut_in_none(
     window = Window(size, overlap)
     length = size + (chunks - 1) * window.step
     piece = in_words(" ".join(["X"] * evidence))
-    circle = Circle(in_words(" ".join(["a"] * length)), length)
+    circle = Circle([in_words("a")] * length, length)
     for place in (0.0, 0.5, 1.0):
         start = window.start_of(within, place, length, evidence)
         before = None if start is None else circle.before(piece, *start)
@@ -115,7 +122,7 @@ def test_as_many_chunks_hold_evidence_at_ends_as_at_starts(size: int, overlap: i
     overlap, evidence = min(overlap, size // 2), min(evidence, size // 2)
     window = Window(size, overlap)
     length = size + (chunks - 1) * window.step
-    circle, piece = Circle(in_words(" ".join(["a"] * length)), length), in_words(" ".join(["X"] * evidence))
+    circle, piece = Circle([in_words("a")] * length, length), in_words(" ".join(["X"] * evidence))
     held: Counter[tuple[Within, float]] = Counter()
     for within in (Within.START, Within.MIDDLE, Within.END):
         for place in (0.0, 0.5, 1.0):
