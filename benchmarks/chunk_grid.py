@@ -1,6 +1,6 @@
 """Does the grid of chunks call blind scorers blind, does it show what scorers of known behaviour do, and what does MiniLM do?
 
-    python benchmarks/chunk_grid.py COLLECTION STATE [--audits 150] [--queries 60] [--model-queries 20]   # writes benchmarks/results/chunk_grid_HARDWARE_DATE.md
+    python benchmarks/chunk_grid.py COLLECTION STATE [--audits 100] [--queries 40] [--model-queries 10]   # writes benchmarks/results/chunk_grid_HARDWARE_DATE.md
 
 ``COLLECTION`` is SQuAD, of ``posbias import squad``. A document has the score of its best chunk. Chunks of blind scorers are scored by
 
@@ -46,7 +46,7 @@ from positionbias.results.chunk_grid import CHUNKS
 SETTINGS = AuditSettings(depth=30)
 BLIND = ChunkSettings(chunk="64,128", overlap="0,64", document_length=512)  # type: ignore[arg-type]
 KNOWN = ChunkSettings(chunk="64,128,256", overlap="0,64", document_length=1_024)  # type: ignore[arg-type]
-MODEL = ChunkSettings(chunk="128,254", overlap="0,127", document_length=1_016)  # type: ignore[arg-type]
+MODEL = ChunkSettings(chunk="64,128", overlap="0,64", document_length=512)  # type: ignore[arg-type]
 EACH, PART, DRAWN = 40, 10, 6_000  # questions of an audit, audits of a kept part, questions of all audits
 LIMIT, HALF = 64, 100
 UNKNOWN = Reads(everything, None, "not tried")
@@ -94,10 +94,10 @@ def scorers(collection: Collection) -> tuple[dict[str, Scorer], dict[str, Scorer
 
 
 def materials(
-    task: Task, ids: Sequence[str], chunks: ChunkSettings, sizes: Any, seed: int
+    task: Task, ids: Sequence[str], chunks: ChunkSettings, sizes: Any, seed: int, most: int = EACH
 ) -> tuple[list[Material], dict[str, int], str]:
     assert chunks.chunk is not None
-    return make_materials(task, ids, (chunks.chunk[0], chunks.document), sizes, most=len(ids), seed=seed, level=1)
+    return make_materials(task, ids, (chunks.chunk[0], chunks.document), sizes, most=most, seed=seed, level=1)
 
 
 def in_words(texts: Sequence[str]) -> list[int]:
@@ -214,8 +214,8 @@ def _nearest(wanted: float) -> int:
 
 
 def known_part(task: Task, scorer: Scorer, name: str, queries: int) -> dict[str, Any]:
-    ids = drawn_order(task.query_ids, SETTINGS.seed, "needle")[:queries]
-    made = materials(task, ids, KNOWN, in_words, SETTINGS.seed)
+    ids = drawn_order(task.query_ids, SETTINGS.seed, "needle")
+    made = materials(task, ids, KNOWN, in_words, SETTINGS.seed, queries)
     system = System(name, model=UserFunction(scorer))
     grid = payload(task, system, made, KNOWN, UNKNOWN, in_words, "words", SETTINGS.seed)
     return {"grid": grid, **expected(made[0], scorer)}
@@ -224,7 +224,7 @@ def known_part(task: Task, scorer: Scorer, name: str, queries: int) -> dict[str,
 def model_part(task: Task, queries: int) -> dict[str, Any]:
     system = System.of(load_checkpoint("minilm"), "minilm")
     sizes, unit = sizes_of(system)
-    made = materials(task, drawn_order(task.query_ids, SETTINGS.seed, "needle")[:queries], MODEL, sizes, SETTINGS.seed)
+    made = materials(task, drawn_order(task.query_ids, SETTINGS.seed, "needle"), MODEL, sizes, SETTINGS.seed, queries)
     reads = reads_of(system, task, declared=None, listwise=False, seed=SETTINGS.seed)
     return {"grid": payload(task, system, made, MODEL, reads, sizes, unit, SETTINGS.seed)}
 
@@ -233,9 +233,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("collection", type=Path)
     parser.add_argument("state", type=Path)
-    parser.add_argument("--audits", type=int, default=150)
-    parser.add_argument("--queries", type=int, default=60)
-    parser.add_argument("--model-queries", type=int, default=20, help="questions that MiniLM is asked")
+    parser.add_argument("--audits", type=int, default=100)
+    parser.add_argument("--queries", type=int, default=40)
+    parser.add_argument("--model-queries", type=int, default=10, help="questions that MiniLM is asked")
     parser.add_argument("--only", choices=("blind", "known", "model"), help="make one part and write no table")
     given = parser.parse_args()
     collection = Collection(given.collection)
@@ -320,7 +320,7 @@ def effect_lines(part: Mapping[str, Any]) -> list[str]:
         pair = one["chunk"], one["overlap"]
         if one["of"] == "equal budget" or (one["of"] == "place in the document" and one["place"] != 1.0):
             continue
-        side = one["within"] or {1.0: "end", 0.5: "middle"}[one["place"]]
+        side = one["within"] or {1.0: "end" if one["of"] == "place in the document" else "last", 0.5: "middle"}[one["place"]]
         shown = f"{one['value']:+.3f} [{one['low']:+.3f}, {one['high']:+.3f}]"
         told = f"{truth(scores, one, pair) / units[pair]:+.3f}" if scores and one["of"] != "cut" else ""
         lines.append(f"| {pair[0]} | {pair[1]} | {one['of']}: {side} − {one['against']} | {shown} | {told} |")
