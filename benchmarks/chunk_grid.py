@@ -83,7 +83,7 @@ def scorers(collection: Collection) -> tuple[dict[str, Scorer], dict[str, Scorer
     def random(query: str, texts: Sequence[str]) -> list[float]:
         return [crc32(f"{query}\x1f{text}".encode()) / 2.0**32 for text in texts]
 
-    blind = {"length": lambda query, texts: [-float(len(text)) for text in texts], "random": random}
+    blind: dict[str, Scorer] = {"length": lambda query, texts: [-float(len(text)) for text in texts], "random": random}
     blind["words"] = weighted(lambda place: 1.0)
     known = {
         "reads all": blind["words"],
