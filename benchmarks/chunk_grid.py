@@ -1,6 +1,6 @@
 """Does the grid of chunks call blind scorers blind, does it show what scorers of known behaviour do, and what does MiniLM do?
 
-    python benchmarks/chunk_grid.py COLLECTION STATE [--audits 100] [--queries 40] [--model-queries 10]   # writes benchmarks/results/chunk_grid_HARDWARE_DATE.md
+    python benchmarks/chunk_grid.py COLLECTION STATE [--audits 100] [--queries 40] [--model-queries 18]   # writes benchmarks/results/chunk_grid_HARDWARE_DATE.md
 
 ``COLLECTION`` is SQuAD, of ``posbias import squad``. A document has the score of its best chunk. Chunks of blind scorers are scored by
 
@@ -235,7 +235,7 @@ def main() -> None:
     parser.add_argument("state", type=Path)
     parser.add_argument("--audits", type=int, default=100)
     parser.add_argument("--queries", type=int, default=40)
-    parser.add_argument("--model-queries", type=int, default=10, help="questions that MiniLM is asked")
+    parser.add_argument("--model-queries", type=int, default=18, help="questions that MiniLM is asked")
     parser.add_argument("--only", choices=("blind", "known", "model"), help="make one part and write no table")
     given = parser.parse_args()
     collection = Collection(given.collection)
