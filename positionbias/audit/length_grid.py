@@ -55,10 +55,12 @@ Sizes = Callable[[Sequence[str]], list[int]]
 
 
 class Piece(NamedTuple):
-    """Consecutive sentences of a passage, their size, and their text down to the end of the sentence with the evidence."""
+    """Consecutive sentences of a passage, their size, the characters of them for which they were taken, and their text down to the end of the sentence with
+    these."""
 
     text: str
     size: int
+    span: tuple[int, int]
     needed: str
 
 
@@ -197,9 +199,10 @@ def _piece(text: str, span: tuple[int, int], room: int, sizes: Sizes) -> Piece |
         for low, high in ((first, last + 1), (first - 1, last)):
             if low >= 0 and high < len(spans) and (low, high) != (first, last) and sum(size[low : high + 1]) <= room:
                 first, last, grown = low, high, True
-    start = spans[first][0]
-    held, needed = (_ended(text[start : spans[end][1]]) for end in (last, of_evidence))
-    return Piece(held, sum(size[first : last + 1]), needed)
+    begin = spans[first][0]
+    held, needed = (_ended(text[begin : spans[end][1]]) for end in (last, of_evidence))
+    start, end = (min(max(0, at - begin), len(held)) for at in span)
+    return Piece(held, sum(size[first : last + 1]), (start, end), needed)
 
 
 def _ended(text: str) -> str:
