@@ -133,3 +133,15 @@ def test_text_of_commands_means_nothing_in_markdown(pages: Mapping[str, str]) ->
     from positionbias_site.markdown import plain
 
     assert plain("a_b [default: 1]\n  *c* <d> | `e`") == r"a\_b \[default: 1\] \*c\* \<d\> \| \`e\`"
+
+
+def test_a_page_that_is_no_longer_made_is_removed_and_one_that_has_not_changed_stays(
+    pages: Mapping[str, str], tmp_path: Path
+) -> None:
+    from positionbias_site import write
+
+    write(tmp_path, {"cli/demo.md": "# one\n", "cite.md": "# two\n"})
+    before = (tmp_path / "cite.md").stat().st_mtime_ns
+    write(tmp_path, {"cite.md": "# two\n", "api/index.md": "# three\n"})
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.md")) == ["api/index.md", "cite.md"]
+    assert (tmp_path / "cite.md").stat().st_mtime_ns == before
