@@ -424,6 +424,63 @@ def _number(cell: Cell) -> float:
 # README.md
 
 
+def peers() -> list[str]:
+    """Rates beside those of a peer, in short; ``docs/results.md`` has them with what they were measured on."""
+    debias = {told(row[""]): told(row["MB/s"]) for row in rows("debias_speed", "MB/s")}
+    pairs = rows("rerank_pairs", "pairs/s, median")
+    theirs = next(row for row in pairs if str(row[""]).startswith("sentence-transformers"))
+    colbert = {told(row["way"]): told(row["pairs/s"]) for row in rows("colbert_rerank", "way")}
+    step = {(told(row["precision"]), told(row["model"])): told(row["s/step"], ".2f") for row in rows("tk_step", "s/step")}
+    search = {told(row["search"]): told(row["queries/s by processor time"]) for row in rows("dense_ann", "search")}
+    bm25 = {
+        told(row["backend"]): told(row["queries/s, again"])
+        for row in rows("bm25_backends", "queries/s, again")
+        if row["workers"] == 1
+    }
+    lines = [
+        [
+            "rotate 3.1 GB of passages, two workers",
+            f"{debias['debias, whitespace words, 2 workers']} MB/s",
+            f"{debias['cat FILE > FILE2']} MB/s",
+            "`cat FILE > FILE2`",
+        ],
+        [
+            "re-rank by BERT_CAT (MiniLM, float32)",
+            f"{told(find(pairs, {'': 'ours'})['pairs/s, median'])} pairs/s",
+            f"{told(theirs['pairs/s, median'])} pairs/s",
+            "sentence-transformers `CrossEncoder`",
+        ],
+        [
+            "re-rank by ColBERT (MiniLM, float32)",
+            f"{colbert['once each']} pairs/s",
+            f"{colbert['sentence-transformers']} pairs/s",
+            "sentence-transformers `MultiVectorEncoder`",
+        ],
+        [
+            "train TK, a step of 32 pairs",
+            f"{step['float32', 'TK']} s",
+            f"{step['float32', 'plain']} s",
+            "the same layers over a padded batch",
+        ],
+        [
+            "search 1 M vectors × 384 exactly",
+            f"{search['exact, `--index exact`']} queries/s",
+            f"{search['exact, faiss IndexFlatIP in float32']} queries/s",
+            "faiss, flat",
+        ],
+        [
+            "search 8.8 M passages by BM25, top 1,000",
+            f"{bm25['bm25s']} queries/s",
+            f"{bm25['lucene']} queries/s",
+            "Lucene (`--backend lucene`)",
+        ],
+    ]
+    return _table(["", "positionbias", "peer", "which peer"], lines)
+
+
+# docs/results.md
+
+
 def corpus_speed() -> list[str]:
     """Steps over an invented corpus of MS MARCO's size."""
     debias = rows("debias_speed", "MB/s")
@@ -563,6 +620,7 @@ BENCHMARK_TABLES: Mapping[str, Callable[[], list[str]]] = {
     "leaked_easy": leaked_easy,
     "leaked_order": leaked_order,
     "model_speed": model_speed,
+    "peers": peers,
     "pool_groups": pool_groups,
     "pool_verdict": pool_verdict,
     "suspect_planted": suspect_planted,

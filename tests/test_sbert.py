@@ -17,6 +17,7 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
+from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.encoder import quiet_transformers
 from tests.models.library import bi_encoder, cross_encoder, kept, pooling, theirs, transformer
 from tests.models.test_sbert import late_interaction, splade
@@ -39,11 +40,16 @@ def encoder(folder: Path, **settings: Any) -> Any:
     return bi_encoder(modules=[transformer(folder / "tiny", **settings), pooling("mean")])
 
 
-def reranker(folder: Path) -> Any:
+def reranker(folder: Path, **settings: Any) -> Any:
     """A cross-encoder whose scores pass through a sigmoid; it reads whole texts."""
     torch.manual_seed(3)
     with quiet_transformers():
-        return cross_encoder(str(tiny_encoder(folder / "tiny", max_position_embeddings=1024)), num_labels=1)
+        return cross_encoder(str(tiny_encoder(folder / "tiny", max_position_embeddings=1024)), num_labels=1, **settings)
+
+
+def cutting_reranker(folder: Path) -> Any:
+    """A cross-encoder that cuts most pairs (of 169 to 213 tokens), not all: the effects of those read whole are others."""
+    return reranker(folder, max_length=200)
 
 
 def test_without_the_package_the_import_is_one_line_that_names_it() -> None:
@@ -57,7 +63,7 @@ def test_without_the_package_the_import_is_one_line_that_names_it() -> None:
     )
 
 
-@pytest.mark.parametrize("make", [encoder, reranker, late_interaction, splade])
+@pytest.mark.parametrize("make", [encoder, reranker, cutting_reranker, late_interaction, splade])
 def test_it_measures_what_an_audit_of_the_saved_model_does(make: Any, collection: pb.Collection, tmp_path: Path) -> None:
     model = make(tmp_path)
     run = candidates(collection, tmp_path)["validation"]
@@ -74,6 +80,21 @@ def test_it_measures_what_an_audit_of_the_saved_model_does(make: Any, collection
     assert found["absolute_end_minus_front"] == abs(found["end_minus_front"]) > 0
     assert found["queries"] == effects["end − front"].queries > 1
     assert list(found) == NAMES
+
+
+def test_what_a_cross_encoder_reads_is_known_unless_it_adds_to_the_pair(tmp_path: Path) -> None:
+    from positionbias.models.protocols import token_reader
+    from positionbias.models.sbert import wrap_library_model
+
+    model = cutting_reranker(tmp_path)
+    reader = token_reader(wrap_library_model(model, "live"))
+    own: Any = load_checkpoint(kept(model, tmp_path / "saved")).model
+    assert reader is not None
+    assert reader.room == own.room == 200 - 3
+    texts = ["the green lamp " * 90, "iron gate", ""]
+    assert (reader.read_queries(texts), reader.read_passages(texts)) == (own.read_queries(texts), own.read_passages(texts))
+    model.prompts, model.default_prompt_name = {"query": "find: "}, "query"
+    assert token_reader(wrap_library_model(model, "live")) is None
 
 
 @pytest.mark.parametrize("make", [encoder, reranker])

@@ -13,8 +13,8 @@ from positionbias.audit.by_position import gain_result, position_results
 from positionbias.audit.evidence import evidence_of
 from positionbias.audit.evidence_rule import Rule, chosen_evidence, noted
 from positionbias.audit.examples import worst_queries
-from positionbias.audit.length_grid import MOST, length_grid, make_materials, sizes_of, texts_to_score
 from positionbias.audit.lists import Nature, nature_of, order_slopes
+from positionbias.audit.longer import LongerTexts
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
 from positionbias.audit.needles import Needles, make_needles, needle_curve
 from positionbias.audit.reads import Reads, everything, reads_of
@@ -35,14 +35,13 @@ from positionbias.core.seeds import drawn_order
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.significance import clusters_by_passage
-from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Ranker, Served, known_room
+from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Ranker, Served
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.settings import ProbeSettings
 from positionbias.ranking.config import RankingConfig
 from positionbias.results.audit import EVIDENCE, MANIPULATIONS, RETRIEVAL, VERDICT, EvidenceFigures, ManipulationFigures
 from positionbias.results.buckets import RESPONSE, SEGMENTS
-from positionbias.results.length_grid import LENGTHS
 from positionbias.results.payloads import SIZES, Verdict
 from positionbias.results.result import Facts, Result
 
@@ -202,8 +201,7 @@ class _Audit:
             else:
                 self._manipulations(piloted, ranked, rotated, reads)
                 self._needles(ranked, piloted)
-            if settings.lengths:
-                self._lengths(piloted, settings.lengths, reads)
+            self._longer(piloted, reads)
         if self.system.model is not None:
             # the rows of a sparse model are words and weights, which have no meaningful mean
             if settings.segments and isinstance(self.system.model, PassageEncoder) and self.system.kind != "sparse":
@@ -366,35 +364,22 @@ class _Audit:
             value, count = curve.figures.slope.value, curve.figures.queries
             self.found.append(self.system.result(task, RESPONSE, curve, value=value, count=count, seed=settings.seed))
 
-    def _lengths(self, piloted: _Piloted, lengths: Sequence[int], reads: Reads) -> None:
-        """The same evidence at several places of texts of these lengths: descriptive, no verdict rests on it."""
-        system, task, settings = self.system, self.task, self.settings
+    def _longer(self, piloted: _Piloted, reads: Reads) -> None:
+        """The same evidence in longer texts, and in documents cut into chunks."""
+        settings = self.settings
         if piloted.nature.listwise:
-            self.tell(f"{system.name}: --lengths is left out, as the scorer is listwise")
+            for flag in [
+                name for name, given in (("--lengths", settings.lengths), ("--chunk", settings.chunks.chunk)) if given
+            ]:
+                self.tell(f"{self.system.name}: {flag} is left out, as the scorer is listwise")
             return
-        sizes, unit = sizes_of(system)
-        most = min(MOST, settings.needles)
-        materials, unmoved, apart = make_materials(
-            task, piloted.query_ids, lengths, sizes, most=most, seed=settings.seed, level=settings.relevant_from
+        longer = LongerTexts(
+            self.system, self.task, settings, reads, piloted.query_ids, piloted.trials, piloted.known, self.tell
         )
-        known = piloted.known
-        if known.texts and known.seconds:
-            assert system.model is not None
-            room = known_room(system.model) if unit == "tokens" else None
-            texts, total = texts_to_score(materials, lengths, room)
-            short = sizes([text for one in piloted.trials for text in one.texts])
-            seconds = known.seconds / known.texts * total / max(1.0, float(np.mean(short)))
-            named = f"{lengths[0]:,} to {lengths[-1]:,} {unit}"
-            self.tell(f"{system.name}: {texts:,} texts of {named}: {duration_in_words(seconds)}")
-        grid = length_grid(system, task, materials, lengths, reads, unmoved=unmoved, unit=unit, apart=apart, seed=settings.seed)
-        if grid is None:
-            why = "; ".join(f"{count:,} queries: {reason}" for reason, count in unmoved.items())
-            self.tell(
-                f"{system.name}: no text of these lengths could be compared ({why or 'competitors that all score alike'})"
-            )
-        else:
-            count = grid.figures.queries
-            self.found.append(system.result(task, LENGTHS, grid, value=None, count=count, seed=settings.seed))
+        if settings.lengths:
+            self.found += longer.lengths(settings.lengths)
+        if settings.chunks.chunk:
+            self.found += longer.chunks(settings.chunks)
 
     def _segments(self, model: PassageEncoder) -> None:
         from positionbias.audit.segments import segment_similarity

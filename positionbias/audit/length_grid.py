@@ -36,7 +36,7 @@ from positionbias.core.run import Run
 from positionbias.core.schema import converted
 from positionbias.core.seeds import below, choose, drawn_order
 from positionbias.evaluation.length_grid import PLACES, Scored, grid_of
-from positionbias.models.protocols import PassageEncoder, Ranker, known_room
+from positionbias.models.protocols import token_reader
 from positionbias.results.length_grid import GridFigures, LengthGrid
 from positionbias.text.sentences import sentence_spans
 from positionbias.text.words import split_words
@@ -55,10 +55,12 @@ Sizes = Callable[[Sequence[str]], list[int]]
 
 
 class Piece(NamedTuple):
-    """Consecutive sentences of a passage, their size, and their text down to the end of the sentence with the evidence."""
+    """Consecutive sentences of a passage, their size, the characters of them for which they were taken, and their text down to the end of the sentence with
+    these."""
 
     text: str
     size: int
+    span: tuple[int, int]
     needed: str
 
 
@@ -103,9 +105,8 @@ class Material:
 
 def sizes_of(system: System) -> tuple[Sizes, str]:
     """How texts are measured, and the unit: a model's tokens where it has a tokenizer, else words."""
-    model = system.model
-    if isinstance(model, Ranker | PassageEncoder) and known_room(model) is not None:
-        return lambda texts: [len(row) for row in model.read_passages(list(texts))], "tokens"
+    if (reader := token_reader(system.model)) is not None:
+        return lambda texts: [len(row) for row in reader.read_passages(list(texts))], "tokens"
     return lambda texts: [len(text.split()) for text in texts], "words"
 
 
@@ -198,9 +199,10 @@ def _piece(text: str, span: tuple[int, int], room: int, sizes: Sizes) -> Piece |
         for low, high in ((first, last + 1), (first - 1, last)):
             if low >= 0 and high < len(spans) and (low, high) != (first, last) and sum(size[low : high + 1]) <= room:
                 first, last, grown = low, high, True
-    start = spans[first][0]
-    held, needed = (_ended(text[start : spans[end][1]]) for end in (last, of_evidence))
-    return Piece(held, sum(size[first : last + 1]), needed)
+    begin = spans[first][0]
+    held, needed = (_ended(text[begin : spans[end][1]]) for end in (last, of_evidence))
+    start, end = (min(max(0, at - begin), len(held)) for at in span)
+    return Piece(held, sum(size[first : last + 1]), (start, end), needed)
 
 
 def _ended(text: str) -> str:

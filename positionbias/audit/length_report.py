@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from positionbias.audit.heat import ROW, heat_axes, heat_cell
 from positionbias.audit.select import of_audit, series_of, system_of
 from positionbias.core.formatting import count, decimal, interval, percent, slug, with_interval
 from positionbias.core.interval import Interval
 from positionbias.evaluation.length_grid import READ, UNREAD
 from positionbias.report.cells import count_cell, decimal_cell, drop_empty, level_heading, p_cell, percent_cell, text_cell
 from positionbias.report.drawing import characters, new_figure, required, under_all, wrap
-from positionbias.report.figure import MUTED, WIDE, styled
+from positionbias.report.figure import WIDE, styled
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.length_grid import LENGTHS, GridCell, GridEffect, GridEffectOf, LengthGrid
 from positionbias.results.result import Result
@@ -21,13 +22,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["grid_caption", "grid_cells_table", "grid_effects_table", "grid_figure", "grid_sentences", "grid_table"]
+__all__ = [
+    "PLACE_NAMES",
+    "UNKNOWN_LIMIT",
+    "grid_caption",
+    "grid_cells_table",
+    "grid_effects_table",
+    "grid_figure",
+    "grid_sentences",
+    "grid_table",
+]
 
 PLACE_NAMES = {0.0: "start", 0.25: "¼", 0.5: "½", 0.75: "¾", 1.0: "end"}
-_LIGHT, _DARK = (0.93, 0.95, 0.98), (0.0, 0.30, 0.55)  # of the lowest and the highest score, the same on a dark ground
-_ON_LIGHT, _ON_DARK = "#101418", "#fdfdfd"  # no colours of the style, which turn where the screen is dark
-_ROW, _SMALL, _LARGE = 0.52, 6.5, 8.5  # inches of a length, and points of text
-_UNKNOWN = ("no limit found", "not tried: no answer is located")
+UNKNOWN_LIMIT = ("no limit found", "not tried: no answer is located")
 
 
 def grid_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
@@ -42,18 +49,13 @@ def grid_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     low, high = min(scores), max(scores)
     with styled():
         rows = [len(grid.lengths) for _, grid in found]
-        figure = new_figure(width, 0.6 + sum(rows) * _ROW + 0.55 * len(rows))
+        figure = new_figure(width, 0.6 + sum(rows) * ROW + 0.55 * len(rows))
         panels = figure.subplots(len(found), 1, squeeze=False, height_ratios=rows)[:, 0]
         for axes, (result, grid) in zip(panels, found, strict=True):
             for cell in grid.cells:
-                _draw(axes, cell, grid, (cell.score or low, low, high))
-            axes.set_xlim(-0.5, len(grid.places) - 0.5)
-            axes.set_ylim(len(grid.lengths) - 0.5, -0.5)
-            axes.set_xticks(range(len(grid.places)), [PLACE_NAMES.get(place, f"{place:g}") for place in grid.places])
-            axes.set_yticks(range(len(grid.lengths)), [count(length) for length in grid.lengths])
-            axes.tick_params(length=0)
-            axes.grid(visible=False)
-            axes.set_frame_on(False)
+                _draw(axes, cell, grid, (low if cell.score is None else cell.score, low, high))
+            columns = [PLACE_NAMES.get(place, f"{place:g}") for place in grid.places]
+            heat_axes(axes, columns, [count(length) for length in grid.lengths])
             axes.set_ylabel(f"Length in {grid.figures.unit}")
             axes.set_title(wrap(series[system_of(result)].label, characters(width)))
         under_all(figure, "Place of the evidence in the text", width)
@@ -61,30 +63,16 @@ def grid_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
 
 
 def _draw(axes: Axes, cell: GridCell, grid: LengthGrid, of: tuple[float, float, float]) -> None:
-    from matplotlib.patches import Rectangle
-
     value, low, high = of
-    share = (value - low) / (high - low) if high > low else 0.0
-    colour = tuple(light + share * (dark - light) for light, dark in zip(_LIGHT, _DARK, strict=True))
-    column, row = list(grid.places).index(cell.place), list(grid.lengths).index(cell.length)
-    axes.add_patch(Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=colour, linewidth=0))
-    ink = _ON_DARK if share > 0.5 else _ON_LIGHT
     lines = [decimal(cell.score, 2, sign=True)]
     if cell.low is not None and cell.high is not None:
         lines.append(f"±{decimal((cell.high - cell.low) / 2, 2)}")
-    if cell.beyond >= UNREAD:
-        edge = Rectangle((column - 0.47, row - 0.45), 0.94, 0.90, facecolor="none", edgecolor=MUTED.light, linewidth=1.2)
-        edge.set_linestyle((0, (3, 2)))
-        axes.add_patch(edge)
-        lines.append("not read")
-    elif cell.beyond > READ:
-        lines.append(f"{percent(cell.beyond, 0)} not read")
+    if cell.beyond > READ:
+        lines.append("not read" if cell.beyond >= UNREAD else f"{percent(cell.beyond, 0)} not read")
     if cell.cut > READ:
         lines.append(f"{percent(cell.cut, 0)} cut")
-    middle = (len(lines) - 1) / 2
-    for number, line in enumerate(lines):
-        size = _SMALL if number else _LARGE
-        axes.text(column, row + (number - middle) * 0.27, line, color=ink, fontsize=size, ha="center", va="center")
+    at = list(grid.places).index(cell.place), list(grid.lengths).index(cell.length)
+    heat_cell(axes, at, (value - low) / (high - low) if high > low else 0.0, lines, dashed=cell.beyond >= UNREAD)
 
 
 def grid_caption(results: Sequence[Result]) -> str:
@@ -129,7 +117,7 @@ def grid_sentences(name: str, grid: LengthGrid) -> list[str]:
             for cell in parts
         )
         said.append(f"The limit cuts the evidence {listed}.")
-    if grid.figures.limit in _UNKNOWN:
+    if grid.figures.limit in UNKNOWN_LIMIT:
         said.append(
             "How much it reads is not known: a place that is not read looks like one that it dislikes (--reads N says it)."
         )

@@ -17,7 +17,7 @@ from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import below, drawn_order
-from positionbias.models.protocols import PassageEncoder, Ranker, known_room
+from positionbias.models.protocols import PassageEncoder, TokenReader, token_reader
 from positionbias.text.sentences import parts_of
 
 __all__ = ["Reads", "everything", "reads_of"]
@@ -42,9 +42,8 @@ def reads_of(system: System, task: Task, *, declared: int | None, listwise: bool
     """The limit of a model: ``declared`` in words, else its tokenizer's, else the cliff in its scores (``cliff``), else none."""
     if declared is not None:
         return Reads(_by_words(declared), float(declared), "declared")
-    model = system.model
-    if isinstance(model, Ranker | PassageEncoder) and known_room(model) is not None:
-        return Reads(_by_tokens(model), None, "its tokenizer")
+    if (reader := token_reader(system.model)) is not None:
+        return Reads(_by_tokens(reader), None, "its tokenizer")
     if listwise or task.evidence.whole:
         why = "the scorer is listwise" if listwise else "no answer is located"
         return Reads(everything, None, f"not tried: {why}")
@@ -64,12 +63,12 @@ def _by_words(limit: float) -> Fits:
     return fits
 
 
-def _by_tokens(model: Ranker | PassageEncoder) -> Fits:
+def _by_tokens(reader: TokenReader) -> Fits:
     """Limit by tokens. A text that just fills the limit counts as cut, as a cut cannot be seen from here."""
 
     def fits(query: str, texts: Sequence[str]) -> list[bool]:
-        used = 0 if isinstance(model, PassageEncoder) else len(model.read_queries([query])[0])
-        return [len(row) + used < model.room for row in model.read_passages(list(texts))]
+        used = 0 if isinstance(reader, PassageEncoder) else len(reader.read_queries([query])[0])
+        return [len(row) + used < reader.room for row in reader.read_passages(list(texts))]
 
     return fits
 

@@ -14,7 +14,7 @@ from positionbias.core.run import Run
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.rank_overlap import rank_biased_overlaps
 from positionbias.evaluation.rotation_gap import change_by_movement, rotation_gap
-from positionbias.models.protocols import PassageEncoder, Ranker, known_room
+from positionbias.models.protocols import PassageEncoder, token_reader
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.results.audit import GAP, GapFigures
@@ -125,22 +125,22 @@ def _ids(run: Run, query_id: str) -> Sequence[str]:
 
 def _truncated_share(system: System, task: Task, rotations: Sequence[Rotation], movement: Movement) -> float | None:
     """The share of whole answers, over draws, whose end a model's length limit cuts off; None where the limit is unknown."""
-    model = system.model
-    if not isinstance(model, Ranker | PassageEncoder) or known_room(model) is None:
+    reader = token_reader(system.model)
+    if reader is None:
         return None
     items = list(task.evidence.by_query.values())
     used = np.zeros(len(items), np.int64)
-    if not isinstance(model, PassageEncoder):  # the query uses part of the limit
+    if not isinstance(reader, PassageEncoder):  # the query uses part of the limit
         texts = {query.query_id: query.text for query in task.queries}
-        used = np.array([len(row) for row in model.read_queries([texts[item.query_id] for item in items])])
+        used = np.array([len(row) for row in reader.read_queries([texts[item.query_id] for item in items])])
     beyond = whole = 0
     for draw, rotation in enumerate(rotations):
         ends = movement.ends[draw]
         kept = np.flatnonzero(ends >= 0)
         passages = RotatedTexts(task.collection, rotation).texts([items[index].passage_id for index in kept])
         prefixes = [text[: ends[index]] for text, index in zip(passages, kept, strict=True)]
-        lengths = np.array([len(row) for row in model.read_passages(prefixes)])
+        lengths = np.array([len(row) for row in reader.read_passages(prefixes)])
         # one that just fills the limit counts too, as a cut cannot be seen from here
-        beyond += int((lengths + used[kept] >= model.room).sum())
+        beyond += int((lengths + used[kept] >= reader.room).sum())
         whole += len(kept)
     return beyond / whole if whole else None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from positionbias.audit.lengths import ChunkSettings, Lengths
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.places import Place
@@ -39,6 +40,7 @@ __all__ = [
     "AuditSettings",
     "Audited",
     "CheckFiles",
+    "ChunkSettings",
     "Lengths",
     "Limits",
     "Lists",
@@ -52,34 +54,6 @@ DEPTH, RETRIEVAL_DEPTH = 30, 1_000
 ANSWERS, TERMS = "answers", "terms"  # what the evidence is
 MEMORY = 4.0  # GiB for a search
 Lists = Literal["test", "pointwise", "listwise"]
-SHORTEST, LONGEST = 32, 1_000_000  # tokens of a text that has places for a sentence, and that a memory holds
-
-
-class Lengths(tuple[int, ...]):
-    """The lengths of the texts through which evidence moves, from the shortest, in the model's tokens, else in words."""
-
-    __slots__ = ()
-
-    @classmethod
-    def parse(cls, given: str | Iterable[int]) -> Lengths:
-        """Return the lengths that a text names, or lengths as they are, from the shortest.
-
-        >>> Lengths.parse("512,128")
-        (128, 512)
-
-        Raises:
-            SettingError: something other than whole numbers of at least 32, each once.
-        """
-        try:
-            found = sorted(int(length) for length in (given.split(",") if isinstance(given, str) else given))
-        except (TypeError, ValueError):
-            found = []
-        if not found or not SHORTEST <= found[0] <= found[-1] <= LONGEST or len(set(found)) < len(found):
-            raise SettingError(
-                f"--lengths: wanted numbers from {SHORTEST} to {LONGEST:,} with commas between them, each once; found {given!r}; "
-                "give 128,256,512"
-            )
-        return cls(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +135,7 @@ class AuditSettings:
         metavar="128,256,512",
         absent="not measured",
     )
+    chunks: ChunkSettings = field(default_factory=ChunkSettings)
     margin: float = setting(
         0.1, "The smallest effect of interest, in deviations of a query's candidates' scores.", above=0, do="raise it"
     )
@@ -213,6 +188,8 @@ class AuditSettings:
             raise SettingError("-m: wanted at least one measure; found none; give one, such as nDCG@10")
         if self.lengths and not self.needles:
             raise SettingError("--lengths: wanted queries whose evidence is moved; found --needles 0; give --needles 100")
+        if self.chunks.chunk and not self.needles:
+            raise SettingError("--chunk: wanted queries whose evidence is moved; found --needles 0; give --needles 100")
         if self.buckets is not None and not self.buckets:
             raise SettingError("--buckets: wanted at least one set of buckets; found none; give some, or leave it out")
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.evaluation.bootstrap import Clusters, cluster_queries, means_left_out
-from positionbias.evaluation.simultaneous import Simultaneous, from_replicates
+from positionbias.evaluation.in_units import ROUNDED, in_units
+from positionbias.evaluation.simultaneous import Simultaneous
 from positionbias.results.length_grid import GridCell, GridEffect, GridEffectOf
 
 __all__ = ["PLACES", "READ", "UNREAD", "Scored", "grid_of"]
@@ -20,7 +21,6 @@ __all__ = ["PLACES", "READ", "UNREAD", "Scored", "grid_of"]
 PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
 READ = 0.05  # a cell is read where the evidence of at most this share of queries is beyond the limit or cut by it
 UNREAD = 0.5  # it is not read where that of this share or more is beyond
-ROUNDED = 4  # decimals of the unit: the order of a float32 sum changes less
 
 
 class Scored(NamedTuple):
@@ -77,20 +77,9 @@ def grid_of(scored: Scored) -> tuple[list[GridCell], list[GridEffect]]:
 
 def _estimates(weights: np.ndarray, scored: Scored, clusters: Clusters) -> list[Simultaneous]:
     """Estimates of ``weights (k, cells)`` times the cells' scores."""
-    queries = len(scored.leads)
-    unit, unit_without = means_left_out(scored.units, clusters)
-    leads = np.round(scored.leads / unit[None, :, None], ROUNDED).reshape(queries, -1)
-    mean, mean_without = means_left_out(leads, clusters)
-    ratio = np.repeat(unit / unit_without, len(PLACES), axis=1)
-    values, replicates = weights @ mean, (mean_without * ratio) @ weights.T
-    number = len(weights)
-    return from_replicates(
-        values,
-        replicates,
-        largest=np.abs(weights) @ np.abs(leads).max(axis=0),
-        groups=np.full(number, clusters.count),
-        counts=np.full(number, queries),
-    )
+    unit = scored.units.mean(axis=0)
+    leads = np.round(scored.leads / unit[None, :, None], ROUNDED).reshape(len(scored.leads), -1)
+    return in_units(leads, np.repeat(np.arange(len(unit)), len(PLACES)), weights, scored.units, clusters)
 
 
 def _effects(lengths: Sequence[int], beyond: np.ndarray, cut: np.ndarray) -> list[tuple[GridEffect, np.ndarray]]:

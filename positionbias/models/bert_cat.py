@@ -82,10 +82,14 @@ class BertCat(nn.Module):
         """Return scores ``(n,)``, the head in full precision; a ``transformers`` head gives its raw logits."""
         if self.head is None:
             return self.encoder.logits(**inputs)[:, 0].float()
-        states = self.encoder.cls(**inputs)  # (n, dim)
+        states = self.summary(**inputs)  # (n, dim)
         with torch.autocast(states.device.type, enabled=False):
             outputs = F.linear(states.float(), self.head.weight.float(), self.head.bias.float())  # (n, 1) or (n, 2)
             return log_relevance(outputs) if self.config.log_probabilities else outputs[:, 0]
+
+    def summary(self, **inputs: Tensor) -> Tensor:
+        """Return what the head reads of each pair ``(n, dim)``: the last layer's [CLS]."""
+        return self.encoder.cls(**inputs)
 
     # -- training and keeping -------------------------------------------------------------------------
 

@@ -109,7 +109,7 @@ class Checkpoint:
         Raises:
             SettingError: it only scores.
         """
-        if not isinstance(self.model, Ranker):
+        if not isinstance(self.model, Ranker) or self.model.kind not in KINDS:
             raise SettingError(
                 f"--start: wanted a model that can be trained (of kind {', '.join(KINDS)}); found {self.path}, of kind {self.model.kind}; "
                 "give another"
@@ -169,7 +169,7 @@ def save_checkpoint(
 
 def load_checkpoint(path: Path | str, kind: str | None = None, *, store: bool = True) -> Checkpoint:
     """Load any model by name: our checkpoint; a cross-encoder, bi-encoder, multi-vector or sparse encoder of transformers or
-    sentence-transformers (a folder, a hub id, ``minilm``); or ``module:object``, a user's function, encoder or PyTerrier transformer;
+    sentence-transformers (a folder, a hub id, ``minilm``), ours by its hub id too; or ``module:object``, a user's function, encoder or PyTerrier transformer;
     or an endpoint (``openai:NAME@URL``, ``rerank:NAME@URL``, ``chat:NAME@URL``), whose answers are kept on disk with ``store``.
 
     The files determine what a model is; ``kind`` is for those that do not ("bi-encoder" for a plain encoder, "mono_t5" for a T5), and for
@@ -187,7 +187,11 @@ def load_checkpoint(path: Path | str, kind: str | None = None, *, store: bool = 
         return _load_user_code(str(path), kind)
     folder = Path(path)
     if not (folder / FACTS).is_file() and not _is_checkpoint(folder) and _may_be_foreign(folder):
-        return _load_foreign(path, kind)
+        from positionbias.models.encoder_source import encoder_folder
+
+        folder = encoder_folder(path, check=_check_any)
+        if not (folder / FACTS).is_file():
+            return _load_foreign(folder, path, kind)
     found = _load_ours(folder)
     if kind not in (None, found.model.kind, OURS.get(found.model.kind)):
         raise SettingError(
@@ -248,11 +252,25 @@ def _may_be_foreign(folder: Path) -> bool:
     return (folder / "config.json").is_file() or has_modules(folder) or not folder.exists()
 
 
-def _load_foreign(name: Path | str, kind: str | None) -> Checkpoint:
-    from positionbias.models.encoder_source import encoder_folder
-    from positionbias.models.foreign import check_model_folder, load_foreign
+def _check_any(folder: Path) -> Path:
+    """Return the folder if it is a whole checkpoint of ours, or may hold another's model.
 
-    folder = encoder_folder(name, check=check_model_folder)
+    Raises:
+        InputError: it is neither.
+    """
+    from positionbias.models.foreign import check_model_folder
+
+    if not (folder / FACTS).is_file():
+        return check_model_folder(folder)
+    for name in read_manifest(folder, kind=KIND).files or ():
+        if not (folder / name).is_file():
+            raise bad_input(folder, wanted=f"the checkpoint's file {name}", found="none of this name", do=FIX)
+    return folder
+
+
+def _load_foreign(folder: Path, name: Path | str, kind: str | None) -> Checkpoint:
+    from positionbias.models.foreign import load_foreign
+
     with torch.random.fork_rng(devices=[]):
         model, notes, packages = load_foreign(folder, kind)
     manifest = Manifest(

@@ -23,9 +23,10 @@ from positionbias.models.encoder_template import longest_first, read_template
 from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.linear import use_fast_linears
 from positionbias.models.protocols import Tokens
-from positionbias.models.tensors import weight_errors
+from positionbias.models.tensors import none_of, weight_errors
 
 __all__ = [
+    "NO_LIMIT",
     "Encoder",
     "load_encoder",
     "open_encoder",
@@ -35,6 +36,9 @@ __all__ = [
     "save_pretrained",
     "unreadable",
 ]
+
+_UNBOUNDED = 512  # tokens, if neither model nor tokenizer has a limit [decision]
+NO_LIMIT = 1_000_000  # a tokenizer without a limit has an astronomical one
 
 
 class Encoder(nn.Module):
@@ -75,6 +79,11 @@ class Encoder(nn.Module):
         if limit is None or limit < 1:
             return None
         return limit if start is None else limit - start - 1
+
+    def most_tokens(self, named: int | None) -> int:
+        """Return the smallest of a named length, where there is one, else the tokenizer's limit, and the encoder's positions."""
+        limits = [limit for limit in (named or self.tokenizer.model_max_length, self.positions) if limit is not None]
+        return int(min(limits)) if min(limits) < NO_LIMIT else _UNBOUNDED
 
     def check_length(self, length: int, flag: str, *, texts: int) -> None:
         """Check that inputs of ``length`` tokens, including special ones, can be made and read.
@@ -177,8 +186,10 @@ def load_encoder(name: str | Path) -> Encoder:
     return open_encoder(encoder_folder(name))
 
 
-def open_encoder(folder: Path, *, classifier: bool = False) -> Encoder:
+def open_encoder(folder: Path, *, classifier: bool = False, backbone: str | None = None) -> Encoder:
     """Load an encoder from a checked folder; with ``classifier``, as a sequence classifier of one label with its head.
+
+    ``backbone`` is transformers' type of the encoder, where ``config.json`` has another library's there.
 
     Raises:
         InputError: damaged files, missing tensors, or no text encoder.
@@ -187,17 +198,19 @@ def open_encoder(folder: Path, *, classifier: bool = False) -> Encoder:
 
     kind = AutoModelForSequenceClassification if classifier else AutoModel
     try:
-        model, tokenizer, lacking = read_pretrained(folder, kind)
+        model, tokenizer, lacking = read_pretrained(folder, kind, backbone)
         missing = sorted(name for name in lacking if classifier or not name.startswith("pooler."))
         if missing:
-            raise ValueError(f"no tensor {missing[0]}{' and others' * (len(missing) > 1)}")
+            raise ValueError(none_of(missing))
         encoder = Encoder(model if classifier else _headless(model), tokenizer)
         _check_reads(encoder)
         return encoder
     except InputError:
         raise
     except Exception as error:  # transformers, tokenizers and safetensors each have errors of their own
-        raise unreadable(folder, error, wanted="a text encoder with its tokenizer", do="give another encoder") from error
+        raise unreadable(
+            folder, error, wanted=f"a text encoder {'and its head, ' * classifier}with its tokenizer", do="give another encoder"
+        ) from error
 
 
 def _headless(model: Any) -> Any:
@@ -207,10 +220,11 @@ def _headless(model: Any) -> Any:
     return model
 
 
-def read_pretrained(folder: Path, kind: Any) -> tuple[Any, Any, Collection[str]]:
+def read_pretrained(folder: Path, kind: Any, backbone: str | None = None) -> tuple[Any, Any, Collection[str]]:
     """Load a folder in float32 with one of transformers' auto classes: the model, its tokenizer, and the names of missing tensors.
 
     Nothing is fetched, not even a kernel, no code of the folder runs, and torch's generator is left alone, although unused parts are random.
+    ``backbone``: as in ``open_encoder``.
 
     Raises:
         InputError: settings that name code, a file or another model.
@@ -219,16 +233,24 @@ def read_pretrained(folder: Path, kind: Any) -> tuple[Any, Any, Collection[str]]
 
     check_door(folder)
     with quiet_transformers(), no_kernels(), torch.random.fork_rng(devices=[]):
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        safe = {"trust_remote_code": False, "local_files_only": True}
+        tokenizer = AutoTokenizer.from_pretrained(folder, tokenizer_type=backbone, **safe)
         model, report = kind.from_pretrained(
             folder,
+            **({} if backbone is None else {"config": _config_of(folder, backbone)}),
             dtype=torch.float32,
-            trust_remote_code=False,
-            local_files_only=True,
             weights_only=True,
             output_loading_info=True,
+            **safe,
         )
     return model, tokenizer, report["missing_keys"]
+
+
+def _config_of(folder: Path, backbone: str) -> Any:
+    from transformers import CONFIG_MAPPING
+
+    record = read_json(folder / "config.json", what="an encoder's config")
+    return CONFIG_MAPPING[backbone].from_dict({name: value for name, value in record.items() if name != "model_type"})
 
 
 def unreadable(folder: Path, error: Exception, *, wanted: str, do: str) -> InputError:

@@ -13,6 +13,7 @@ from typing import Any
 from positionbias.core.errors import DependencyError, InputError, bad_input
 from positionbias.core.files import read_json
 from positionbias.models.identity import MODULE_FOLDER
+from positionbias.models.tensors import FACTS
 
 __all__ = ["MINILM", "check_encoder_folder", "encoder_folder"]
 
@@ -49,8 +50,8 @@ def encoder_folder(name: str | Path, check: Callable[[Path], Path] | None = None
     )
 
 
-def check_encoder_folder(folder: Path) -> Path:
-    """Return the folder after checking that it has all that an encoder needs.
+def check_encoder_folder(folder: Path, *, backbone: str | None = None) -> Path:
+    """Return the folder after checking that it has all that an encoder needs. ``backbone``: its type, if not that in ``config.json``.
 
     Raises:
         InputError: no config, weights or tokenizer; or custom code.
@@ -62,8 +63,8 @@ def check_encoder_folder(folder: Path) -> Path:
         raise bad_input(folder, wanted=wanted, found="no weights (model.safetensors)", do="fetch the encoder again, whole")
     if not any((folder / file).is_file() for file in _TOKENIZERS):
         raise bad_input(folder, wanted=wanted, found="no tokenizer (tokenizer.json)", do="save the tokenizer there as well")
-    config = read_json(folder / "config.json", what="an encoder's config")
-    _check_known(folder, config)
+    if backbone is None:
+        _check_known(folder, read_json(folder / "config.json", what="an encoder's config"))
     return folder
 
 
@@ -102,7 +103,9 @@ def _hub_folder(name: str, check: Callable[[Path], Path]) -> Path:
     if (cached := _cached(name, check)) is not None:
         return cached
     files = _hub_files(name)
-    wanted = [file for file in files if _is_part(file, files)]
+    wanted = (
+        files if FACTS in files else [file for file in files if _is_part(file, files)]
+    )  # of a checkpoint of ours its card, too
     try:
         return check(Path(snapshot_download(name, allow_patterns=wanted)))
     except (OSError, ValueError) as error:

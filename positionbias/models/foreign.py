@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -25,6 +26,7 @@ from positionbias.models.layout import (
     read_family,
     read_layout,
 )
+from positionbias.models.lightning_ir import LightningSettings, read_lightning_ir
 from positionbias.models.mono_t5 import MonoT5, load_t5
 from positionbias.models.protocols import AnyRanker
 from positionbias.models.shapes import BertCatConfig, BertDotConfig, MonoT5Config
@@ -32,12 +34,18 @@ from positionbias.models.tensors import load_weights
 
 __all__ = ["Foreign", "check_model_folder", "load_foreign"]
 
-_UNBOUNDED = 512  # tokens, if neither model nor tokenizer has a limit [decision]
 _RAW = "not trained here; its scores are raw: logits before any activation, or the similarity of its vectors that it names"
 _BARE = (
     "an encoder that no one trained to rank: {} of its last layer, compared by cosine, as sentence-transformers does by default"
 )
 
+_LIGHTNING = "saved by lightning-ir, not trained here; its scores are those that lightning-ir gives"
+_HEADS: Mapping[Family, str] = {
+    "cross-encoder": "a classification head",
+    "bi-encoder": "states to pool",
+    "multi-vector": "a projection of its tokens",
+    "sparse": "a masked-word head",
+}
 _T5 = "T5ForConditionalGeneration"
 _SAYS = "not trained here; its score is the log-probability of true against false, whatever it was trained for"
 
@@ -58,7 +66,8 @@ def check_model_folder(folder: Path) -> Path:
     """
     if has_modules(folder) and not (folder / "config.json").is_file():
         return folder  # an encoder in a subfolder, or none at all
-    return check_encoder_folder(folder)
+    settings = read_lightning_ir(folder)
+    return check_encoder_folder(folder, backbone=None if settings is None else settings.backbone_model_type)
 
 
 def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
@@ -72,6 +81,8 @@ def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
         SettingError: ``kind`` contradicts the files.
         DependencyError: only sentence-transformers runs it, and it is not installed.
     """
+    if (settings := read_lightning_ir(folder)) is not None:
+        return _of_lightning_ir(folder, settings, kind)
     if kind == MonoT5.kind:
         return Foreign(MonoT5(MonoT5Config(), load_t5(folder)).eval(), (_SAYS,), ())
     if kind == ColBERT.kind:  # others' run as multi-vector models, with or without parts that ours lacks
@@ -92,6 +103,16 @@ def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
 
         model = load_by_library(folder, family, because=error.found)
     return Foreign(model, (*notes, "run by sentence-transformers"), ("sentence-transformers",))
+
+
+def _of_lightning_ir(folder: Path, settings: LightningSettings, kind: str | None) -> Foreign:
+    if kind not in (None, settings.family):
+        raise SettingError(
+            f"--kind: wanted {folder} as {kind}; found a {settings.family} of lightning-ir, which is not trained on here; leave --kind out"
+        )
+    from positionbias.models.lightning_models import load_lightning_ir
+
+    return Foreign(load_lightning_ir(folder, settings), (_LIGHTNING,), ())
 
 
 def _family(folder: Path, kind: str | None) -> Family:
@@ -115,7 +136,9 @@ def _family(folder: Path, kind: str | None) -> Family:
             f"--kind: wanted one of {', '.join((*FAMILIES, *OURS))} for {folder}; found {kind!r}; give one of these"
         )
     if asked != said and not _can_be(folder, asked, said):
-        found = f"a {said} model" if said else "an encoder without what such a model scores with"
+        found = (
+            f"a {said} model" if said else f"an encoder ({architecture(folder) or 'no class named'}) without {_HEADS[asked]}"
+        )
         raise SettingError(
             f"--kind: wanted {folder} as a {asked} model; found {found}; leave --kind out, or give another model"
         )
@@ -138,7 +161,7 @@ def _ours(folder: Path, layout: Layout) -> BertCat | BertDot:
 
 
 def _cat(layout: Layout, encoder: Encoder) -> BertCat:
-    config = BertCatConfig(_length(layout.passage_length, encoder), head="transformers" if layout.classifier else "linear")
+    config = BertCatConfig(encoder.most_tokens(layout.passage_length), head="transformers" if layout.classifier else "linear")
     model = BertCat(config, encoder)
     if layout.dense is not None and model.head is not None:
         load_weights(nn.ModuleDict({"linear": model.head}), layout.dense)
@@ -147,18 +170,11 @@ def _cat(layout: Layout, encoder: Encoder) -> BertCat:
 
 def _dot(layout: Layout, encoder: Encoder) -> BertDot:
     config = BertDotConfig(
-        query_length=_length(layout.query_length, encoder),
-        passage_length=_length(layout.passage_length, encoder),
+        query_length=encoder.most_tokens(layout.query_length),
+        passage_length=encoder.most_tokens(layout.passage_length),
         pooling=layout.pooling,
         normalize=layout.normalize,
         query_prompt=layout.query_prompt,
         passage_prompt=layout.passage_prompt,
     )
     return BertDot(config, encoder)
-
-
-def _length(named: int | None, encoder: Encoder) -> int:
-    """Return the smallest of the folder's length, the tokenizer's limit and the encoder's positions."""
-    limits = [limit for limit in (named or encoder.tokenizer.model_max_length, encoder.positions) if limit is not None]
-    smallest = min(limits)
-    return int(smallest) if smallest < 1_000_000 else _UNBOUNDED  # a tokenizer without a limit has an astronomical one

@@ -36,9 +36,11 @@ __all__ = [
     "SingleVector",
     "TermEncoder",
     "TextScorer",
+    "TokenReader",
     "Tokens",
     "known_room",
     "pad_rows",
+    "token_reader",
 ]
 
 Tokens = Sequence[int]
@@ -169,6 +171,21 @@ class TextScorer(Protocol):
 
 
 @runtime_checkable
+class TokenReader(Protocol):
+    """What a model reads of texts: a ranker or encoder itself, or the ``reader`` of a library's cross-encoder."""
+
+    @property
+    def room(self) -> int:
+        """The maximum of tokens read of a passage (or query and passage, if read together), without special ones."""
+
+    def read_queries(self, texts: Sequence[str]) -> Sequence[Any]:
+        """Return queries, each as long as the model reads of it, in tokens."""
+
+    def read_passages(self, texts: Sequence[str]) -> Sequence[Any]:
+        """Return passages, each as long as the model reads of it, in tokens."""
+
+
+@runtime_checkable
 class Served(Protocol):
     """A model behind an endpoint, whose work may have to be paid for."""
 
@@ -229,6 +246,12 @@ def known_room(model: AnyRanker) -> int | None:
     """Return the maximum of tokens that a model reads of a passage; None where only it knows."""
     room = getattr(model, "room", UNKNOWN_ROOM)
     return None if room == UNKNOWN_ROOM else room
+
+
+def token_reader(model: AnyRanker | None) -> TokenReader | None:
+    """Return what tells how many tokens a model reads of a text; None where only the model knows."""
+    found = getattr(model, "reader", model)
+    return found if isinstance(found, TokenReader) and found.room != UNKNOWN_ROOM else None
 
 
 def pad_rows(rows: Sequence[Tokens | np.ndarray], padding: int = 0) -> Tensor:

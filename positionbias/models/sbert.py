@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -17,10 +19,11 @@ from torch import nn
 
 from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
 from positionbias.models.door import check_door
-from positionbias.models.encoder import quiet_transformers
+from positionbias.models.encoder import NO_LIMIT, plain_read, quiet_transformers
 from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.layout import Family
 from positionbias.models.sbert_encoders import BiEncoder, LibraryEncoder, MultiVector, Sparse
+from positionbias.models.tensors import none_of
 
 __all__ = ["CrossEncoder", "load_by_library", "wrap_library_model"]
 
@@ -58,7 +61,7 @@ def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncod
                 **given,
             )
         if missing:
-            found = f"no tensor {min(missing)}{' and others' * (len(missing) > 1)}, which would be drawn at random"
+            found = f"{none_of(missing)}, which would be drawn at random"
             raise bad_input(folder, wanted=f"a {family} model with all of its weights", found=found, do=_DO)
         return kind(model.eval(), folder)
     except InputError:
@@ -132,6 +135,7 @@ class CrossEncoder:
             raise bad_input(folder, wanted="a cross-encoder with one score", found=found, do=_DO)
         self._model = model
         self._pairs = _PAIRS
+        self.reader = _reader(model)
 
     @property
     def device(self) -> torch.device:
@@ -160,6 +164,35 @@ class CrossEncoder:
                         "--device cpu, or take a smaller model"
                     ) from error
                 self._pairs //= 2
+
+
+@dataclass(frozen=True, slots=True)
+class _PairReader:
+    """A ``TokenReader`` of a cross-encoder's pairs; ``tokenizer`` is one of its own, whose truncation may be set."""
+
+    tokenizer: Any
+    room: int
+
+    def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the token numbers of queries, as many as a pair has room for."""
+        return plain_read(self.tokenizer, texts, self.room)
+
+    def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the token numbers of passages, as many as a pair has room for."""
+        return plain_read(self.tokenizer, texts, self.room)
+
+
+def _reader(model: Any) -> _PairReader | None:
+    """Return how a cross-encoder reads pairs; None where it adds a prompt or a template to them, or names no limit."""
+    from transformers import PreTrainedTokenizerBase
+
+    first, tokenizer, limit = model[0], model.tokenizer, model.max_seq_length
+    plain = getattr(first, "transformer_task", None) in ("sequence-classification", "feature-extraction")
+    if not plain or first.do_lower_case or model.default_prompt_name or not isinstance(tokenizer, PreTrainedTokenizerBase):
+        return None
+    if not limit or limit >= NO_LIMIT:
+        return None
+    return _PairReader(deepcopy(tokenizer), int(limit) - tokenizer.num_special_tokens_to_add(pair=True))
 
 
 _KINDS: dict[Family, type[CrossEncoder] | type[LibraryEncoder]] = {

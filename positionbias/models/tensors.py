@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +16,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.schema import read_as
 from positionbias.core.seal import verified
 
-__all__ = ["FACTS", "FIX", "load_tensors", "load_weights", "read_shape", "save_tensors", "weight_errors"]
+__all__ = ["FACTS", "FIX", "load_tensors", "load_weights", "none_of", "read_shape", "save_tensors", "weight_errors"]
 
 Shape = TypeVar("Shape")
 FACTS = "posbias.json"
@@ -84,6 +84,12 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
     except (OSError, RuntimeError, SafetensorError) as error:  # RuntimeError is torch's for file-system errors
         found = "no such file" if not path.exists() else str(error).splitlines()[0]
         raise bad_input(path, wanted="a safetensors file", found=found, do=FIX) from error
+
+
+def none_of(missing: Collection[str]) -> str:
+    """Name up to four missing tensors, for an error."""
+    more = len(missing) - 4
+    return f"no tensor {', '.join(sorted(missing)[:4])}{f' and {more:,} others' if more > 0 else ''}"
 
 
 def load_weights(model: nn.Module, path: Path) -> None:

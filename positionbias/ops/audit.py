@@ -15,6 +15,7 @@ from positionbias.audit.settings import (
     Audited,
     AuditSettings,
     CheckFiles,
+    ChunkSettings,
     Limits,
     ModelLike,
     VectorsLike,
@@ -297,7 +298,9 @@ def check(
     audited: Audited = Audited(),
     settings: Annotated[
         AuditSettings,
-        LeftOut(("length_groups", "lengths", "segments", "layers", "probe", "examples")),  # no limit rests on these
+        LeftOut(  # no limit rests on these
+            ("length_groups", "lengths", "chunk", "overlap", "document_length", "segments", "layers", "probe", "examples")
+        ),
     ] = AuditSettings(),
     computing: Computing = Computing(),
     workers: Workers = 1,
@@ -340,6 +343,7 @@ def check(
         needles=settings.needles if moves else 0,
         length_groups=1,
         lengths=None,
+        chunks=ChunkSettings(),
         segments=0,
         examples=0,
         blind=False,

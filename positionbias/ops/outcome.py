@@ -176,7 +176,7 @@ def save_if_asked(found: Measurements, out: Place | None, *, overwrite: bool) ->
     """Save the results where a place was given, and say so; return them."""
     if out is not None:
         place = found.save(out, overwrite=overwrite)
-        hint(f"saved to {place}; for a page: posbias report {out}")
+        hint(f"saved to {place}; for a page: posbias report {out} --out {place.name}.html")
     return found
 
 

@@ -140,8 +140,7 @@ def _encode_queries(model: PassageEncoder, rows: Sequence[Any], budget: TokenBud
 
     def encode(batch: np.ndarray) -> None:
         vectors, mask = model.encode_queries([rows[index] for index in batch])
-        counts = mask.sum(dim=1).tolist()
-        found.update((int(index), vectors[row, : counts[row]].clone()) for row, index in enumerate(batch))
+        found.update((int(index), vectors[row][mask[row]]) for row, index in enumerate(batch))
 
     budget.work(np.fromiter(map(len, rows), np.int64, len(rows)), encode)
     return [found[index] for index in range(len(rows))]

@@ -8,6 +8,7 @@ from typing import Annotated
 from msgspec import field
 
 from positionbias.results.buckets import GAIN, MOVEMENT, PSI, RESPONSE, SEGMENTS
+from positionbias.results.chunk_grid import CHUNKS
 from positionbias.results.figures import BESIDE, Figures
 from positionbias.results.length_grid import LENGTHS
 
@@ -36,7 +37,7 @@ VERDICT = "verdict"
 DEVIATIONS, RANKS = "deviations", "ranks"  # units of an effect; all others are measures
 READ_WHOLE = "read"  # an effect's subset: queries whose texts the system reads whole
 FIRST_STAGE = "first stage"  # facts.model of the ranking that the audited models re-rank
-AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS, LENGTHS)
+AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS, LENGTHS, CHUNKS)
 
 
 class EvidenceFigures(Figures, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from positionbias.core.convergence import Ending
 from positionbias.core.interval import Interval
 from positionbias.core.json_text import JsonObject
 from positionbias.results.buckets import PositionBuckets, ResponseCurve
+from positionbias.results.chunk_grid import ChunkGrid
 from positionbias.results.curves import AtsFigures, HistogramFigures
 from positionbias.results.figures import Figures, Record
 from positionbias.results.leaked_order import LeakedOrder
@@ -33,6 +34,7 @@ __all__ = [
     "Finding",
     "Noted",
     "LeakedOrder",
+    "ChunkGrid",
     "LengthGrid",
     "Payload",
     "PerQuery",
@@ -313,6 +315,7 @@ Payload = (
     | Verdict
     | LeakedOrder
     | LengthGrid
+    | ChunkGrid
     | Suspicion
 )
 KINDS: dict[str, type] = {
@@ -330,5 +333,6 @@ KINDS: dict[str, type] = {
     "verdict": Verdict,
     "leaked_order": LeakedOrder,
     "length_grid": LengthGrid,
+    "chunk_grid": ChunkGrid,
     "suspicion": Suspicion,
 }

@@ -47,7 +47,7 @@ def test_coverage(run_posbias: RunPosbias, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == [
         "systems.tsv: 1 lines have no run in runs and were left out, the first 'absent'",
-        "saved to covered; for a page: posbias report ./covered",
+        "saved to covered; for a page: posbias report ./covered --out covered.html",
     ]
     assert done.stdout.startswith(
         "qrels.txt: 6 runs (3 traditional of 3 groups, 3 neural of 3 groups); 6 queries, 780 judgements,"

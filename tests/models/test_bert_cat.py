@@ -268,7 +268,7 @@ def test_a_head_that_is_gone(ours: bool, model: BertCat, tmp_path: Path) -> None
     model.save(place)
     tensors = load_tensors(place / "model.safetensors")
     save_tensors(place / "model.safetensors", {k: v for k, v in tensors.items() if not k.startswith("classifier")})
-    with pytest.raises(InputError, match="no tensor classifier.bias and others"):
+    with pytest.raises(InputError, match="no tensor .*classifier.bias, classifier.weight; give"):
         BertCat.load(place, asdict(model.config)) if ours else load_checkpoint(place)
 
 

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from hashlib import sha1
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -18,21 +19,26 @@ import pytest
 
 import positionbias as pb
 from positionbias.core.collection import Collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.verify import manifests_in, verify
-from positionbias.models.checkpoint import load_checkpoint
+from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
+from positionbias.models.kinds import model_over
+from positionbias.models.shapes import BertCatConfig, ColBERTConfig
 from positionbias.probe.settings import ProbeSettings
+from positionbias.ranking.pairs import score_pairs
 
-from ..tiny import candidates, planted, saved_tk
+from ..tiny import candidates, planted, saved_tk, tiny_encoder
 
 
 class Hub(ThreadingHTTPServer):
-    """Takes repositories and commits as the Hub does, all files as regular ones."""
+    """Takes repositories and commits as the Hub does, all files as regular ones, and serves the files of the last commit."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
         self.made: list[dict[str, Any]] = []
         self.tokens: set[str | None] = set()
         self.commits: list[dict[str, bytes]] = []
+        self.asked: list[str] = []
 
     @property
     def address(self) -> str:
@@ -41,6 +47,26 @@ class Hub(ThreadingHTTPServer):
 
 class _Answers(BaseHTTPRequestHandler):
     server: Hub
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)
+        files = self.server.commits[-1] if self.server.commits else {}
+        place = re.fullmatch(r"/me/ranker/resolve/(?:main|1{40})/(.+)", self.path)
+        if place and place[1] in files:
+            return self._answer_with(
+                files[place[1]], {"ETag": f'"{sha1(files[place[1]]).hexdigest()}"', "X-Repo-Commit": "1" * 40}
+            )
+        if re.match(r"/api/models/me/ranker/tree/", self.path):
+            return self._answer(
+                [{"type": "file", "path": name, "size": len(one), "oid": "2" * 40} for name, one in files.items()]
+            )
+        if re.match(r"/api/models/me/ranker(/revision/\w+)?(\?|$)", self.path) and files:
+            siblings = [{"rfilename": name} for name in files]
+            return self._answer({"id": "me/ranker", "modelId": "me/ranker", "sha": "1" * 40, "siblings": siblings})
+        missing = {"X-Error-Code": "EntryNotFound" if place and files else "RepoNotFound", "X-Repo-Commit": "1" * 40}
+        return self._answer_with(b"{}", missing, 404)
+
+    do_HEAD = do_GET
 
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -71,13 +97,16 @@ class _Answers(BaseHTTPRequestHandler):
         self.rfile.readline()
         return found
 
-    def _answer(self, record: dict[str, Any], status: int = 200) -> None:
-        body = json.dumps(record).encode()
+    def _answer(self, record: Any, status: int = 200) -> None:
+        self._answer_with(json.dumps(record).encode(), {"Content-Type": "application/json"}, status)
+
+    def _answer_with(self, body: bytes, headers: dict[str, str], status: int = 200) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
+        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
         pass
@@ -100,10 +129,15 @@ def checkpoint(tmp_path: Path) -> Path:
 
 
 def push(hub: Hub, *arguments: object, token: str = "hf_right") -> subprocess.CompletedProcess[str]:
-    home = {"HF_HOME": str(Path(str(arguments[0])).parent / "hf"), "HF_TOKEN": token}
-    settings = {**os.environ, **home, "HF_ENDPOINT": hub.address, "HF_HUB_OFFLINE": "0"}
-    command: Sequence[str] = [sys.executable, "-m", "positionbias", "push", *map(str, arguments)]
-    return subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+    return with_hub(hub, Path(str(arguments[0])).parent / "hf", "-m", "positionbias", "push", *arguments, token=token)
+
+
+def with_hub(
+    hub: Hub, home: Path, *arguments: object, token: str = "hf_right", offline: bool = False
+) -> subprocess.CompletedProcess[str]:
+    place = {"HF_HOME": str(home), "HF_TOKEN": token, "HF_ENDPOINT": hub.address, "HF_HUB_OFFLINE": str(int(offline))}
+    command: Sequence[str] = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, env={**os.environ, **place}, capture_output=True, text=True, check=False)
 
 
 def written(files: dict[str, bytes], place: Path) -> Path:
@@ -179,3 +213,58 @@ def test_a_hub_that_refuses_is_one_line(hub: Hub, checkpoint: Path) -> None:
     assert found.stderr.count("\n") == 1
     assert "HF_TOKEN" in found.stderr
     assert "hf_wrong" not in found.stderr
+
+
+def encoder_checkpoint(kind: str, folder: Path) -> Path:
+    """A checkpoint over a tiny encoder, tuned to depth 3, which reads less than its encoder does."""
+    shape = BertCatConfig(pair_length=48) if kind == "bert_cat" else ColBERTConfig(passage_length=40, dimension=8)
+    model = model_over(kind, shape, str(tiny_encoder(folder / "encoder")))
+    save_checkpoint(folder / "own.ckpt", model, depth=3, training={}, manifest=Manifest("checkpoint", "own", "train"))
+    return folder / "own.ckpt"
+
+
+@pytest.mark.parametrize("kind", ["tk", "bert_cat", "colbert"])
+def test_what_was_pushed_is_loaded_by_its_id(kind: str, hub: Hub, checkpoint: Path, tmp_path: Path) -> None:
+    own = checkpoint if kind == "tk" else encoder_checkpoint(kind, tmp_path)
+    collection = Collection(tmp_path / "planted")
+    candidates(collection, tmp_path)
+    assert push(hub, own, "me/ranker").returncode == 0
+    pb.rerank(collection, model=own, candidates=tmp_path / "test.run", out=tmp_path / "here.run")
+    rerank = (
+        "-m",
+        "positionbias",
+        "rerank",
+        collection.path,
+        "--model",
+        "me/ranker",
+        "--candidates",
+        tmp_path / "test.run",
+        "--out",
+    )
+    found = with_hub(hub, tmp_path / "other", *rerank, tmp_path / "fetched.run")
+    assert found.returncode == 0, found.stderr
+    assert (tmp_path / "fetched.run").read_bytes() == (tmp_path / "here.run").read_bytes()
+    hub.asked.clear()
+    again = with_hub(hub, tmp_path / "other", *rerank, tmp_path / "again.run", offline=True)
+    assert again.returncode == 0, again.stderr  # from the local cache
+    assert not hub.asked
+
+
+def test_a_pushed_cross_encoder_is_loaded_by_its_id_in_transformers(hub: Hub, tmp_path: Path) -> None:
+    own = encoder_checkpoint("bert_cat", tmp_path)
+    assert push(hub, own, "me/ranker").returncode == 0
+    code = (
+        "from transformers import AutoModelForSequenceClassification as M, AutoTokenizer as T\n"
+        "pair = T.from_pretrained('me/ranker')('iron gate', 'the green lamp', return_tensors='pt')\n"
+        "print(float(M.from_pretrained('me/ranker').eval()(**pair).logits))"
+    )
+    found = with_hub(hub, tmp_path / "other", "-c", code)
+    assert found.returncode == 0, found.stderr
+    expected = score_pairs(load_checkpoint(own).ranker, [("iron gate", "the green lamp")])
+    assert float(found.stdout) == pytest.approx(expected[0], abs=1e-5)
+
+
+def test_an_id_that_is_no_checkpoint_is_one_line(hub: Hub, tmp_path: Path) -> None:
+    code = "from positionbias.models.checkpoint import load_checkpoint; load_checkpoint('me/ranker')"
+    found = with_hub(hub, tmp_path / "hf", "-c", code)
+    assert "me/ranker: wanted a folder, or the id of a model on the Hugging Face hub; found neither" in found.stderr

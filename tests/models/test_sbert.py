@@ -370,9 +370,9 @@ def test_the_real_encoder_is_the_same_by_ours_and_by_the_library() -> None:
 
 
 KINDS: dict[str, tuple[Callable[[Path], Path], str, str]] = {
-    "a head that is not there": (lambda f: tiny_encoder(f / "e"), "cross-encoder", "found an encoder without what such a model"),
-    "a projection that is not there": (lambda f: tiny_encoder(f / "e"), "multi-vector", "found an encoder without what such"),
-    "no masked-word head": (lambda f: tiny_encoder(f / "e"), "sparse", "found an encoder without what such a model scores with"),
+    "a head that is not there": (lambda f: tiny_encoder(f / "e"), "cross-encoder", r"found an encoder \(BertModel\) without a classification head"),
+    "a projection that is not there": (lambda f: tiny_encoder(f / "e"), "multi-vector", "without a projection of its tokens"),
+    "no masked-word head": (lambda f: tiny_encoder(f / "e"), "sparse", "without a masked-word head"),
     "another family": (lambda f: kept(max_pooled(f), f / "s"), "cross-encoder", "as a cross-encoder model; found a bi-encoder model"),
     "no such projection": (lambda f: kept(max_pooled(f), f / "s"), "multi-vector", "found a bi-encoder model; leave --kind out"),
     "ours": (lambda f: tiny_encoder(f / "e"), "tk", "--kind: wanted one of cross-encoder, .*; found 'tk'"),

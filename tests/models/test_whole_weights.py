@@ -60,14 +60,19 @@ def colbert(place: Path) -> Path:
 
 
 HEADS: dict[str, tuple[Callable[[Path], Path], str | None, str, str]] = {
-    "a classifier's head": (classifier, None, "classifier.", "no tensor classifier.bias and others"),
-    "a masked language model's head": (masked, "sparse", "cls.", "no tensor cls.predictions.bias and others"),
+    "a classifier's head": (
+        classifier,
+        None,
+        "classifier.",
+        "a text encoder and its head, with its tokenizer; found no tensor classifier.bias, classifier.weight; give",
+    ),
+    "a masked language model's head": (masked, "sparse", "cls.", "no tensor cls.predictions.bias, cls.predictions"),
     "a language model's head": (causal, "cross-encoder", "lm_head.", "no tensor lm_head.weight"),
     "a layer of a language model": (
         causal,
         "bi-encoder",
         "model.layers.1.mlp",
-        "no tensor layers.1.mlp.down_proj.weight and others",
+        "no tensor layers.1.mlp.down_proj.weight, layers.1",
     ),
     "a layer of an encoder": (max_pooled, None, "encoder.layer.1", "no tensor encoder.layer.1.attention"),
     "a projection": (colbert, None, "linear.", "linear.weight"),

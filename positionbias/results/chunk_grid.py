@@ -1,0 +1,141 @@
+"""The same evidence at several places of documents that are cut into chunks: cells, settings with their index budgets, and effects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+
+from positionbias.results.figures import BESIDE, Record
+
+__all__ = ["CHUNKS", "ChunkCell", "ChunkEffect", "ChunkEffectOf", "ChunkFigures", "ChunkGrid", "ChunkSetting", "Within"]
+
+CHUNKS = "chunks by place"
+
+
+class Within(StrEnum):
+    """Where the evidence stands in a chunk.
+
+    ``ANYWHERE``: where its place in the document falls, perhaps across a border. ``START``, ``MIDDLE``, ``END``: whole in one chunk, there. ``CUT``: across
+    a border, whole in no chunk.
+    """
+
+    ANYWHERE = "anywhere"
+    START = "start"
+    MIDDLE = "middle"
+    END = "end"
+    CUT = "cut"
+
+
+class ChunkEffectOf(StrEnum):
+    """What an effect is of.
+
+    ``PLACE``: evidence at a place in the document, where it falls, less place 0. ``IN_CHUNK``: at a place of its chunk, less another, over the same chunks.
+    ``OF_CHUNK``: in a chunk at a place of the document, less another, over the same places in the chunk. ``CUT``: across a border, less whole in a chunk. ``BUDGET``: the mean
+    lead over the places, less that of another setting with as many chunks.
+    """
+
+    PLACE = "place in the document"
+    IN_CHUNK = "place in the chunk"
+    OF_CHUNK = "place of the chunk"
+    CUT = "cut"
+    BUDGET = "equal budget"
+
+
+class ChunkFigures(Record, frozen=True, kw_only=True):
+    """The basis of the chunks: ``unit`` of all lengths, ``document`` the length of a document, ``competitors`` at most for each query, ``apart`` the fillers'
+    distance from the relevant passage, ``limit`` how what the model reads is known."""
+
+    unit: str
+    document: int
+    queries: int
+    clusters: int
+    competitors: int
+    apart: str
+    limit: str
+    unmoved: Annotated[Mapping[str, int], BESIDE] = msgspec.field(name="left out: ", default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSetting:
+    """Chunks of ``chunk`` words or tokens that share ``overlap`` with their neighbours; one as long as the document is the whole document.
+
+    The index budget of a document: ``vectors`` chunks with ``stored`` words or tokens. ``budget`` numbers the settings of about as many vectors. ``lead`` is the mean
+    over the places of the document, with its interval, ``rank`` the mean rank among the competitors. Of ``documents``, those whose evidence or answer is whole in no
+    chunk; None where no answer is known. ``deviation`` of the competitors' scores, in the system's own unit.
+    """
+
+    chunk: int
+    overlap: int
+    vectors: float
+    stored: float
+    budget: int
+    lead: float | None
+    low: float | None
+    high: float | None
+    rank: float
+    documents: int
+    evidence_cut: int
+    answers_cut: int | None
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkCell:
+    """The evidence at one place of the documents of one setting.
+
+    ``place`` is that of the evidence in the document for ``ANYWHERE``, else that of its chunk among the whole chunks; None: the mean over these. ``score`` is its lead
+    over the competitors in their deviations, with a simultaneous 95 % interval where it has one, ``rank`` its mean rank among them. ``start`` is the mean word or token of the
+    document at which it starts, ``held`` the mean number of chunks that hold it whole, ``cut`` the share of queries where none does, ``beyond`` the share of queries where no chunk has its start within what the model
+    reads. ``queries`` have this cell.
+    """
+
+    chunk: int
+    overlap: int
+    within: Within
+    place: float | None
+    queries: int
+    score: float | None
+    low: float | None
+    high: float | None
+    rank: float
+    start: float
+    held: float
+    cut: float
+    beyond: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkEffect:
+    """One effect in deviations, with its simultaneous 95 % interval over all effects.
+
+    ``place`` or ``within`` less ``against``. ``more``: how many more chunks hold the evidence whole on the first side than on the second; where it is not 0, the effect
+    includes what a maximum over more chunks does.
+    """
+
+    of: ChunkEffectOf
+    chunk: int
+    overlap: int
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    detectable: float | None = None
+    queries: int = 0
+    more: float = 0.0
+    place: float | None = None
+    within: Within | None = None
+    against: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkGrid:
+    """A chunked system's response to the place of the same evidence in a document and in its chunk; a document has the score of its best chunk."""
+
+    settings: Sequence[ChunkSetting]
+    cells: Sequence[ChunkCell]
+    effects: Sequence[ChunkEffect]
+    figures: ChunkFigures

@@ -1,0 +1,58 @@
+"""Every command in a code block of README and docs is one that posbias accepts: its name, its options and what is required."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from positionbias.cli.main import posbias
+
+ROOT = Path(__file__).parents[1]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+BLOCK = re.compile(r"^(?:    |\t).*(?:\n(?:    |\t).*)*", re.MULTILINE)
+FENCED = re.compile(r"^```(?:bash|sh|console)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def commands(page: Path) -> Iterator[str]:
+    """The commands of a page's code blocks, without comments; lines that end in a backslash are joined."""
+    text = page.read_text("utf-8")
+    for block in (*BLOCK.findall(text), *FENCED.findall(text)):
+        for line in block.replace("\\\n", " ").splitlines():
+            for part in re.split(r"&&|\|(?!\w)|;", line.partition("  #")[0]):
+                command = part.strip().removesuffix(">").split(" > ")[0].strip()
+                if command.startswith("posbias ") and "…" not in command and "..." not in command:
+                    yield command
+
+
+def parsed(arguments: list[str]) -> None:
+    """Parse without running: the groups by name, then the command's own options."""
+    command: click.Command = posbias
+    context: click.Context | None = None
+    while isinstance(command, click.Group):
+        context = click.Context(command, info_name="posbias", parent=context)
+        name, found, arguments = command.resolve_command(context, arguments)
+        assert found is not None, name
+        command = found
+    command.make_context("posbias", arguments, parent=context)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_are_accepted(page: Path) -> None:
+    wrong = []
+    for command in commands(page):
+        try:
+            parsed(shlex.split(command)[1:])
+        except (click.ClickException, AssertionError) as error:
+            wrong.append(f"{command}: {error}")
+        except click.exceptions.Exit:  # --help and the like
+            continue
+    assert not wrong, "\n".join(wrong)
+
+
+def test_there_are_commands() -> None:
+    assert sum(1 for page in PAGES for _ in commands(page)) > 100
