@@ -43,6 +43,28 @@ if TYPE_CHECKING:
 __all__ = ["Reranker", "Retriever", "Rotated"]
 
 
+def _check_queries(frame: pandas.DataFrame, who: str) -> None:
+    """Check that each qid has one query, which is a text. pandas leaves out rows without a qid.
+
+    Raises:
+        InputError: it has not.
+    """
+    asked: dict[str, str] = {}
+    for qid, query in zip(frame["qid"], frame["query"], strict=True):
+        _check_text(query, who, f"the query of qid {qid!r}", "drop the row")
+        if asked.setdefault(identifier(qid, "qid"), query) != query:
+            raise bad_input(who, wanted=f"one query of qid {qid!r}", found="two", do="give each query an id of its own")
+
+
+def _check_text(value: object, who: str, wanted: str, do: str) -> None:
+    if not isinstance(value, str):
+        raise bad_input(who, wanted=wanted, found=repr(value), do=do)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise bad_input(who, wanted=wanted, found="text that is not Unicode", do="correct it") from None
+
+
 class Reranker(pyterrier.Transformer):
     """Re-rank by a model: a frame with qid, query, docno and text gets its ``score`` and ``rank``, other columns stay.
 
@@ -80,12 +102,13 @@ class Reranker(pyterrier.Transformer):
 
         Raises:
             pyterrier.validate.InputValidationError: a column is missing.
-            InputError: a text that is none, a docno that stands twice for a query, or as ``rescore``.
+            InputError: a text or query that is none, a qid of two queries, a docno that stands twice for a query, or as ``rescore``.
         """
         pyterrier.validate.columns(inp, includes=["qid", "query", "docno", "text"])
+        _check_queries(inp, "Reranker")
         if "rank" in inp.columns:
             inp = inp.sort_values("rank", kind="stable")  # so that a scorer of lists reads them best first
-        groups = [group for _, group in inp.groupby("qid", sort=False)]
+        groups = [group for _, group in inp.groupby("qid", sort=False, observed=True)]
         parts = [inp.iloc[:0].assign(score=np.array([], float), rank=np.array([], int))]
         for group, scores in zip(groups, self._scores(groups), strict=True):
             ids = [identifier(docno, "docno") for docno in group["docno"]]
@@ -123,8 +146,7 @@ class _Texts:
             InputError: it is no text.
         """
         for docno, text in zip(group["docno"], group["text"], strict=True):
-            if not isinstance(text, str):
-                raise bad_input("Reranker", wanted=f"the text of docno {docno!r}", found=repr(text), do="add the texts first")
+            _check_text(text, "Reranker", f"the text of docno {docno!r}", "add the texts first")
             if text not in self._numbers:
                 self._numbers[text] = str(len(self._texts))
                 self._texts.append(text)
@@ -189,9 +211,11 @@ class Retriever(pyterrier.Transformer):
 
         Raises:
             pyterrier.validate.InputValidationError: a column is missing.
-            InputError, SettingError: as ``retrieve``.
+            InputError: a query that is no text, a qid of two queries, or as ``retrieve``.
+            SettingError: as ``retrieve``.
         """
         pyterrier.validate.columns(inp, includes=["qid", "query"])
+        _check_queries(inp, "Retriever")
         asked = inp.drop(columns=["docid", "docno", "text", "score", "rank"], errors="ignore").drop_duplicates("qid")
         queries = [Query(str(row), text) for row, text in enumerate(asked["query"])]
         run = self._run(queries) if queries else Run({})

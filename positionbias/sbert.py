@@ -14,7 +14,7 @@ from positionbias.audit.audit import audit, make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
 from positionbias.core.collection import find_collection
-from positionbias.core.errors import DependencyError, SettingError, bad_input
+from positionbias.core.errors import DependencyError, SettingError, bad_input, check_type
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.records import Query
 from positionbias.core.run import Run, find_run
@@ -59,7 +59,7 @@ class PositionBiasEvaluator(BaseEvaluator):
 
     Raises:
         InputError: no such collection or split, or no evidence in it.
-        SettingError: ``settings`` that move nothing, or retrieve.
+        SettingError: ``settings`` that move nothing, or retrieve; fewer than one of ``queries``.
 
     Example:
         >>> import positionbias as pb
@@ -84,7 +84,12 @@ class PositionBiasEvaluator(BaseEvaluator):
         name: str = "",
     ) -> None:
         super().__init__()
-        settings = settings or AuditSettings()
+        settings = AuditSettings() if settings is None else settings
+        check_type("settings", settings, AuditSettings, "AuditSettings")
+        if queries is not None:
+            check_type("queries", queries, int, "a whole number")
+            if queries < 1:
+                raise SettingError(f"queries: wanted at least 1; found {queries}; raise it")
         if settings.retrieve or not settings.needles:
             found = "retrieve=True" if settings.retrieve else "needles=0"
             raise SettingError(f"settings: wanted evidence moved in candidates that are re-ranked; found {found}; leave it out")
@@ -171,6 +176,7 @@ class PositionBiasCallback(TrainerCallback):
     """
 
     def __init__(self, evaluator: PositionBiasEvaluator) -> None:
+        check_type("evaluator", evaluator, PositionBiasEvaluator, "a PositionBiasEvaluator")
         self.evaluator = evaluator
 
     def on_evaluate(

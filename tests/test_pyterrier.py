@@ -100,6 +100,32 @@ def test_equal_texts_tie_by_docno_and_lists_come_best_first() -> None:
         Reranker(lengths).transform(pandas.DataFrame(columns=columns[:3]))
 
 
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ((None, "lamp", "p2", "a lamp"), "qid: wanted ids as text or whole numbers; found nan"),  # pandas would drop the row
+        (("q2", float("nan"), "p2", "a lamp"), "{}: wanted the query of qid 'q2'; found nan; drop the row"),
+        (("q1", "gate", "p2", "a lamp"), "{}: wanted one query of qid 'q1'; found two; give each query an id of its own"),
+        (("q1", "lamp \ud800", "p2", "a lamp"), "{}: wanted the query of qid 'q1'; found text that is not Unicode"),
+    ],
+)
+def test_rows_without_a_query_are_one_line(collection: pb.Collection, row: tuple[Any, ...], said: str) -> None:
+    frame = pandas.DataFrame([("q1", "lamp", "p1", "the lamp"), row], columns=["qid", "query", "docno", "text"], dtype=object)
+    for transformer in (Reranker(lambda query, passages: [len(text) for text in passages]), Retriever(collection)):
+        with pytest.raises(InputError) as error:
+            transformer.transform(frame)
+        assert said.format(type(transformer).__name__) in str(error.value).replace("None", "nan")
+
+
+def test_a_text_that_is_not_unicode_and_unused_categories() -> None:
+    rows = [("q1", "lamp", "p1", "a"), ("q2", "gate", "p1", "\ud800")]
+    frame = pandas.DataFrame(rows, columns=["qid", "query", "docno", "text"], dtype=object)
+    reranker = Reranker(lambda query, passages: [len(text) for text in passages])
+    with pytest.raises(InputError, match="Reranker: wanted the text of docno 'p1'; found text that is not Unicode"):
+        reranker.transform(frame)
+    assert reranker.transform(frame.astype({"qid": "category"})[:1])["qid"].tolist() == ["q1"]
+
+
 def test_the_retriever_gives_the_run_that_retrieve_writes(
     collection: pb.Collection, topics: pandas.DataFrame, tmp_path: Path
 ) -> None:

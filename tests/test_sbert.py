@@ -243,3 +243,11 @@ def test_what_it_cannot_measure_is_refused(collection: pb.Collection) -> None:
             sbert.PositionBiasEvaluator(collection, settings=settings)
     with pytest.raises(InputError, match="model: wanted one of CrossEncoder, .*; found Linear; give another model"):
         sbert.PositionBiasEvaluator(collection, queries=3)(torch.nn.Linear(1, 1))
+    for queries in (0, -1):  # -1 left out the last query drawn
+        with pytest.raises(SettingError, match=f"queries: wanted at least 1; found {queries}; raise it"):
+            sbert.PositionBiasEvaluator(collection, queries=queries)
+    for wrong, found in (({"queries": 2.5}, "queries: wanted a whole"), ({"settings": {}}, "settings: wanted AuditSettings")):
+        with pytest.raises(InputError, match=found):
+            sbert.PositionBiasEvaluator(collection, **wrong)
+    with pytest.raises(InputError, match="evaluator: wanted a PositionBiasEvaluator; found None; give one"):
+        sbert.PositionBiasCallback(None)

@@ -460,20 +460,34 @@ def _spans(value: Any, start: Any, passage: str) -> list[tuple[str, int | None]]
     if isinstance(value, Mapping):
         if "text" in value:
             return _spans(value["text"], value.get("answer_start", value.get("start")), passage)
+        if value and not value.keys() & {"start", "end"}:
+            raise _MisfitError("answer: an object without text, start or end")
         value = [_plain(value.get("start")), _plain(value.get("end"))]
         if value != [None, None] and not all(map(_is_whole, value)):
             raise _MisfitError("answer: offsets that are no whole numbers")
     if not isinstance(value, list):
-        return [(_answer(value), _start(start))]
-    if len(value) == 2 and all(map(_is_whole, value)):
-        first, end = map(int, value)
-        if not 0 <= first < end <= len(passage):
-            raise _MisfitError("answer: offsets outside of the passage")
-        return [(passage[first:end], first)]
+        text = _answer(value)
+        return [(text, _start(start))] if text else []
+    if len(value) > 1 and all(type(item) in (int, float) for item in map(_plain, value)):
+        return [_span(value, passage)]
     starts = start if isinstance(start, list) else [start] * len(value)
     if len(starts) != len(value):
         raise _MisfitError("answer: texts and starts of different numbers")
     return [span for item, at in zip(value, starts, strict=True) for span in _spans(item, at, passage)]
+
+
+def _span(places: Sequence[Any], passage: str) -> tuple[str, int]:
+    """Return the text between two offsets, and the first."""
+    if len(places) != 2:
+        raise _MisfitError("answer: more numbers than a start and an end")
+    if not all(map(_is_whole, places)):
+        raise _MisfitError("answer: offsets that are no whole numbers")
+    first, end = map(int, places)
+    if not 0 <= first < end <= len(passage):
+        raise _MisfitError("answer: offsets outside of the passage")
+    if passage[first:end].isspace():
+        raise _MisfitError("answer: offsets of white space")
+    return passage[first:end], first
 
 
 def _answer(value: Any) -> str:

@@ -255,7 +255,10 @@ def _config_of(folder: Path, backbone: str) -> Any:
 
 def unreadable(folder: Path, error: Exception, *, wanted: str, do: str) -> InputError:
     """Return a one-line error for a folder that a library could not read."""
-    found = (str(error).strip() or type(error).__name__).splitlines()[0]
+    lines = (str(error).strip() or type(error).__name__).splitlines()
+    found = " ".join(map(str.strip, lines[: 1 + lines[0].endswith(":")]))
+    if "ignore_mismatched_sizes" in found:  # transformers logs which, and names only its own switch
+        found = "tensors of other shapes than config.json says"
     if type(error).__name__ == "UnpicklingError":
         found = "a .bin file with more in it than weights, which is never run"
     return bad_input(folder, wanted=wanted, found=found, do=do)

@@ -38,6 +38,8 @@ _PATHS = {
     "chat": ("/v1/chat/completions", "chat/completions"),
 }
 
+_MESSAGES = ("error", "message", "detail")  # fields of an error's body
+
 T = TypeVar("T")
 
 
@@ -82,7 +84,13 @@ def endpoint_named(name: str) -> Endpoint | None:
             raise InputError(f"{name}: wanted FORM:NAME@URL; found no URL; add it, as in openai:NAME@http://localhost:8000/v1")
         return None
     form, model, url = found.groups()
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port, (parts.hostname or "").encode("idna")
+    except ValueError as error:  # of encodings, too
+        raise InputError(
+            f"{form}:{model}: wanted a URL of a host and a path; found none that can be read; correct it"
+        ) from error
     if parts.username or parts.password or parts.query or parts.fragment or not parts.hostname:
         raise InputError(
             f"{form}:{model}: wanted a URL of a host and a path; found a password, a query or a fragment in it; give a key in the "
@@ -127,7 +135,7 @@ class Client:
         self._key = os.environ.get(endpoint.key_variable, "").strip() if endpoint.key_variable else ""
         if not (self._key.isascii() and self._key.isprintable()):
             raise InputError(f"{endpoint.key_variable}: wanted a key of ASCII characters; found others; correct it")
-        self._errors = httpx2.TransportError
+        self._errors = (httpx2.TransportError, httpx2.DecodingError)
         self._client = httpx2.Client(
             headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
             timeout=httpx2.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
@@ -154,7 +162,7 @@ class Client:
                     try:
                         return read(json.loads(given.content))
                     except BadAnswer as error:
-                        found = str(error)
+                        found = f"{error}{self._said(given.content, fault=True)}"
                     except (ValueError, RecursionError):
                         found = "an answer that is no whole JSON"
                 else:
@@ -188,12 +196,15 @@ class Client:
     def _without_key(self, text: str) -> str:
         return text.replace(self._key, "[key]") if self._key else text
 
-    def _said(self, body: bytes) -> str:
-        """Return the message in an error's body, shortened, and before that without the key."""
+    def _said(self, body: bytes, *, fault: bool = False) -> str:
+        """Return the message in an error's body, shortened, and before that without the key; with ``fault`` only a field error."""
         text = body.decode("utf-8", "replace")
         try:
             record = json.loads(text)
-            found = record.get("error", record.get("message", record.get("detail", text))) if isinstance(record, dict) else text
+            named = [
+                record[name] for name in _MESSAGES[: 1 if fault else None] if isinstance(record, dict) and record.get(name)
+            ]
+            found = named[0] if named else "" if fault else text
             text = str(found.get("message", found)) if isinstance(found, dict) else str(found)
         except (ValueError, RecursionError):
             pass

@@ -17,6 +17,7 @@ import torch
 from positionbias.core.ahead import at_once
 from positionbias.core.json_text import JsonObject
 from positionbias.models.answer_store import AnswerStore, answer_key
+from positionbias.models.endpoint_answers import by_index, content, finite, listed
 from positionbias.models.endpoint_client import AT_ONCE, BadAnswer, Client, Endpoint, Meter, Refused
 from positionbias.models.text_encoder import TextEncoder
 
@@ -81,18 +82,17 @@ class EmbeddingEncoder(TextEncoder):
         return np.stack([found.get(key, np.zeros(width, np.float32)) for key in keys])
 
     def _read(self, answer: Any, count: int) -> list[np.ndarray]:
-        rows = _by_index(_listed(answer, "data"), count)
+        rows = by_index(listed(answer, "data"), count)
         try:
-            vectors = [np.asarray(row["embedding"], np.float32) for row in rows]
-        except (KeyError, TypeError, ValueError) as error:
+            vectors = [finite(row["embedding"], "vectors") for row in rows]
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise BadAnswer("an answer without rows of numbers") from error
         widths = {vector.shape for vector in vectors}
         if len(widths) > 1 or vectors[0].ndim != 1 or not len(vectors[0]):
             raise BadAnswer(f"vectors of shapes {', '.join(map(str, sorted(widths)))}")
         if self._width not in (None, len(vectors[0])):
-            raise BadAnswer(f"vectors of {len(vectors[0]):,} numbers after some of {self._width:,}")
-        if not all(np.isfinite(vector).all() for vector in vectors):
-            raise BadAnswer("vectors with NaN or infinity")
+            kept = f" (if another model is served now, delete {self._store.path})" if self._store.path else ""
+            raise BadAnswer(f"vectors of {len(vectors[0]):,} numbers after some of {self._width:,}{kept}")
         self._width = len(vectors[0])
         return vectors
 
@@ -207,14 +207,13 @@ class RerankScorer(_Scorer):
         ]
 
         def read(answer: Any) -> np.ndarray:
-            rows = _by_index(answer if isinstance(answer, list) else _listed(answer, "results", "data"), len(texts))
+            found = answer if isinstance(answer, list) else listed(answer, "results", "data")
+            rows = by_index(found, len(texts), needed=True)  # they come best first
             try:
-                scores = np.array([float(row["relevance_score"] if "relevance_score" in row else row["score"]) for row in rows])
-            except (KeyError, TypeError, ValueError) as error:
+                scores = [float(row["relevance_score"] if "relevance_score" in row else row["score"]) for row in rows]
+            except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise BadAnswer("results without a relevance_score or score that is a number") from error
-            if not np.isfinite(scores).all():
-                raise BadAnswer("scores with NaN or infinity")
-            return scores.astype(np.float32)
+            return finite(scores, "scores")
 
         return self._ask(bodies, read, f"scores of {len(texts):,} passages")
 
@@ -276,7 +275,7 @@ class ChatScorer(_Scorer):
         fullest: list[int] = []
         for _ in range(ANSWERS):
             body: JsonObject = {"model": self._client.endpoint.model, "messages": list(messages)}
-            answer = self._ask([{**body, "temperature": 0}, body], _content, f"an order of {len(texts):,} passages")
+            answer = self._ask([{**body, "temperature": 0}, body], content, f"an order of {len(texts):,} passages")
             places = list(dict.fromkeys(int(found) - 1 for found in _PLACE.findall(answer.rpartition("</think>")[2])))
             named = [place for place in places if 0 <= place < len(texts)]
             fullest = max(fullest, named, key=len)
@@ -293,32 +292,6 @@ def _starts(length: int) -> list[int]:
     """Return where windows over a list begin, the last one first; a list of one passage has none."""
     last = max(0, length - WINDOW)
     return [max(0, start) for start in range(last, -STRIDE, -STRIDE) if start > -STRIDE] if length > 1 else []
-
-
-def _content(answer: Any) -> str:
-    try:
-        found = answer["choices"][0]["message"]["content"]
-    except (KeyError, TypeError, IndexError) as error:
-        raise BadAnswer("an answer without choices[0].message.content") from error
-    return found if isinstance(found, str) else ""
-
-
-def _listed(answer: Any, *names: str) -> list[Any]:
-    """Return the list of an answer under one of these names."""
-    for name in names:
-        if isinstance(answer, dict) and isinstance(answer.get(name), list):
-            return answer[name]
-    raise BadAnswer(f"an answer without a list {' or '.join(names)}")
-
-
-def _by_index(rows: list[Any], count: int) -> list[Any]:
-    """Return the rows in the order of their ``index``, one for each text."""
-    if not all(isinstance(row, dict) for row in rows):
-        raise BadAnswer("rows that are no objects")
-    places = {place if type(named := row.get("index")) is not int else named: row for place, row in enumerate(rows)}
-    if len(rows) != count or places.keys() != set(range(count)):
-        raise BadAnswer(f"{len(rows):,} rows, of {len(places.keys() & set(range(count))):,} of {count:,} texts")
-    return [places[place] for place in range(count)]
 
 
 def open_endpoint(

@@ -41,7 +41,7 @@ def load_lightning_ir(folder: Path, settings: LightningSettings) -> LightningMon
         model: LightningMono | LightningEncoder = LightningMono(config, encoder, settings, pool=pool)
     else:
         made = LightningDpr if settings.family == "bi-encoder" else LightningCol
-        model = made(_config(folder, settings, encoder), encoder, _projection(settings, head))
+        model = made(_config(folder, settings, encoder), encoder, _projection(folder, settings, head, encoder.dimension))
     _fill(folder, model, head)
     return model.eval()
 
@@ -264,12 +264,15 @@ class LightningCol(LightningEncoder):
             return _aggregated(best, query_mask.expand(len(best), -1), self.config.query.aggregation, dim=1)
 
 
-def _projection(settings: LightningSettings, head: dict[str, Tensor]) -> nn.Linear | None:
-    """Return a linear layer as wide as the stored one."""
+def _projection(folder: Path, settings: LightningSettings, head: dict[str, Tensor], dimension: int) -> nn.Linear | None:
+    """Return a linear layer from ``dimension`` numbers to as many as the stored one gives."""
     if settings.projection is None:
         return None
-    wide, deep = head["projection.weight"].shape if "projection.weight" in head else (1, 1)
-    return nn.Linear(deep, wide, bias="no_bias" not in settings.projection)
+    stored = tuple(head["projection.weight"].shape) if "projection.weight" in head else (1, dimension)
+    if len(stored) != 2 or not stored[0] or stored[1] != dimension:
+        wanted = f"projection.weight of shape (vector, {dimension:,})"
+        raise bad_input(folder / _WEIGHTS, wanted=wanted, found=f"shape {stored}", do=_DO)
+    return nn.Linear(dimension, stored[0], bias="no_bias" not in settings.projection)
 
 
 def _config(folder: Path, settings: LightningSettings, encoder: Encoder) -> LightningConfig:

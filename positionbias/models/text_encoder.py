@@ -23,6 +23,7 @@ __all__ = ["TextEncoder", "encoder_of_object"]
 AT_ONCE = 256  # texts in one call [decision]
 SAME = 0.01  # of a vector's length: smaller changes between calls are rounding [decision]
 _PROBES = ["the lamp of the hall", "iron gate"]
+_SIMILARITIES = ("dot", "cosine")
 _SIDES = (("encode_queries", "encode_passages"), ("encode_query", "encode_document"), ("encode", "encode"))
 
 Encode = Callable[[list[str]], Any]
@@ -49,8 +50,8 @@ class _Row:
 class TextEncoder:
     """A ``SingleVector`` over functions from lists of texts to arrays ``(n, dim)``; it chooses its own device.
 
-    Two texts are encoded when it is made, in two orders: so the width is known, and a function whose vectors change from call to
-    call, or do not stand in the texts' order, is refused.
+    Two texts are encoded when it is made, in two orders and one of them alone: so the width is known, and a function whose vectors change from
+    call to call or with the other texts of a call, or do not stand in the texts' order, is refused.
 
     Raises:
         InputError: a function fails, or gives another shape, no finite numbers, other vectors on repeat, or queries of another width.
@@ -68,11 +69,13 @@ class TextEncoder:
         for side, encode in [("queries", queries), *([("passages", passages)] if passages != queries else [])]:
             first, again = self._call(encode, side, _PROBES), self._call(encode, side, _PROBES[::-1])[::-1]
             self._dimension = first.shape[1]
-            change = np.linalg.norm(first - again, axis=1).max() / max(float(np.linalg.norm(first, axis=1).max()), 1e-30)
+            alone = self._call(encode, side, _PROBES[:1])  # the longer one, so that it is padded neither time
+            changes = np.linalg.norm(np.concatenate([first - again, first[:1] - alone]), axis=1)
+            change = changes.max() / max(float(np.linalg.norm(first, axis=1).max()), 1e-30)
             if change > SAME:
                 raise InputError(
                     f"{name}: wanted the same vectors for the same {side}, in the order of the texts; found a change of "
-                    f"{change:.0%} between two calls; return them in order, and turn dropout or sampling off"
+                    f"{change:.0%} between two calls; return them in order, whatever else is in the call, and turn dropout or sampling off"
                 )
 
     @property
@@ -153,10 +156,16 @@ def encoder_of_object(found: Any, name: str) -> TextEncoder | None:
     It compares by its ``similarity_fn_name``, as sentence-transformers calls it, else by the dot product [decision].
 
     Raises:
-        InputError: as ``TextEncoder``.
+        InputError: another similarity, or as ``TextEncoder``.
     """
     for queries, passages in _SIDES:
         if callable(getattr(found, queries, None)) and callable(getattr(found, passages, None)):
-            similarity = str(getattr(found, "similarity_fn_name", None) or "dot")
+            named = getattr(found, "similarity_fn_name", None) or "dot"
+            similarity = str(getattr(named, "value", named))  # of an enum, too
+            if similarity not in _SIMILARITIES:
+                wanted = f"a similarity_fn_name of {' or '.join(_SIMILARITIES)}"
+                raise InputError(
+                    f"{name}: wanted {wanted}; found {similarity!r}; give another, or a function (query, passages) → scores"
+                )
             return TextEncoder(name, getattr(found, queries), getattr(found, passages), similarity=similarity)
     return None

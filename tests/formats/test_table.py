@@ -258,6 +258,23 @@ def test_rows_that_do_not_fit_are_counted_by_cause(tmp_path: Path) -> None:
     assert found.first["label: no whole number from 0 to 1,000,000"] == "records, number 4"
 
 
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        ([0, 4, 25, 34], "answer: more numbers than a start and an end"),  # two spans as one list are no texts "0", "4" ...
+        ([0.5, 4.0], "answer: offsets that are no whole numbers"),
+        ([3, 4], "answer: offsets of white space"),
+        ([[0, 3], [3, 4]], "answer: offsets of white space"),
+        ({"answer_start": [4]}, "answer: an object without text, start or end"),
+    ],
+)
+def test_numbers_that_are_no_spans_are_not_read_as_texts(tmp_path: Path, answer: Any, cause: str) -> None:
+    rows = [{"passage": LAMP, "query": "a", "answer": answer}, {"passage": LAMP, "query": "b", "answer": [" ", 1995]}]
+    collection = Collection.from_records(rows, tmp_path / "c")
+    assert counts(collection).left_out == {cause: 1}
+    assert [answer.text for answer in collection.answers("test")] == ["1995"]  # white space alone is no answer
+
+
 @pytest.mark.parametrize("form", [lambda row: row, lambda row: {**row, "passage": [row["passage"]]}])
 def test_answers_of_passages_judged_not_relevant_are_left_out_and_counted(tmp_path: Path, form: Any) -> None:
     row = {"passage": LAMP, "query": "What?", "label": 0}

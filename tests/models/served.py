@@ -15,7 +15,7 @@ from zlib import crc32
 
 import numpy as np
 
-__all__ = ["Served", "embed", "overlap", "serving"]
+__all__ = ["Answer", "Served", "embed", "overlap", "serving"]
 
 
 def embed(texts: Sequence[str]) -> np.ndarray:

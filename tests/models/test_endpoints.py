@@ -24,12 +24,13 @@ from positionbias.dense.vectors import Vectors
 from positionbias.models import endpoint_client
 from positionbias.models.answer_store import FOLDER, AnswerStore
 from positionbias.models.checkpoint import load_checkpoint, user_checkpoint
-from positionbias.models.endpoint_client import endpoint_named
+from positionbias.models.endpoint_answers import by_index, content, finite
+from positionbias.models.endpoint_client import BadAnswer, endpoint_named
 from positionbias.models.endpoints import EmbeddingEncoder
 from positionbias.planted.generator import PlantedSettings
 from positionbias.ranking.config import Computing, Reranking
 from positionbias.settings import Audited, AuditSettings, ByVectors, Retrieval
-from tests.models.served import Served, embed, overlap, serving
+from tests.models.served import Answer, Served, embed, overlap, serving
 from tests.tiny import planted
 
 TEXTS = [f"the lamp number {number} of the hall" for number in range(100)]
@@ -79,6 +80,12 @@ def test_other_names_are_others(name: str) -> None:
 def test_names_that_cannot_be() -> None:
     with pytest.raises(InputError, match="openai:text-embedding-3: wanted FORM:NAME@URL; found no URL; add it, as in openai:"):
         load_checkpoint("openai:text-embedding-3")
+    for url in ("http://[::1/v1", "http://me:secret@host:port/v1", "http://host:99999", f"http://{'a' * 64}.org"):
+        with pytest.raises(
+            InputError, match="chat:m: wanted a URL of a host and a path; found none that can be read"
+        ) as caught:
+            load_checkpoint(f"chat:m@{url}")
+        assert "secret" not in str(caught.value)
     for url in ("https://me:secret@host/v1", "https://host/v1?key=secret", "https://host/#secret"):
         with pytest.raises(InputError, match="chat:m: wanted a URL of a host and a path; found a password, a query") as caught:
             load_checkpoint(f"chat:m@{url}")
@@ -116,7 +123,7 @@ LASTING = {
     "half": "found an answer that is no whole JSON, 7 times",
     "html": "found an answer that is no whole JSON, 7 times",
     "nan": "found vectors with NaN or infinity, 7 times",
-    "narrow": "found vectors of 7 numbers after some of 64, 7 times",
+    "narrow": r"found vectors of 7 numbers after some of 64 \(if another model is served now, delete .*\.sqlite\), 7 times",
     "fewer": "found 31 rows, of 31 of 32 texts, 7 times",
     "404": r"found 404 Not Found \(.*\); check the name and the URL",
     "wait 3600": r"found 429 Too Many Requests \(too many\), to try again in 3,600 s; run it again then",
@@ -134,6 +141,42 @@ def test_a_lasting_fault_is_one_line(server: Served, fault: str) -> None:
     assert server.requests == 1 + (1 if fault in ("404", "wait 3600") else 7)
     server.always = ""
     np.testing.assert_allclose(encode(model, TEXTS[:32]), embed(TEXTS[:32]), rtol=1e-6)  # and it can go on
+
+
+def test_another_servers_answers_are_read_or_refused() -> None:
+    rows: list[Any] = [{"index": place, "score": float(place)} for place in range(3)]
+    assert by_index(rows[::-1], 3) == rows
+    bare: list[Any] = [{"score": float(place)} for place in range(3)]
+    assert by_index(bare, 3) == bare  # embeddings stand in order
+    refused = {
+        "rows without an index": (bare, True),  # a reranker's rows come best first
+        "no whole number, '2'": ([{**row, "index": str(row["index"])} for row in rows[::-1]], False),
+        "no whole number, 0.0": ([{**row, "index": float(row["index"])} for row in rows], False),
+        "3 rows, of 2 of 3 texts": ([{**row, "index": row["index"] + 1} for row in rows], False),
+        "3 rows, of 1 of 3 texts": ([rows[0]] * 3, False),
+    }
+    for found, (given, needed) in refused.items():
+        with pytest.raises(BadAnswer, match=found):
+            by_index(given, 3, needed=needed)
+    with pytest.raises(BadAnswer, match="scores with NaN or infinity"):
+        finite([1e300], "scores")  # beyond float32
+    parts = [{"type": "text", "text": "[2] > "}, {"type": "text", "text": "[1]"}, {"type": "image"}]
+    assert content({"choices": [{"message": {"content": parts}}]}) == "[2] > [1]"
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ((200, {"Content-Encoding": "gzip"}, b"no gzip"), "found DecodingError: .*, 2 times; check the server"),
+        ((200, {}, b'{"error": {"message": "out of\\nmemory"}}'), r"without a list results or data \(out of memory\), 7 times"),
+        ((200, {}, b'{"results": [{"index": 0, "score": 1' + b"0" * 400 + b"}]}"), "score that is a number, 7 times"),
+    ],
+)
+def test_damaged_answers_of_a_reranker(server: Served, answer: Answer, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_checkpoint(f"rerank:m@{server.url}").model
+    monkeypatch.setattr(server, "answer", lambda *asked: answer)
+    with pytest.raises(InputError, match=found):
+        model.score("lamp", ["the lamp"])  # type: ignore[union-attr]
 
 
 def test_retry_after_is_waited_for(server: Served) -> None:

@@ -145,6 +145,14 @@ def test_damaged_weights_are_one_line(tmp_path: Path) -> None:
         "wanted the tensor projection.weight; found none of this name": ("projection.weight", None),
         "wanted the tensor projection.bias; found none of this name": ("projection.bias", None),
         "wanted the tensors of such a model only; found also linear.weight": ("linear.weight", whole["projection.weight"]),
+        "wanted projection.weight of shape (vector, 16); found shape (6, 15)": (
+            "projection.weight",
+            whole["projection.weight"][:, :15],
+        ),
+        "wanted projection.weight of shape (vector, 16); found shape (16,)": (
+            "projection.weight",
+            whole["projection.weight"][0],
+        ),
         "found no tensor encoder.layer.1.output.dense.bias": ("encoder.layer.1.output.dense.bias", None),
     }
     for said, (name, tensor) in cases.items():
@@ -155,6 +163,12 @@ def test_damaged_weights_are_one_line(tmp_path: Path) -> None:
         assert said in str(error.value)
     with pytest.raises(InputError, match=r"wanted a tokenizer with the token \[QUE\]; found none of this name"):
         load_checkpoint(changed(lightning(tmp_path / "unmarked", "lir-dpr"), add_marker_tokens=True))
+    save_file(whole, place)
+    for setting, found in {"hidden_size": 18, "vocab_size": 20}.items():
+        with pytest.raises(InputError, match="found tensors of other shapes than config.json says; give another encoder"):
+            load_checkpoint(changed(lightning(tmp_path / setting, "mono"), **{setting: found}))
+    with pytest.raises(InputError, match="found Validation error for field 'hidden_size': TypeError: .*'16'"):
+        load_checkpoint(changed(lightning(tmp_path / "text", "mono"), hidden_size="16"))
     (folder / "mask_scoring_tokens.json").write_text("{}")
     with pytest.raises(InputError, match="the form of a release before 0.0.4"):
         load_checkpoint(folder)

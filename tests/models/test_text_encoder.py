@@ -24,6 +24,7 @@ from positionbias.settings import Audited, AuditSettings, DenseSearch, Retrieval
 from tests.tiny import planted
 
 CODE = '''
+from enum import Enum
 from zlib import crc32
 import numpy, torch
 
@@ -55,6 +56,12 @@ class Skewed(Sides):
 
 sides, library, skewed = Sides(), Library(), Skewed()
 
+class Manhattan(Sides): similarity_fn_name = "manhattan"
+class Named(Sides): similarity_fn_name = Enum("Similarity", {"COSINE": "cosine"}).COSINE
+
+manhattan, named = Manhattan(), Named()
+
+def centred(texts): return encode(texts) - encode(texts).mean(axis=0)
 def fewer(texts): return encode(texts)[1:]
 def flat(texts): return encode(texts)[:, 0]
 def uneven(texts): return [[1.0], [1.0, 2.0]]
@@ -117,6 +124,8 @@ BAD = {
     "fails": r"wanted vectors of 2 queries; found that it raised KeyError at vectorial.py:.*: 'a key of mine'; fix it",
     "drops": r"wanted the same vectors for the same queries, in the order of the texts; found a change of .* between two calls",
     "unordered": r"wanted the same vectors for the same queries, in the order of the texts; found a change of",
+    "centred": r"wanted the same vectors .*; found a change of .*; return them in order, whatever else is in the call",
+    "manhattan": r"wanted a similarity_fn_name of dot or cosine; found 'manhattan'; give another, or a function \(query, passages\)",
     "skewed": r"wanted vectors of 2 passages, \(2, 32\) finite numbers; found \(2, 64\); fix what encodes",
     "anything": r"wanted a function of one argument .* or of two .*; found a function that needs \(\*texts\); say what it is with --kind",
     "three": r"wanted a function of .*; found a function that needs \(query, passages, weights\); say what it is with --kind bi-encoder",
@@ -129,6 +138,12 @@ def test_what_cannot_be_used_is_one_line(name: str) -> None:
     with pytest.raises(InputError, match=f"^vectorial:{name}: {BAD[name]}") as caught:
         load_checkpoint(f"vectorial:{name}")
     assert "\n" not in str(caught.value)
+
+
+def test_a_similarity_may_be_of_an_enum() -> None:
+    model = load_checkpoint("vectorial:named").model
+    assert isinstance(model, TextEncoder)
+    assert model.vector_similarity == "cosine"
 
 
 def test_a_kind_says_what_the_arguments_do_not() -> None:
