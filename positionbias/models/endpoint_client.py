@@ -25,6 +25,7 @@ __all__ = ["AT_ONCE", "BadAnswer", "Client", "Endpoint", "Meter", "Refused", "en
 
 AT_ONCE = 8  # requests
 TRIES, FIRST_TRIES = 7, 2  # of a request; before anything has answered
+PAID_TRIES = 3  # of a request whose answers came, which cost money, and were of no use
 WAIT, LONGEST_WAIT = 1.0, 300.0  # seconds: the first wait, which doubles; more than the last is not waited
 TIMEOUT, CONNECT_TIMEOUT = 180.0, 10.0
 PILOT = 8  # requests that time and length are estimated from
@@ -149,7 +150,7 @@ class Client:
             InputError: no usable answer after the last try.
             Refused: the request itself is at fault.
         """
-        text, tried = json.dumps(body), 0
+        text, tried, paid = json.dumps(body), 0, 0
         while True:
             wait = 0.0
             try:
@@ -159,6 +160,7 @@ class Client:
             else:
                 self.reached = True
                 if given.is_success:
+                    paid += 1
                     try:
                         return read(json.loads(given.content))
                     except BadAnswer as error:
@@ -173,7 +175,7 @@ class Client:
             tried += 1
             if wait > LONGEST_WAIT:
                 raise InputError(self._line(wanted, f"{found}, to try again in {wait:,.0f} s", "run it again then"))
-            if tried >= (TRIES if self.reached else FIRST_TRIES):
+            if paid >= PAID_TRIES or tried >= (TRIES if self.reached else FIRST_TRIES):
                 raise InputError(
                     self._line(wanted, f"{found}, {tried} times", "check the server and the URL, and run it again")
                 )

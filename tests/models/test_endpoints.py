@@ -120,11 +120,11 @@ def test_a_passing_fault_changes_nothing(server: Served, fault: str) -> None:
 LASTING = {
     "500": r"wanted vectors of 32 texts; found 500 Internal Server Error \(the server says no to.*\), 7 times; check the server and the URL",
     "cut": r"found RemoteProtocolError: .*, 7 times",
-    "half": "found an answer that is no whole JSON, 7 times",
-    "html": "found an answer that is no whole JSON, 7 times",
-    "nan": "found vectors with NaN or infinity, 7 times",
-    "narrow": r"found vectors of 7 numbers after some of 64 \(if another model is served now, delete .*\.sqlite\), 7 times",
-    "fewer": "found 31 rows, of 31 of 32 texts, 7 times",
+    "half": "found an answer that is no whole JSON, 3 times",
+    "html": "found an answer that is no whole JSON, 3 times",
+    "nan": "found vectors with NaN or infinity, 3 times",
+    "narrow": r"found vectors of 7 numbers after some of 64 \(if another model is served now, delete .*\.sqlite\), 3 times",
+    "fewer": "found 31 rows, of 31 of 32 texts, 3 times",
     "404": r"found 404 Not Found \(.*\); check the name and the URL",
     "wait 3600": r"found 429 Too Many Requests \(too many\), to try again in 3,600 s; run it again then",
 }
@@ -138,7 +138,8 @@ def test_a_lasting_fault_is_one_line(server: Served, fault: str) -> None:
         encode(model, TEXTS[:32])
     assert "\n" not in str(caught.value)
     assert f"openai:hash@{server.url}/v1/embeddings: wanted" in str(caught.value)
-    assert server.requests == 1 + (1 if fault in ("404", "wait 3600") else 7)
+    tries = 1 if fault in ("404", "wait 3600") else 3 if fault in ("half", "html", "nan", "narrow", "fewer") else 7
+    assert server.requests == 1 + tries  # answers that came were paid for
     server.always = ""
     np.testing.assert_allclose(encode(model, TEXTS[:32]), embed(TEXTS[:32]), rtol=1e-6)  # and it can go on
 
@@ -168,8 +169,8 @@ def test_another_servers_answers_are_read_or_refused() -> None:
     ("answer", "found"),
     [
         ((200, {"Content-Encoding": "gzip"}, b"no gzip"), "found DecodingError: .*, 2 times; check the server"),
-        ((200, {}, b'{"error": {"message": "out of\\nmemory"}}'), r"without a list results or data \(out of memory\), 7 times"),
-        ((200, {}, b'{"results": [{"index": 0, "score": 1' + b"0" * 400 + b"}]}"), "score that is a number, 7 times"),
+        ((200, {}, b'{"error": {"message": "out of\\nmemory"}}'), r"without a list results or data \(out of memory\), 3 times"),
+        ((200, {}, b'{"results": [{"index": 0, "score": 1' + b"0" * 400 + b"}]}"), "score that is a number, 3 times"),
     ],
 )
 def test_damaged_answers_of_a_reranker(server: Served, answer: Answer, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,7 +299,7 @@ def test_rerank_in_both_forms(server: Served, texts_only: bool) -> None:
         [(True, False), (False, True), (False, True)] if texts_only else [(True, False)] * 2
     )
     server.always = "nan"
-    with pytest.raises(InputError, match="wanted scores of 2 passages; found scores with NaN or infinity, 7 times"):
+    with pytest.raises(InputError, match="wanted scores of 2 passages; found scores with NaN or infinity, 3 times"):
         model.score("lamp 9 of", TEXTS[:2])
 
 
