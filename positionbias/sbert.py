@@ -169,6 +169,7 @@ class PositionBiasCallback(TrainerCallback):
         evaluator: What is audited, and how.
 
     Example:
+        >>> import positionbias as pb
         >>> from positionbias.sbert import PositionBiasCallback, PositionBiasEvaluator
         >>> callback = PositionBiasCallback(PositionBiasEvaluator("planted", name="planted"))
         >>> callback.evaluator.primary_metric

@@ -16,7 +16,7 @@ TRUE = {
         "minilm prefers the front: end",
         "counts_words: no preference: its scores do not change when the answer moves",
     ],
-    "train-with-and-without": ["front prefers the front: end", "image/png"],
+    "train-with-and-without": ["prefers the front: end", "image/png"],  # by its name, or "front, not finished"
     "audit-a-golden-set": [
         "minilm prefers the front: end",
         "minilm is sensitive to the order of a passage",
