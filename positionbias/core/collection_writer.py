@@ -404,6 +404,8 @@ class _RowFile:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path, self.count, self.checksum = path, 0, 0
         self._schema, self._first = schema, first
+        # an interrupted writer that is still held, by a traceback say, ends its own file when it is dropped, not this one
+        path.unlink(missing_ok=True)
         self._writer = pq.ParquetWriter(path, schema)
 
     def write(self, columns: Sequence[Sequence[Any]]) -> None:
