@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
 
-import msgspec
-
-from positionbias.results.figures import BESIDE, Record
+from positionbias.results.length_grid import GridFigures
 
 __all__ = ["CHUNKS", "ChunkCell", "ChunkEffect", "ChunkEffectOf", "ChunkFigures", "ChunkGrid", "ChunkSetting", "Within"]
 
@@ -45,18 +42,10 @@ class ChunkEffectOf(StrEnum):
     BUDGET = "equal budget"
 
 
-class ChunkFigures(Record, frozen=True, kw_only=True):
-    """The basis of the chunks: ``unit`` of all lengths, ``document`` the length of a document, ``competitors`` at most for each query, ``apart`` the fillers'
-    distance from the relevant passage, ``limit`` how what the model reads is known."""
+class ChunkFigures(GridFigures, frozen=True, kw_only=True):
+    """The basis of the chunks: as of a grid of lengths, and ``document``, the length of a document."""
 
-    unit: str
     document: int
-    queries: int
-    clusters: int
-    competitors: int
-    apart: str
-    limit: str
-    unmoved: Annotated[Mapping[str, int], BESIDE] = msgspec.field(name="left out: ", default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
