@@ -41,7 +41,7 @@ NEAR = 0.25  # the share of a document around an inner place from which the evid
 
 @dataclass(frozen=True)
 class Documents:
-    """What a query's documents of one length are made of; ``answer`` are the words of the evidence that answer it, None where no answer is known."""
+    """The material of a query's documents of one length; ``answer`` are the words of the evidence that answer it, None where no answer is known."""
 
     material: Material
     circle: Circle
@@ -94,7 +94,7 @@ def make_documents(materials: Sequence[Material], length: int, sizes: Sizes, *, 
 
 
 def chunks_to_score(documents: Sequence[Documents], pairs: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """How many chunks there will be at most, and their words or tokens."""
+    """Return the largest possible number of chunks, and of their words or tokens."""
     each = sum(len(CELLS) + len(one.others) for one in documents)
     counts = [(Window(*pair).count(documents[0].circle.length), pair[0]) for pair in pairs] if documents else []
     return each * sum(count for count, _ in counts), each * sum(count * size for count, size in counts)

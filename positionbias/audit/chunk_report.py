@@ -85,7 +85,7 @@ def _key(one: ChunkEffect) -> Key:
 
 
 def _equal(one: ChunkEffect) -> bool:
-    """Whether no more chunks hold the evidence on the first side, and where it is whole on both as many."""
+    """Return true if no more chunks hold the evidence on the first side, and, where it is whole on both, as many."""
     return one.more <= 0 if one.of in (ChunkEffectOf.PLACE, ChunkEffectOf.CUT) else not one.more
 
 

@@ -61,7 +61,7 @@ class Window(NamedTuple):
         return self.size + (whole - 1) * self.step if whole else 0
 
     def start_of(self, within: Within, place: float, length: int, evidence: int) -> tuple[float, float, float] | None:
-        """Where evidence of a size starts in a document of a length, and the least and most that keep it there; None where it cannot stand there.
+        """Return where evidence of a size starts in a document of a length, and the least and most that keep it there; None where it cannot stand there.
 
         ``place`` 0 is the first chunk, ½ the middle one, 1 the last, in a ``fitted`` document of two chunks or more; for ``CUT`` the borders likewise. For ``ANYWHERE`` it is a share of the document.
         """
@@ -105,7 +105,7 @@ class Document:
         return " ".join(self.words[span[0] : span[1]])
 
     def held(self, span: Span, chunks: Iterable[Span]) -> int:
-        """How many chunks hold a span whole."""
+        """Return the number of chunks that hold a span whole."""
         return sum(first <= span[0] and span[1] <= end for first, end in chunks)
 
     def read_to(self, chunks: Iterable[Span]) -> list[str]:
@@ -145,7 +145,7 @@ class Circle:
         return Measured([*behind.words, *before.words[start:]], np.concatenate([behind.sizes, before.sizes[start:]]))
 
     def before(self, piece: Measured, wanted: float, least: float, most: float) -> int | None:
-        """How many words stand before a piece that starts nearest to a wanted word or token; None where none lies within the bounds."""
+        """Return the number of words before a piece that starts nearest to a wanted word or token; None where none lies within the bounds."""
         found = np.concatenate([[0], np.cumsum(self.fillers(piece).sizes[::-1])])
         distance = np.where((found >= least) & (found <= most), np.abs(found - wanted), np.inf)
         best = int(np.argmin(distance))

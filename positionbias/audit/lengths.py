@@ -53,7 +53,7 @@ class Chunks(Lengths):
 
 
 class Overlaps(Lengths):
-    """How much neighbouring chunks share."""
+    """The overlap of neighbouring chunks."""
 
     __slots__ = ()
     FLAG = "--overlap"

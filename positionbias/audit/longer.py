@@ -26,7 +26,7 @@ __all__ = ["LongerTexts"]
 
 @dataclass(frozen=True)
 class LongerTexts:
-    """What both grids of one system need: the queries in their drawn order, and what the pilot's ``trials`` took (``known``)."""
+    """The basis of both grids of one system: the queries in their drawn order, and what the pilot's ``trials`` took (``known``)."""
 
     system: System
     task: Task

@@ -1,4 +1,4 @@
-"""What made a run, at its head: ir_metadata 0.1 (Breuer, Keller and Schaer, SIGIR 2022; ir-metadata.org), in lines that begin with "#".
+"""The origin of a run, at its head: ir_metadata 0.1 (Breuer, Keller and Schaer, SIGIR 2022; ir-metadata.org), in lines that begin with "#".
 
 Its components are those of PRIMAD: platform, research goal, implementation, method, actor, data. Research goal and actor are the user's to fill in,
 as with ``MetadataHandler`` of repro_eval, and stand empty.
@@ -26,7 +26,7 @@ _FIRST_STAGES = ("candidates", "run")  # roles of inputs that are runs; those of
 
 @dataclass(frozen=True, slots=True)
 class RunHeader:
-    """What the head of a written run tells.
+    """The content of a written run's head.
 
     Raises:
         SettingError: a word that is none of the choices.

@@ -26,7 +26,7 @@ SAME_BUDGET = 0.85  # the smallest ratio of the vectors of two equal budgets
 
 
 class Cell(NamedTuple):
-    """Where the evidence stands: in its chunk, and in the document or its chunk in the document."""
+    """The place of the evidence: in its chunk, and in the document or its chunk in the document."""
 
     within: Within
     place: float
@@ -37,7 +37,7 @@ CELLS = [*NATURAL, *(Cell(within, place) for within in (*WHOLE, Within.CUT) for 
 
 
 class ScoredChunks(NamedTuple):
-    """What was scored. ``pairs`` of chunk and overlap; ``leads``, ``ranks``, ``starts``, ``held`` and ``beyond (queries, settings, cells)``, NaN where there is
+    """Scores of documents. ``pairs`` of chunk and overlap; ``leads``, ``ranks``, ``starts``, ``held`` and ``beyond (queries, settings, cells)``, NaN where there is
     no such document; ``units``, ``vectors`` and ``stored (queries, settings)``; ``evidence_cut`` and ``answers_cut (settings,)``."""
 
     pairs: Sequence[tuple[int, int]]
@@ -169,7 +169,7 @@ def _within_query(leads: np.ndarray) -> np.ndarray:
 
 
 def _more(scored: ScoredChunks, sides: Sequence[_Side]) -> float:
-    """How many more chunks hold the evidence whole on the positive sides; 0 where the sides are of two settings."""
+    """Return how many more chunks hold the evidence whole on the positive sides; 0 where the sides are of two settings."""
     if len({side.setting for side in sides}) > 1:
         return 0.0
     return round(sum(side.sign * _mean(scored.held, side.setting, side.cells) for side in sides), ROUNDED)

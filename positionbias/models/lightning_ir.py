@@ -44,7 +44,7 @@ _DO = "give another model"
 
 
 class Side(NamedTuple):
-    """How one side's texts are read. ``length`` None: as long as the encoder reads."""
+    """The reading of one side's texts. ``length`` None: as long as the encoder reads."""
 
     length: int | None
     expand: bool
@@ -100,7 +100,7 @@ class LightningSettings:
 
     @property
     def query(self) -> Side:
-        """How queries are read."""
+        """The reading of queries."""
         return Side(
             self.query_length,
             self.query_expansion,
@@ -112,7 +112,7 @@ class LightningSettings:
 
     @property
     def passage(self) -> Side:
-        """How passages are read."""
+        """The reading of passages."""
         return Side(
             self.doc_length,
             self.doc_expansion,

@@ -126,7 +126,7 @@ class LightningMono(BertCat):
 
 @dataclass(frozen=True, slots=True)
 class ReadSide:
-    """How one side's texts are read, in token numbers; ``marker`` stands before each text, where there is one."""
+    """The reading of one side's texts, in token numbers; ``marker`` stands before each text, where there is one."""
 
     length: int
     marker: tuple[int, ...]

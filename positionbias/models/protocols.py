@@ -172,7 +172,7 @@ class TextScorer(Protocol):
 
 @runtime_checkable
 class TokenReader(Protocol):
-    """What a model reads of texts: a ranker or encoder itself, or the ``reader`` of a library's cross-encoder."""
+    """A reader of texts as a model reads them: a ranker or encoder itself, or the ``reader`` of a library's cross-encoder."""
 
     @property
     def room(self) -> int:

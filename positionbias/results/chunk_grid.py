@@ -14,7 +14,7 @@ CHUNKS = "chunks by place"
 
 
 class Within(StrEnum):
-    """Where the evidence stands in a chunk.
+    """A place of the evidence in a chunk.
 
     ``ANYWHERE``: where its place in the document falls, perhaps across a border. ``START``, ``MIDDLE``, ``END``: whole in one chunk, there. ``CUT``: across
     a border, whole in no chunk.
