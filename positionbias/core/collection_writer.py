@@ -212,7 +212,9 @@ class CollectionWriter:
             **manifest.content,
         }
         facts = provenance(**manifest.provenance)
-        made = replace(manifest, content=content, versions=package_versions("pyarrow"), provenance=facts)
+        made = replace(
+            manifest, content=content, versions={**package_versions("pyarrow"), **manifest.versions}, provenance=facts
+        )
         write_manifest(self.folder / MANIFEST, made)
         self._finished = True
 

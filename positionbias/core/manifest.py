@@ -41,6 +41,7 @@ __all__ = [
 Provenance: TypeAlias = Mapping[str, Any]  # passed on as keywords, of which some are no facts
 T = TypeVar("T")
 FORMAT_VERSION = 1
+_RULES = {"unicode": "1"}  # the version of our own splitter, text.unicode_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +130,11 @@ def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | st
 
 
 def package_versions(*packages: str) -> dict[str, str]:
-    """Return the installed versions of this package, Python and the given distributions."""
+    """Return the installed versions of this package, Python and the given distributions, or of the splitter ``USUAL_WORDS``."""
     found = {"python": platform.python_version()}
     for package in ("positionbias", *packages):
         try:
-            found[package] = version(package)
+            found[package] = _RULES.get(package) or version(package)
         except PackageNotFoundError:
             found[package] = "not installed"
     return found

@@ -20,11 +20,13 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
 from positionbias.core.progress import Progress, step
 from positionbias.core.shard_work import make_shards, resumable_folder
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.settings import ON_DISK
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 from positionbias.models.checkpoint import Checkpoint, shape_of
+from positionbias.models.kinds import begins_with
 from positionbias.models.protocols import Served
 from positionbias.ranking.config import RankingConfig
 
@@ -93,6 +95,7 @@ def encode_collection(
                 if rows.first not in writer.made:  # kept from an earlier run
                     bar.advance(rows.last - rows.first)
                 facts.append(fact)
+        reading = () if begins_with(model.kind) == "encoder" else (USUAL_WORDS,)
         manifest = Manifest(
             kind=KIND,
             name=out.name,
@@ -105,7 +108,7 @@ def encode_collection(
             content=_content(encoder, collection, content, facts, on_disk),
             licence=collection.manifest.licence,
             notes=(*checkpoint.manifest.notes, *_NOTES),
-            versions=package_versions("torch", "transformers"),
+            versions=package_versions("torch", "transformers", *reading),
             provenance=provenance(threads=torch.get_num_threads(), device=str(model.device)),
         )
         write_manifest(content / MANIFEST, manifest)

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from positionbias.core.errors import DependencyError, PositionBiasError, SettingError, StorageError
 from positionbias.core.manifest import package_versions
 from positionbias.core.shard_work import MapShards
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.local import check_workers
 
 __all__ = ["ray_tasks"]
@@ -196,4 +197,4 @@ def _work(place: _Place, function: Callable[[Item], Out], item: Item) -> Out:
 
 @cache
 def _software() -> tuple[tuple[str, str], ...]:
-    return tuple(package_versions("blingfire", "numpy", "pyarrow").items())
+    return tuple(package_versions(USUAL_WORDS, "numpy", "pyarrow").items())

@@ -29,6 +29,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import read_as
+from positionbias.core.splitter import remark_other_splitter
 from positionbias.models.card import CARD, model_card
 from positionbias.models.endpoint_client import Endpoint, endpoint_named
 from positionbias.models.identity import model_checksum, weights_checksum
@@ -229,6 +230,7 @@ def _load_ours(folder: Path) -> Checkpoint:
         wanted = "the weights, settings and words that manifest.json names"
         raise bad_input(folder, wanted=wanted, found="other content", do=FIX)
     manifest = replace(manifest, content={**manifest.content, "checksum": checksum})
+    remark_other_splitter(folder, manifest.versions)
     model.eval()
     return Checkpoint(folder, model, manifest, facts.depth, read_log(folder))
 

@@ -14,6 +14,7 @@ from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, check_place, input_place, output_place
 from positionbias.core.progress import hint, say, track
 from positionbias.core.settings import Setting
+from positionbias.core.splitter import remark_mixed_splitters
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Written
 
@@ -243,6 +244,7 @@ def page_of(folders: Sequence[Path], out: Path, *, title: str | None = None, ove
 
     path = write_report(folders, out, title=title, overwrite=overwrite)
     studies = load_studies(folders)
+    remark_mixed_splitters({study.title: study.manifest.versions for study in studies})
     return Page(path, [result for study in studies for result in study.results], report_tables(studies))
 
 
