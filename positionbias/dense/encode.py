@@ -20,13 +20,12 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
 from positionbias.core.progress import Progress, step
 from positionbias.core.shard_work import make_shards, resumable_folder
-from positionbias.core.splitter import USUAL_WORDS
+from positionbias.core.splitter import USUAL_WORDS, splitter_of
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.settings import ON_DISK
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 from positionbias.models.checkpoint import Checkpoint, shape_of
-from positionbias.models.kinds import begins_with
 from positionbias.models.protocols import Served
 from positionbias.ranking.config import RankingConfig
 
@@ -95,7 +94,7 @@ def encode_collection(
                 if rows.first not in writer.made:  # kept from an earlier run
                     bar.advance(rows.last - rows.first)
                 facts.append(fact)
-        reading = () if begins_with(model.kind) == "encoder" else (USUAL_WORDS,)
+        reading = () if splitter_of(checkpoint.manifest.versions) is None else (USUAL_WORDS,)  # a model of words
         manifest = Manifest(
             kind=KIND,
             name=out.name,

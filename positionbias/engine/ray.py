@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import platform
 import signal
 import socket
 import tempfile
@@ -183,14 +184,14 @@ def _work(place: _Place, function: Callable[[Item], Out], item: Item) -> Out:
             if here != wanted
         )
         raise PositionBiasError(
-            f"{os.uname().nodename}: wanted the same software on every machine of the cluster; found {wrong}; install the same"
+            f"{platform.node()}: wanted the same software on every machine of the cluster; found {wrong}; install the same"
         )
     try:
         os.chdir(place.folder)
     except OSError as error:
         raise StorageError(
             f"{place.folder}: wanted a folder that every machine of the cluster sees; found: {error.strerror} on "
-            f"{os.uname().nodename}; work in a folder of a shared file system"
+            f"{platform.node()}; work in a folder of a shared file system"
         ) from error
     return function(item)
 

@@ -76,9 +76,7 @@ def test_byte_offsets_are_those_of_the_encoded_text(text: str, data: st.DataObje
 
 
 @pytest.mark.skipif(isinstance(load_blingfire(), str), reason="BlingFire's library cannot be loaded here")
-@given(
-    st.lists(st.sampled_from(["lamp", "Gate", "12", "café"]), min_size=1, max_size=9), st.sampled_from([". ", "! ", ", "])
-)
+@given(st.lists(st.sampled_from(["lamp", "Gate", "12", "café"]), min_size=1, max_size=9), st.sampled_from([". ", "! ", ", "]))
 def test_plain_prose_has_blingfires_words_and_sentences(said: list[str], mark: str) -> None:
     text = f"The {f'{mark}The '.join(said)}."
     assert words(text) == tokenize(text, "blingfire")
