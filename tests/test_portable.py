@@ -100,7 +100,8 @@ def mixed(there: Path) -> None:
     )
     assert "posbias: model: its words were split by unicode, and are split by blingfire here; a few differ" in said[0]
     run(
-        there, "train tk rotated --candidates train.run --max-steps 1 --batch-size 4 --out other\nhistogram rotated --split test --out g"
+        there,
+        "train tk rotated --candidates train.run --max-steps 1 --batch-size 4 --out other\nhistogram rotated --split test --out g",
     )
 
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, TypeAlias, TypeVar
 
 from positionbias.core.errors import bad_input
@@ -125,7 +125,10 @@ def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | st
     """Return an input as ``artefact`` (its final path) records it."""
     if "://" in str(path):  # a model behind an endpoint
         return InputRef(role, str(path), checksum)
-    relative = os.path.relpath(Path(path).absolute(), Path(artefact).absolute())
+    try:
+        relative = os.path.relpath(Path(path).absolute(), Path(artefact).absolute())
+    except ValueError:  # another drive
+        relative = Path(path).name
     return InputRef(role, Path(relative).as_posix(), checksum)
 
 
@@ -219,7 +222,7 @@ def read_manifest_file(path: Path) -> Manifest:
     record.pop("digest", None)
     manifest = read_as(Manifest, record, path, do=AGAIN)
     for name in manifest.files or ():
-        if not name or os.path.isabs(name) or ".." in name.split("/"):
+        if not name or any(place.anchor or ".." in place.parts for place in (PurePosixPath(name), PureWindowsPath(name))):
             raise bad_input(path, wanted="files within the artefact", found=repr(name), do=AGAIN)
     return manifest
 

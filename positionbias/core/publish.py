@@ -349,4 +349,6 @@ def _move(folder: int | Path, name: str, target: Path, *, gone: bool) -> None:
 def write_json(path: Path | str, value: Any, *, overwrite: bool = True) -> None:
     """Write a JSON document atomically: indented, keys in the given order, a newline at the end."""
     with atomic_file(path, overwrite=overwrite) as partial:
-        partial.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+        partial.write_text(
+            json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8", newline="\n"
+        )

@@ -111,7 +111,7 @@ def _only_one(root: Path, final: Path) -> Iterator[None]:
     while True:
         if _foreign(place):
             remove(place)
-        with open(place, "w", encoding="utf-8", opener=_unlinked) as file, holding(file.fileno()) as got:
+        with open(place, "w", encoding="utf-8", opener=_unlinked, newline="\n") as file, holding(file.fileno()) as got:
             if got is False:  # None: no locks, as on some clusters; unique names must do
                 raise StorageError(
                     f"{final}: wanted to be the only one writing here; found another run at work; "
@@ -237,7 +237,7 @@ def _make(task: _Task[Any, Facts], item: str = "") -> Facts:
         receipt = _Receipt(item, sha256_file(partial), facts)
     if task.receipt:
         with _put(task.receipt) as partial:
-            partial.write_text(json.dumps(signed(asdict(receipt))), encoding="utf-8")
+            partial.write_text(json.dumps(signed(asdict(receipt))), encoding="utf-8", newline="\n")
     return converted(task.kind, facts)
 
 

@@ -162,9 +162,11 @@ def save_checkpoint(
         write_json(partial / FACTS, {"kind": model.kind, "depth": depth, "shape": asdict(model.config)})
         write_json(partial / LOG, training)
         if timed_log:
-            (partial / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in timed_log))
+            (partial / "log.jsonl").write_text(
+                "".join(f"{json.dumps(row)}\n" for row in timed_log), encoding="utf-8", newline="\n"
+            )
         content = {**manifest.content, "checksum": model_checksum(partial)}
-        (partial / CARD).write_text(model_card(partial, model.kind, depth, manifest, base), "utf-8")
+        (partial / CARD).write_text(model_card(partial, model.kind, depth, manifest, base), "utf-8", newline="\n")
         write_manifest(partial / MANIFEST, replace(manifest, content=content))
 
 

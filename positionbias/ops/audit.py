@@ -354,7 +354,7 @@ def check(
     written = {"junit": junit, "summary": summary}
     for name, place in files.places.items():
         with atomic_file(place, overwrite=True) as partial_file:
-            partial_file.write_text(written[name](checks), encoding="utf-8", errors="replace")
+            partial_file.write_text(written[name](checks), encoding="utf-8", errors="replace", newline="\n")
     return Checked(checks, found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -12,7 +13,11 @@ import pytest
 
 import positionbias
 from positionbias.core import system
+from positionbias.core.collection_writer import create_collection
 from positionbias.core.durable import locked
+from positionbias.core.errors import InputError
+from positionbias.core.manifest import read_manifest
+from positionbias.core.records import Query
 
 PACKAGE = Path(positionbias.__file__).parent
 ONLY_HERE = PACKAGE / "core/system.py"
@@ -121,3 +126,25 @@ def test_what_the_machine_does_not_tell_is_none(monkeypatch: pytest.MonkeyPatch)
     assert system.block_signals([]) is None
     system.restore_signals(None)
     system.unblock_signals([])
+
+
+@pytest.mark.parametrize("name", ["con", "NUL", "aux.old", "COM1"])
+def test_a_split_has_no_name_that_windows_keeps(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"^split '{name}': .* every system; found one that Windows keeps; rename it"):
+        with create_collection(tmp_path / "c") as writer:
+            writer.add_split(name, [Query("q", "x")], [])
+
+
+@pytest.mark.parametrize(("one", "other"), [("test", "Test"), ("STRASSE", "straße")])
+def test_splits_that_would_share_a_file_on_some_systems_are_refused(one: str, other: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="once; found them twice"), create_collection(tmp_path / "c") as writer:
+        writer.add_split(one, [Query("q", "x")], [])
+        writer.add_split(other, [Query("r", "y")], [])
+
+
+def test_a_manifest_names_no_file_outside_in_any_systems_words(tmp_path: Path) -> None:
+    for name in ("../x", "/x", "..\\x", "C:x", "\\x", "a/../../x"):
+        record = {"kind": "run", "format_version": 1, "name": "n", "command": "", "files": {name: {"bytes": 0, "digest": ""}}}
+        (tmp_path / "manifest.json").write_text(json.dumps(record), encoding="utf-8")
+        with pytest.raises(InputError):
+            read_manifest(tmp_path)
