@@ -4,14 +4,10 @@ FROM python:3.11-slim-bookworm
 
 ARG TORCH_INDEX=""
 WORKDIR /opt/posbias
-COPY constraints.txt ./
-RUN version=$(sed -n 's/^torch==//p' constraints.txt) \
-    && pip install --no-cache-dir ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} "torch==$version" \
-    && useradd --create-home --uid 1000 posbias
-
-COPY pyproject.toml setup.cfg setup.py README.md LICENSE ./
+RUN useradd --create-home --uid 1000 posbias
+COPY constraints.txt pyproject.toml setup.cfg setup.py README.md LICENSE ./
 COPY positionbias positionbias
-RUN pip install --no-cache-dir -c constraints.txt ".[models]"
+RUN pip install --no-cache-dir -c constraints.txt ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} ".[models]"
 
 USER 1000
 WORKDIR /work
