@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from positionbias.cli.panels import PanelCommand
 from positionbias.cli.settings_options import OneOf
 
 __all__ = ["completion"]
 
 
-@click.command()
+@click.command(cls=PanelCommand)
 @click.argument("shell", type=OneOf(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
