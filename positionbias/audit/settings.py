@@ -12,7 +12,7 @@ from positionbias.audit.lengths import ChunkSettings, Lengths
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.places import Place
-from positionbias.core.settings import check_settings, declared_setting, flag_of, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, declared_setting, flag_of, seed_setting, setting
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
 from positionbias.models.kinds import READ_AS
 from positionbias.positions.settings import Matching
@@ -88,8 +88,11 @@ class Audited:
         "With --retrieve: a model's vectors of the passages as they are, from posbias encode; may be given again.",
         metavar="VECTORS",
         place="read",
+        panel=Panel.DENSE,
     )
-    memory: float | None = setting(None, "With --retrieve: GiB that a search may hold.", absent=f"{MEMORY:g}")
+    memory: float | None = setting(
+        None, "With --retrieve: GiB that a search may hold.", absent=f"{MEMORY:g}", panel=Panel.DENSE
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -107,12 +110,15 @@ class AuditSettings:
         SettingError: a setting out of range.
     """
 
+    PANEL = Panel.ADVANCED
+
     measures: tuple[str, ...] = setting(
         None,
         "As ir_measures names it; the first makes the verdict; may be given again.",
         flags=("-m", "--measure"),
         metavar="MEASURE",
         absent=f"{', '.join(MEASURES)}, and R@100 with --retrieve",
+        panel=Panel.BASIC,
     )
     buckets: tuple[Buckets, ...] | None = setting(
         None,
@@ -134,6 +140,7 @@ class AuditSettings:
         "Also move the evidence through texts of these lengths, padded with other passages; in the model's tokens, else words.",
         metavar="128,256,512",
         absent="not measured",
+        panel=Panel.LENGTHS,
     )
     chunks: ChunkSettings = field(default_factory=ChunkSettings)
     margin: float = setting(
@@ -148,11 +155,15 @@ class AuditSettings:
         absent="found out",
     )
     blind: bool = True
-    segments: int = setting(500, "Passages whose thirds are encoded; 0 leaves it out.", least=0)
+    segments: int = setting(500, "Passages whose thirds are encoded; 0 leaves it out.", least=0, panel=Panel.TERMS)
     layers: Layers = setting(
-        None, "Layers of an encoder whose term vectors are probed, or all.", metavar="0,3,6", absent="the last"
+        None,
+        "Layers of an encoder whose term vectors are probed, or all.",
+        metavar="0,3,6",
+        absent="the last",
+        panel=Panel.TERMS,
     )
-    probe: int = setting(0, "Passages whose term vectors are probed (MATS).", least=0, metavar="N")
+    probe: int = setting(0, "Passages whose term vectors are probed (MATS).", least=0, metavar="N", panel=Panel.TERMS)
     examples: int = setting(
         10, "Queries to show with their passages, those that rotation harms most; 0 keeps texts out.", least=0
     )
@@ -173,11 +184,16 @@ class AuditSettings:
     retrieve: bool = setting(
         False,
         "Let models rank the whole collection, as retrievers: one vector a text, every passage encoded anew for each rotation.",
+        panel=Panel.BASIC,
     )
 
     def __post_init__(self) -> None:
         if self.measures is None:
             object.__setattr__(self, "measures", RETRIEVAL_MEASURES if self.retrieve else MEASURES)
+        elif self.measures != MEASURES:
+            from positionbias.evaluation.measures import canonical  # which needs ir_measures
+
+            object.__setattr__(self, "measures", canonical(self.measures))
         if self.depth is None:
             object.__setattr__(self, "depth", RETRIEVAL_DEPTH if self.retrieve else DEPTH)
         object.__setattr__(self, "layers", layers_of(self.layers))
@@ -235,9 +251,10 @@ class Limits:
         "The largest change of the first measure's mean by rotation. Nearly blind where answers stand anywhere in their passages.",
         least=0,
         metavar="X",
+        panel=Panel.ADVANCED,
     )
     max_psi: float | None = setting(
-        None, "The largest debiased PSI. It only describes: alone it never passes.", least=0, metavar="X"
+        None, "The largest debiased PSI. It only describes: alone it never passes.", least=0, metavar="X", panel=Panel.ADVANCED
     )
 
     def __post_init__(self) -> None:

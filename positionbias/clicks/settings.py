@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, seed_setting, setting
 
 __all__ = ["ClickSettings", "parse_count"]
 
@@ -45,10 +45,14 @@ class ClickSettings:
     """
 
     split: str = setting("train", "Whose queries and clicks.")
-    qrels_name: str | None = setting(None, "Which of the split's further judgement sets has the positives.", metavar="NAME")
-    relevant_from: int = setting(1, "Lowest grade of a positive.", least=1)
+    qrels_name: str | None = setting(
+        None, "Which of the split's further judgement sets has the positives.", metavar="NAME", panel=Panel.ADVANCED
+    )
+    relevant_from: int = setting(1, "Lowest grade of a positive.", least=1, panel=Panel.ADVANCED)
     negatives: int = setting(20, "Negatives a positive, where there are as many.", least=1)
-    depth: int | None = setting(None, "Candidates a query from which negatives are drawn.", least=1, absent="all")
+    depth: int | None = setting(
+        None, "Candidates a query from which negatives are drawn.", least=1, absent="all", panel=Panel.ADVANCED
+    )
     triples: int | None = setting(None, "How many of the shuffled triples to keep.", least=1, hidden=True)
     form: str | None = setting(
         None,

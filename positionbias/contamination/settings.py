@@ -9,14 +9,21 @@ from typing import Any
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import Place
-from positionbias.core.settings import check_settings, declared_setting, required_setting, seed_setting, setting
+from positionbias.core.settings import (
+    Panel,
+    check_settings,
+    declared_setting,
+    required_setting,
+    seed_setting,
+    setting,
+)
 from positionbias.models.kinds import READ_AS
 
 __all__ = ["ContaminatedSettings", "QuerySets", "SuspectSettings", "Suspects"]
 
 
-def _several(help: str, flag: str, metavar: str = "RUN") -> Any:
-    return setting((), help, flags=(flag,), metavar=metavar, place="read")
+def _several(help: str, flag: str, metavar: str = "RUN", panel: Panel = Panel.BASIC) -> Any:
+    return setting((), help, flags=(flag,), metavar=metavar, place="read", panel=panel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +42,14 @@ class QuerySets:
         metavar="FILE",
         place="read",
         absent="those of the same id are",
+        panel=Panel.ADVANCED,
     )
     pairs: Place | None = setting(
         None,
         "Compare the public queries that training queries near-duplicate with the others: what posbias leakage find wrote.",
         metavar="PAIRS",
         place="read",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:
@@ -72,15 +81,16 @@ class Suspects:
         "--control",
         "MODEL",
     )
-    control_runs: Sequence[Place] = _several("Or its ranking of the public queries.", "--control-run")
+    control_runs: Sequence[Place] = _several("Or its ranking of the public queries.", "--control-run", panel=Panel.ADVANCED)
     control_fresh_runs: Sequence[Place] = _several(
-        "And of the fresh queries, one for each --control-run.", "--control-fresh-run"
+        "And of the fresh queries, one for each --control-run.", "--control-fresh-run", panel=Panel.ADVANCED
     )
     banks: Sequence[Place] = _several(
         "Clean trainings of another configuration, which show how far trainings differ: a file with a checkpoint a line, or a run of the "
         "public queries and, after a tab, one of the fresh. Give one for each configuration; three or more count.",
         "--bank",
         "FILE",
+        Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:
@@ -121,12 +131,14 @@ class SuspectSettings:
         above=0,
         below=0.5,
         do="0.05 is customary",
+        panel=Panel.ADVANCED,
     )
     configuration: str = setting(
         "",
         "What models and controls are trainings of, where they are runs or checkpoints that do not say how they were trained: you vouch "
         "that they differ in seed and test data alone.",
         metavar="WORDS",
+        panel=Panel.ADVANCED,
     )
     seed: int = seed_setting()
 
@@ -160,10 +172,10 @@ class ContaminatedSettings:
         wanted="a share of each target's queries, 0 to 1",
         metavar="0..1",
     )
-    group_size: int = setting(2, "Passages a group: a positive, the others negatives.", least=2)
-    relevant_from: int = setting(1, "Lowest grade of a positive in --split.", least=1)
-    target_relevant_from: int = setting(2, "Lowest grade of a positive in a target.", least=1)
-    depth: int = setting(100, "Candidates a query from which negatives are drawn.", least=1)
+    group_size: int = setting(2, "Passages a group: a positive, the others negatives.", least=2, panel=Panel.ADVANCED)
+    relevant_from: int = setting(1, "Lowest grade of a positive in --split.", least=1, panel=Panel.ADVANCED)
+    target_relevant_from: int = setting(2, "Lowest grade of a positive in a target.", least=1, panel=Panel.ADVANCED)
+    depth: int = setting(100, "Candidates a query from which negatives are drawn.", least=1, panel=Panel.ADVANCED)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 
-__all__ = ["closest", "or_closest"]
+__all__ = ["closest", "near_file", "or_closest"]
 
 
 def closest(found: object, known: Iterable[str]) -> str:
@@ -32,3 +34,16 @@ def or_closest(found: object, known: Iterable[str], do: str) -> str:
     """
     near = closest(found, known)
     return f"did you mean {near}?" if near else do
+
+
+def near_file(path: Path | str, do: str) -> str:
+    """Return the end of an error about a path that is not there: whether a neighbour of much the same name was meant, or what to do."""
+    path = Path(path)
+    try:
+        there = [name for name in os.listdir(path.parent) if not name.startswith(".")]
+    except OSError:
+        return do
+    if path.name in there:  # it is there, and something else is wrong
+        return do
+    near = closest(path.name, there)
+    return f"did you mean {path.with_name(near)}?" if near else do

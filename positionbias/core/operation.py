@@ -219,7 +219,7 @@ def settings_parameters(kind: Any, owner: str, path: tuple[str, ...] = ()) -> It
         if _holds_settings(inner := hints[field.name]):
             yield from settings_parameters(inner, owner, here)
         elif of is not None:
-            panel = of.panel or getattr(kind, "PANEL", Panel.BASIC)
+            panel: Panel = of.panel or getattr(kind, "PANEL", Panel.BASIC)
             single, many = _single(inner)
             yield Parameter(
                 field.name, owner, single, many, _default(field), of, path=here, optional=_optional(inner), panel=panel

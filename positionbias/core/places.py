@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from positionbias.core.closest import near_file
 from positionbias.core.errors import InputError, SettingError, check_type
 
 __all__ = ["Place", "check_place", "input_place", "model_place", "output_place", "refuse_inputs"]
@@ -50,7 +51,7 @@ def input_place(name: Place, *, flag: str = "") -> Path:
         recover(place)
     place = Path(name) if Path(name).exists() else output_place(name)
     if flag and not place.exists():
-        raise InputError(f"{flag}: wanted a path to read; found nothing at {name}; check it")
+        raise InputError(f"{flag}: wanted a path to read; found nothing at {name}; {near_file(name, 'check it')}")
     return place
 
 

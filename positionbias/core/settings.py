@@ -51,10 +51,13 @@ class Panel(StrEnum):
 
     BASIC = "Options"
     ADVANCED = "Advanced options"
+    ANSWERS = "Matching answers"
+    BM25 = "BM25"
+    DENSE = "Dense retrieval"
+    LENGTHS = "Lengths and chunks"
+    TERMS = "Term vectors"
     TRAINING = "Training"
     SHAPE = "Shape of the model"
-    ANSWERS = "Matching answers"
-    CANDIDATES = "BM25"
     COMPUTING = "Computing"
     SHARED = "Every command"
 
@@ -168,7 +171,7 @@ def required_setting(help: str, **of_it: Any) -> Any:
 
 def seed_setting() -> Any:
     """Return the field ``seed`` of settings with random draws."""
-    return setting(1, SEED_HELP, least=0)
+    return setting(1, SEED_HELP, least=0, panel=Panel.BASIC)
 
 
 def settings_of(kind: type) -> Mapping[str, Setting]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, given_flags, setting
+from positionbias.core.settings import Panel, check_settings, given_flags, setting
 
 __all__ = ["ANN", "DENSE_DEPTH", "INDEXES", "MEMORY", "ON_DISK", "Ann", "AnnSettings", "DenseSearch", "Index", "OnDisk"]
 
@@ -32,13 +32,20 @@ class AnnSettings:
         SettingError: a number below its least.
     """
 
-    links: int = setting(16, "Links of a vector (M).", least=2, flags=("--hnsw-links",))
-    build_width: int = setting(100, "efConstruction.", least=1, flags=("--hnsw-build-width",))
-    search_width: int | None = setting(None, "efSearch.", least=0, flags=("--hnsw-search-width",), absent="--depth")
-    lists: int | None = setting(
-        None, "Lists.", least=0, flags=("--ivf-lists",), absent="four times the root of the number of vectors"
+    links: int = setting(16, "Links of a vector (M).", least=2, flags=("--hnsw-links",), panel=Panel.DENSE)
+    build_width: int = setting(100, "efConstruction.", least=1, flags=("--hnsw-build-width",), panel=Panel.DENSE)
+    search_width: int | None = setting(
+        None, "efSearch.", least=0, flags=("--hnsw-search-width",), absent="--depth", panel=Panel.DENSE
     )
-    probes: int = setting(32, "Lists looked at for a query.", least=1, flags=("--ivf-probes",))
+    lists: int | None = setting(
+        None,
+        "Lists.",
+        least=0,
+        flags=("--ivf-lists",),
+        absent="four times the root of the number of vectors",
+        panel=Panel.DENSE,
+    )
+    probes: int = setting(32, "Lists looked at for a query.", least=1, flags=("--ivf-probes",), panel=Panel.DENSE)
     threads: int = setting(1, "Of building and searching.", least=1, flags=("--workers",), hidden=True)
 
     def __post_init__(self) -> None:
@@ -72,9 +79,10 @@ class DenseSearch:
         "exact",
         "exact looks at every vector; hnsw and ivf (faiss) at some, by an index kept in the vectors' folder.",
         choices=INDEXES,
+        panel=Panel.DENSE,
     )
     ann: AnnSettings = field(default_factory=AnnSettings)
-    memory: float | None = setting(None, "GiB that an exact search may hold.", absent=f"{MEMORY:g}")
+    memory: float | None = setting(None, "GiB that an exact search may hold.", absent=f"{MEMORY:g}", panel=Panel.DENSE)
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.operation import Given, Parameter, made_of, settings_parameters
 from positionbias.core.places import input_place, model_place
-from positionbias.core.settings import Setting, declared_setting, setting, settings_of
+from positionbias.core.settings import Panel, Setting, declared_setting, setting, settings_of
 from positionbias.experiments.model_settings import ModelSettings, with_assignments
 from positionbias.models.kinds import KINDS, begins_with, config_class
 from positionbias.models.shapes import TKConfig
@@ -22,11 +23,13 @@ __all__ = ["CANDIDATES", "DRAWS", "SEEDS", "ModelOptions", "TeacherOptions", "mo
 SEEDS = Setting(
     "Of a training; may be given again. Three or more have intervals over trainings. [default: 3, from --seed on; 1 with --quick]",
     least=0,
+    panel=Panel.BASIC,
 )
 DRAWS = Setting(
     "Seed of a rotation draw; may be given again; every training seed meets every draw. [default: 2, from --seed on; 1 with --quick]",
     least=0,
     flags=("--rotations",),
+    panel=Panel.BASIC,
 )
 CANDIDATES = Setting("A run to take instead of BM25's; may be given again.", metavar="SPLIT=RUN")
 # settings of a training that a study decides, or --set
@@ -37,12 +40,17 @@ _LEFT_OUT = frozenset(("loss", "margin", "temperature", "most_depth", "probe_pas
 class ModelOptions:
     """The models that a study trains, what they start from, and how they are trained."""
 
-    models: tuple[str, ...] = setting(("tk",), f"Of {', '.join(KINDS)}; may be given again.")
+    PANEL = Panel.ADVANCED
+
+    models: tuple[str, ...] = setting(("tk",), f"Of {', '.join(KINDS)}; may be given again.", panel=Panel.BASIC)
     encoder: str | None = setting(
-        None, "What models over an encoder start from: a folder, a hub id, or minilm.", metavar="PATH|ID"
+        None, "What models over an encoder start from: a folder, a hub id, or minilm.", metavar="PATH|ID", panel=Panel.BASIC
     )
     word_vectors: str | None = setting(
-        None, "What models of words start from (not duet); without them words start at random.", metavar="FILE"
+        None,
+        "What models of words start from (not duet); without them words start at random.",
+        metavar="FILE",
+        panel=Panel.BASIC,
     )
     starts: tuple[str, ...] = setting(
         (),
@@ -73,6 +81,7 @@ class TeacherOptions:
         "As learning_rate=3e-5: a setting of the teacher's training or shape; may be given again. --set is for students.",
         flags=("--teacher-set",),
         metavar="SETTING=VALUE",
+        panel=Panel.ADVANCED,
     )
 
 
@@ -126,7 +135,8 @@ def models_of(
     training = replace(made_of(TrainConfig, own), most_depth=depth)
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         known = ", ".join(KINDS) + ", or KIND=ENCODER" * own_encoders
-        raise SettingError(f"--models: wanted some of {known}; found {unknown[0]!r}; give one of these")
+        do = or_closest(unknown[0], KINDS, "give one of these")
+        raise SettingError(f"--models: wanted some of {known}; found {unknown[0]!r}; {do}")
     starts = _starts(given["starts"], kinds)
     models, flags = [], set()
     for kind, equals, own_encoder in asked:

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, input_place
-from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, required_setting, seed_setting, setting
 from positionbias.leakage.leaks import check_threshold
 from positionbias.leakage.pairs import SCORES
 
@@ -45,7 +45,7 @@ class NearestSettings:
         SettingError: a number outside its range.
     """
 
-    neighbours: int = setting(100, "Training queries of a source for each text, by cosine.", least=1)
+    neighbours: int = setting(100, "Training queries of a source for each text, by cosine.", least=1, panel=Panel.ADVANCED)
     floor: float | None = setting(
         None,
         "The cosine from which a pair is found; the paper's is 0.91.",
@@ -56,7 +56,9 @@ class NearestSettings:
         flags=("--threshold",),
         metavar="COSINE",
     )
-    memory: float = setting(1.0, "What the search by cosine may hold.", above=0, wanted="GiB above 0", metavar="GIB")
+    memory: float = setting(
+        1.0, "What the search by cosine may hold.", above=0, wanted="GiB above 0", metavar="GIB", panel=Panel.ADVANCED
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -76,6 +78,7 @@ class LexicalSettings:
         above=0,
         most=1,
         wanted="a share above 0, to 1",
+        panel=Panel.ADVANCED,
     )
     containment: float = setting(
         1.0,
@@ -83,6 +86,7 @@ class LexicalSettings:
         above=0,
         most=1,
         wanted="a share above 0, to 1",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:
@@ -129,14 +133,15 @@ class MaterialSettings:
     threshold: float | None = setting(
         None, "The score from which a pair without a label leaks. [default: all do]", metavar="SCORE"
     )
-    score: str = setting("cosine", "Which score --threshold is of.", choices=SCORES)
+    score: str = setting("cosine", "Which score --threshold is of.", choices=SCORES, panel=Panel.ADVANCED)
     labelled_only: bool = setting(
         False,
         "Only pairs that people labelled as leaks leak, as in the paper; the others keep their queries out of the filling.",
+        panel=Panel.ADVANCED,
     )
-    relevant_from: int = setting(1, "Grade from which a source's passage is relevant.", least=1)
-    target_relevant_from: int = setting(1, "Grade from which a target's passage is relevant.", least=1)
-    train_depth: int = setting(100, "Candidates of a query that negatives are drawn from.", least=1)
+    relevant_from: int = setting(1, "Grade from which a source's passage is relevant.", least=1, panel=Panel.ADVANCED)
+    target_relevant_from: int = setting(1, "Grade from which a target's passage is relevant.", least=1, panel=Panel.ADVANCED)
+    train_depth: int = setting(100, "Candidates of a query that negatives are drawn from.", least=1, panel=Panel.ADVANCED)
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
@@ -156,6 +161,7 @@ class LeakingPairs:
         None,
         "Of a merged collection: the names behind which the pairs' training and test queries stand there.",
         metavar="NAME NAME",
+        panel=Panel.ADVANCED,
     )
     counted: MaterialSettings = field(default_factory=MaterialSettings)
     leaked_queries: int | None = setting(
@@ -191,7 +197,7 @@ class LeakedSettings:
     seed: int = seed_setting()
     leaked_queries: int | None = setting(None, "Queries that leak.", least=1, do="raise it; without leakage: --kind no")
     leaked_share: float | None = setting(
-        None, "The share of the set that leaks.", above=0, most=1, wanted="a share above 0, to 1"
+        None, "The share of the set that leaks.", above=0, most=1, wanted="a share above 0, to 1", panel=Panel.ADVANCED
     )
 
     def __post_init__(self) -> None:
@@ -231,7 +237,7 @@ class LeakedGrid:
     )
     seeds: int = setting(5, "How many seeds, from --seed on.", least=1)
     seed: int = seed_setting()
-    leaked_share: float | None = setting(None, "Or the share of each size that leaks.", metavar="0..1")
+    leaked_share: float | None = setting(None, "Or the share of each size that leaks.", metavar="0..1", panel=Panel.ADVANCED)
 
     def __post_init__(self) -> None:
         check_settings(self)

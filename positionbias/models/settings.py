@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, seed_setting, setting
 
 __all__ = ["SPECIAL", "DistilSettings", "EncoderSettings"]
 
@@ -22,9 +22,10 @@ class DistilSettings:
         "a in the weight a / (a + p) of a word that is the share p of all words; 0 weighs all alike.",
         least=0,
         do="0.0001 is usual, 0 gives no weights",
+        panel=Panel.ADVANCED,
     )
-    minimum_count: int = setting(2, "A word has a vector if it stands so often.", least=1)
-    batch_size: int = setting(256, "Words read together.", least=1)
+    minimum_count: int = setting(2, "A word has a vector if it stands so often.", least=1, panel=Panel.ADVANCED)
+    batch_size: int = setting(256, "Words read together.", least=1, panel=Panel.ADVANCED)
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -13,7 +13,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, check_place, input_place, output_place
 from positionbias.core.progress import hint, say, track
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Panel, Setting
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Written
 
@@ -43,7 +43,9 @@ def export(
     *,
     to: Annotated[Form, Setting("The published form to write.")],
     splits: Annotated[Sequence[str], Setting("A split to write; all by default; may be given again.", flags=("--split",))] = (),
-    squad_version: Annotated[Literal["1.1", "2.0"] | None, Setting("With --to squad: which form.", absent="1.1")] = None,
+    squad_version: Annotated[
+        Literal["1.1", "2.0"] | None, Setting("With --to squad: which form.", absent="1.1", panel=Panel.ADVANCED)
+    ] = None,
     engine: Engine = Engine(),
     out: Annotated[Place, Setting("The folder to write, as a path.", metavar="DIR", place="written")],
     overwrite: Overwrite = False,

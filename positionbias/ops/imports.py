@@ -15,7 +15,7 @@ from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import hint, is_quiet, say
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Panel, Setting
 from positionbias.core.validation_draw import DrawnQueries, ValidationDraw
 from positionbias.engine.choose import Engine
 from positionbias.formats.release_settings import KEEP_UNJUDGED, SKIP, MsmarcoDocsSettings, MsmarcoSettings
@@ -46,7 +46,7 @@ __all__ = [
 Places = Annotated[
     Sequence[Place], Setting("A folder of the release's files, archives, or single files.", metavar="DIR|FILE...", place="read")
 ]
-KeepUnjudged = Annotated[bool, Setting(KEEP_UNJUDGED)]
+KeepUnjudged = Annotated[bool, Setting(KEEP_UNJUDGED, panel=Panel.ADVANCED)]
 _LEFT_OUT = {
     "judged_again": "pairs judged several times, kept once with the highest grade",
     "judgements_of_other_queries": "judgements of queries that are not there, left out",
@@ -200,7 +200,7 @@ def import_orcas(
             place="read",
         ),
     ] = None,
-    skip: Annotated[Sequence[Literal["top100"]], Setting(SKIP)] = (),
+    skip: Annotated[Sequence[Literal["top100"]], Setting(SKIP, panel=Panel.ADVANCED)] = (),
     keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,
@@ -296,7 +296,7 @@ def import_msmarco_qa(
 def import_tripclick(
     places: Places,
     *,
-    skip: Annotated[Sequence[Literal["runs", "triples", "logs"]], Setting(SKIP)] = (),
+    skip: Annotated[Sequence[Literal["runs", "triples", "logs"]], Setting(SKIP, panel=Panel.ADVANCED)] = (),
     keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,

@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 
 __all__ = ["PAPERS", "StudyCommand", "command_of", "module_of", "modules", "runner_of"]
@@ -79,7 +80,9 @@ def command_of(study: str) -> StudyCommand:
         SettingError: there is no such study.
     """
     if study not in PAPERS:
-        raise SettingError(f"study: wanted one of {', '.join(PAPERS)}; found {study!r}; give one of these")
+        raise SettingError(
+            f"study: wanted one of {', '.join(PAPERS)}; found {study!r}; {or_closest(study, PAPERS, 'give one of these')}"
+        )
     settings = module_of(study, "settings")
     found: StudyCommand = settings.COMMANDS[study] if study in FOLDERS else settings.COMMAND
     return found

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, required_setting, seed_setting, setting
 from positionbias.positions.density import Density
 from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
 
@@ -50,14 +50,17 @@ class Matching:
         SettingError: an unknown method or choice of matches.
     """
 
-    words: WordMethod = setting("blingfire", WORDS_HELP, choices=WORD_METHODS)
+    words: WordMethod = setting("blingfire", WORDS_HELP, choices=WORD_METHODS, panel=Panel.ANSWERS)
     matches: Matches = setting(
         "all",
         "Which matches count of an answer that stands several times. Only where offsets are not used.",
         choices=MATCHES,
+        panel=Panel.ANSWERS,
     )
-    fold_case: bool = setting(False, "Match without regard to case.")
-    offsets: bool = setting(True, "Match every answer, also where the source says where it stands.", flags=("--no-offsets",))
+    fold_case: bool = setting(False, "Match without regard to case.", panel=Panel.ANSWERS)
+    offsets: bool = setting(
+        True, "Match every answer, also where the source says where it stands.", flags=("--no-offsets",), panel=Panel.ANSWERS
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -74,7 +77,7 @@ class HistogramOptions:
     matching: Matching = field(default_factory=Matching)
     point: Point = setting("start", "What of an answer is placed: its first word, or its middle.", choices=POINTS)
     bins: int = setting(20, "Bins from a passage's start to its end.", least=1, most=1_000)
-    resamples: int = setting(1_000, "Resamples of the passages for the intervals.", least=100)
+    resamples: int = setting(1_000, "Resamples of the passages for the intervals.", least=100, panel=Panel.ADVANCED)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
@@ -167,10 +170,13 @@ class Placing:
         "front-loading; or a histogram, as of `posbias histogram msmarco-qa --split train --json`.",
         metavar="DENSITY|FILE",
     )
-    one_question: bool = setting(False, "Keep one drawn question a passage, not all of its evidence sentence.")
+    one_question: bool = setting(
+        False, "Keep one drawn question a passage, not all of its evidence sentence.", panel=Panel.ADVANCED
+    )
     match_distance: bool = setting(
         False,
         "Add a weight to every question, under which all arms have moved sentences equally far: as far as uniform placing does.",
+        panel=Panel.ADVANCED,
     )
     seed: int = seed_setting()
 
@@ -192,13 +198,22 @@ class RawForm:
     """
 
     format: RawFormat | None = setting(
-        None, "Format of a raw file; by default, as its name and content say. A pipe needs it.", choices=RAW_FORMATS
+        None,
+        "Format of a raw file; by default, as its name and content say. A pipe needs it.",
+        choices=RAW_FORMATS,
+        panel=Panel.ADVANCED,
     )
     id_field: str | None = setting(
-        None, "The key or column of ids in JSON lines or Parquet, where it is no known one.", metavar="KEY"
+        None,
+        "The key or column of ids in JSON lines or Parquet, where it is no known one.",
+        metavar="KEY",
+        panel=Panel.ADVANCED,
     )
     text_field: str | None = setting(
-        None, "The key or column of texts in JSON lines or Parquet, where it is no known one.", metavar="KEY"
+        None,
+        "The key or column of texts in JSON lines or Parquet, where it is no known one.",
+        metavar="KEY",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, seed_setting, setting
 
 __all__ = ["PAIR_MODES", "Layers", "PairMode", "ProbeSettings", "layers_of"]
 
@@ -48,10 +48,13 @@ class ProbeSettings:
         "Pairs of different passages (the paper), or those within one passage as well.",
         choices=PAIR_MODES,
     )
-    minimum_terms: int = setting(20, "The curve ends before the first Δ with fewer.", least=1)
+    minimum_terms: int = setting(20, "The curve ends before the first Δ with fewer.", least=1, panel=Panel.ADVANCED)
     passages: int | None = setting(None, "Probe N passages, drawn by the seed.", least=1, metavar="N", absent="all")
     sample_pairs: int = setting(
-        2_000, "Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.", least=0
+        2_000,
+        "Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.",
+        least=0,
+        panel=Panel.ADVANCED,
     )
     seed: int = seed_setting()
     layers: Layers = setting(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, model_place
 from positionbias.core.run_header import RunHeader
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.settings import Panel, check_settings, setting
 
 if TYPE_CHECKING:
     import torch
@@ -31,12 +31,17 @@ class RankingConfig:
     """
 
     batch_tokens: int = setting(
-        0, "Padded tokens in a batch; 0 leaves it to the device.", least=0, do="0 leaves it to the device"
+        0,
+        "Padded tokens in a batch; 0 leaves it to the device.",
+        least=0,
+        do="0 leaves it to the device",
+        panel=Panel.COMPUTING,
     )
     precision: Precision = setting(
         "auto",
         "Of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
         choices=PRECISIONS,
+        panel=Panel.COMPUTING,
     )
 
     def __post_init__(self) -> None:
@@ -69,9 +74,13 @@ class RankingConfig:
 class Computing:
     """Device and precision of a model's computation, or what becomes of an endpoint's."""
 
-    device: str = setting("auto", "Where to compute; auto is the GPU where there is one.", choices=DEVICES)
+    device: str = setting(
+        "auto", "Where to compute; auto is the GPU where there is one.", choices=DEVICES, panel=Panel.COMPUTING
+    )
     config: RankingConfig = field(default_factory=RankingConfig)
-    store: bool = setting(True, "Keep what an endpoint answers (numbers, no texts), so that nothing is paid for twice.")
+    store: bool = setting(
+        True, "Keep what an endpoint answers (numbers, no texts), so that nothing is paid for twice.", panel=Panel.COMPUTING
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -129,12 +138,15 @@ class TaughtPassages:
         None, "Score exactly the pairs of a training set, instead of --candidates.", metavar="DIR", place="read"
     )
     depth: int | None = setting(None, "Candidates of a query to score.", least=1, absent="all")
-    relevant_from: int = setting(1, "Grade from which a passage counts as relevant, with --candidates.", least=1)
+    relevant_from: int = setting(
+        1, "Grade from which a passage counts as relevant, with --candidates.", least=1, panel=Panel.ADVANCED
+    )
     block_pairs: int | None = setting(
         None,
         "Pairs scored and saved together: what an interruption costs at most.",
         least=1,
         absent="16384, or 1048576 for a model that encodes passages for themselves",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Given
-from positionbias.core.settings import check_settings, refuse_idle, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, refuse_idle, seed_setting, setting
 from positionbias.models.kinds import kind_named, learning_rates
 
 __all__ = ["LOSSES", "PRECISIONS", "SCHEDULES", "TRACKERS", "LossKind", "TrainConfig", "refuse_validating", "settle_steps"]
@@ -70,6 +70,8 @@ class TrainConfig:
     number. (Another number of threads may round differently.)
     """
 
+    PANEL = Panel.TRAINING
+
     batch_size: int = setting(32, "Training groups (a query and its passages) a batch.", least=1)
     group_size: int = setting(
         2,
@@ -90,6 +92,7 @@ class TrainConfig:
         "all; of distillation margin_mse, kl, ranknet.",
         choices=LOSSES.keys(),
         absent="hinge; pointwise for mono_t5",
+        panel=Panel.BASIC,
     )
     margin: float = setting(1.0, "Of the pairwise hinge loss.", above=0)
     temperature: float = setting(1.0, "Of the softmax in kl.", above=0)
@@ -108,7 +111,9 @@ class TrainConfig:
         absent="all",
     )
     probe_passages: int = setting(500, "Passages on which MATS is logged; 0: none.", least=0)
-    precision: str = setting("float32", "Of the arithmetic in training; float16 needs a GPU.", choices=PRECISIONS)
+    precision: str = setting(
+        "float32", "Of the arithmetic in training; float16 needs a GPU.", choices=PRECISIONS, panel=Panel.COMPUTING
+    )
     warmup_steps: int = setting(0, "Steps over which the learning rate grows from nothing.", least=0)
     warmup_share: float = setting(0.0, "Instead of --warmup-steps: a share of all steps.")
     schedule: str = setting(
@@ -119,11 +124,15 @@ class TrainConfig:
     accumulate: int = setting(1, "Batches a step of training: more groups than memory holds.", least=1)
     clip: float = setting(0.0, "Largest norm of a step's gradient; 0: any.", least=0)
     dropout: bool = setting(True, "The encoder's own, in training; a step is quicker without.")
-    bucket: int = setting(1, "Batches sorted by length together, so that less is padded; 1: not sorted.", least=1)
-    read_ahead: int = setting(4, "Batches read in the background; 0: none.", least=0)
-    save_every: int = setting(0, "Steps between saves for --resume; 0: by time alone.", least=0)
-    save_minutes: float = setting(10.0, "Minutes between saves for --resume, beside those at validations; 0: none.", least=0)
-    threads: int = setting(0, "CPU threads in training; 0 leaves it to torch.", least=0)
+    bucket: int = setting(
+        1, "Batches sorted by length together, so that less is padded; 1: not sorted.", least=1, panel=Panel.COMPUTING
+    )
+    read_ahead: int = setting(4, "Batches read in the background; 0: none.", least=0, panel=Panel.COMPUTING)
+    save_every: int = setting(0, "Steps between saves for --resume; 0: by time alone.", least=0, panel=Panel.COMPUTING)
+    save_minutes: float = setting(
+        10.0, "Minutes between saves for --resume, beside those at validations; 0: none.", least=0, panel=Panel.COMPUTING
+    )
+    threads: int = setting(0, "CPU threads in training; 0 leaves it to torch.", least=0, panel=Panel.COMPUTING)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.settings import Panel, check_settings, setting
 from positionbias.models.kinds import begins_with, config_class, scores_log_probabilities
 from positionbias.positions.rotate import Rotation
 from positionbias.training.config import LOSSES, TrainConfig
@@ -59,12 +59,22 @@ class TrainPlan:
         place="read",
     )
     teacher_depth: int | None = setting(
-        None, "First passages in the teacher's order that negatives are drawn from.", least=1, absent=str(TEACHER_DEPTH)
+        None,
+        "First passages in the teacher's order that negatives are drawn from.",
+        least=1,
+        absent=str(TEACHER_DEPTH),
+        panel=Panel.ADVANCED,
     )
-    split: str | None = setting(None, "Queries to train on.", absent="train, or those that --trainset speaks of")
-    validation_split: str = setting("validation", "Queries to validate on.")
+    split: str | None = setting(
+        None, "Queries to train on.", absent="train, or those that --trainset speaks of", panel=Panel.ADVANCED
+    )
+    validation_split: str = setting("validation", "Queries to validate on.", panel=Panel.ADVANCED)
     relevant_from: int = setting(
-        1, "Grade from which a passage counts as relevant.", least=1, wanted="a grade from 1 (0 is judged not relevant)"
+        1,
+        "Grade from which a passage counts as relevant.",
+        least=1,
+        wanted="a grade from 1 (0 is judged not relevant)",
+        panel=Panel.ADVANCED,
     )
     model: Any = None
     training: TrainConfig = field(default_factory=TrainConfig)
@@ -82,6 +92,7 @@ class TrainPlan:
         "A checkpoint of this kind to go on from: its weights, and its shape.",
         metavar="CHECKPOINT",
         place="read",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:

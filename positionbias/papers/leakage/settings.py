@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
+    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -40,15 +42,22 @@ class LeakageSettings:
     the folds and the bootstrap.
     """
 
-    target: str = required_setting("The test queries, judged.", metavar="SPLIT")
-    sources: tuple[str, ...] = required_setting("Training queries; may be given again.", flags=("--source",), metavar="SPLIT")
+    PANEL = Panel.ADVANCED
+
+    target: str = required_setting("The test queries, judged.", metavar="SPLIT", panel=Panel.BASIC)
+    sources: tuple[str, ...] = required_setting(
+        "Training queries; may be given again.", flags=("--source",), metavar="SPLIT", panel=Panel.BASIC
+    )
     leaking: LeakingPairs
     models: tuple[ModelSettings, ...]
     kinds: tuple[Kind, ...] = setting(
         KINDS,
         "Training sets: without leakage, with leaking training queries, with the test queries themselves. Name no, and one of the others.",
+        panel=Panel.BASIC,
     )
-    sizes: tuple[int, ...] = setting(SIZES, "Training instances, two a query; may be given again.", metavar="N")
+    sizes: tuple[int, ...] = setting(
+        SIZES, "Training instances, two a query; may be given again.", metavar="N", panel=Panel.BASIC
+    )
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
     depth: int = setting(100, "Candidates a test query.", least=1)
@@ -69,7 +78,8 @@ class LeakageSettings:
         refuse_validating("this study, which has none: the last weights are kept")
         if unused := [split for split in self.candidates if split not in self.splits]:
             splits = ", ".join(self.splits)
-            raise SettingError(f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; name one of these")
+            do = or_closest(unused[0], self.splits, "name one of these")
+            raise SettingError(f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; {do}")
         if self.target in self.sources:
             raise SettingError(f"--target, --source: wanted different splits; found {self.target!r} as both; name others")
         with flags_as(OWN_FLAGS):

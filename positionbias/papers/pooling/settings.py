@@ -10,6 +10,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place
 from positionbias.core.settings import (
+    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -71,12 +72,18 @@ class PoolingSettings:
         (),
         "The least grade of a relevant document, of every task or of one: 2 for the passages of TREC DL. [default: 1]",
         metavar="[TASK=]GRADE",
+        panel=Panel.ADVANCED,
     )
-    deepest: int = setting(100, "Where curves of what is found end.", least=1, most=DEEPEST)
+    deepest: int = setting(100, "Where curves of what is found end.", least=1, most=DEEPEST, panel=Panel.ADVANCED)
     relabel: float = setting(
-        0.1, "Of the runs, whose kind is changed at random, again and again; 0: not.", least=0, most=1, metavar="SHARE"
+        0.1,
+        "Of the runs, whose kind is changed at random, again and again; 0: not.",
+        least=0,
+        most=1,
+        metavar="SHARE",
+        panel=Panel.ADVANCED,
     )
-    repeats: int = setting(20, "Of --relabel.", least=1)
+    repeats: int = setting(20, "Of --relabel.", least=1, panel=Panel.ADVANCED)
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
+    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -63,6 +65,8 @@ class PositionBiasSettings:
     bootstrap and of the passages probed.
     """
 
+    PANEL = Panel.ADVANCED
+
     models: tuple[ModelSettings, ...] = (ModelSettings(),)
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     draws: tuple[int, ...] = declared_setting((1,), DRAWS)
@@ -72,8 +76,12 @@ class PositionBiasSettings:
     train_depth: int = setting(100, "Candidates from which negatives are drawn.", least=1)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     validation: str = setting("validation", "Queries to validate and tune on.", flags=("--validation-split",))
-    tests: tuple[str, ...] = setting(("test",), "A split to test on; several are one set of queries.", flags=("--test",))
-    test_queries: int | None = setting(None, "Of each test split, drawn by --seed.", least=1, metavar="N", absent="all")
+    tests: tuple[str, ...] = setting(
+        ("test",), "A split to test on; several are one set of queries.", flags=("--test",), panel=Panel.BASIC
+    )
+    test_queries: int | None = setting(
+        None, "Of each test split, drawn by --seed.", least=1, metavar="N", absent="all", panel=Panel.BASIC
+    )
     rotate_at_reading: bool = setting(False, "Train on fresh rotations at every read, not on a collection rotated once.")
     relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1)
     measures: tuple[str, ...] = setting(
@@ -92,17 +100,19 @@ class PositionBiasSettings:
         check_settings(self)
         check_once({"--models": [m.kind for m in self.models], "--seeds": self.seeds, "--rotations": self.draws})
         if unknown := [name for name in self.trainings if name not in TEXTS]:
-            raise SettingError(f"--only: wanted some of {', '.join(TEXTS)}; found {', '.join(unknown)}; give one of these")
+            raise SettingError(
+                f"--only: wanted some of {', '.join(TEXTS)}; found {', '.join(unknown)}; {or_closest(unknown[0], TEXTS, 'give one of these')}"
+            )
         check_once({"--only": self.trainings})
         if unused := [split for split in self.candidates if split not in self.splits]:
             raise SettingError(
-                f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found {unused[0]!r}; name one of these"
+                f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found {unused[0]!r}; "
+                f"{or_closest(unused[0], self.splits, 'name one of these')}"
             )
         if self.measures:
-            from positionbias.evaluation.measures import parse_measure  # which needs ir_measures
+            from positionbias.evaluation.measures import canonical  # which needs ir_measures
 
-            for name in self.measures:
-                parse_measure(name)
+            object.__setattr__(self, "measures", canonical(self.measures))
         else:
             level = f"(rel={self.relevant_from})" if self.relevant_from > 1 else ""
             object.__setattr__(self, "measures", ("nDCG@10", f"RR{level}@10", f"R{level}@10"))
@@ -145,6 +155,7 @@ class DoseSettings(PositionBiasSettings):
         "Where the answers of the training queries start, as posbias select takes it; given twice or more.",
         flags=("--dose",),
         metavar="LOW:HIGH",
+        panel=Panel.BASIC,
     )
     queries: int | None = setting(
         None,
@@ -184,7 +195,7 @@ class ArchitectureSettings(PositionBiasSettings):
     """The same of one TK, and its positions, the usual ones first."""
 
     positions: tuple[Positions, ...] = setting(
-        POSITIONS, "TK's positions, the usual ones first: sinusoid, none or relative; given twice or more."
+        POSITIONS, "TK's positions, the usual ones first: sinusoid, none or relative; given twice or more.", panel=Panel.BASIC
     )
 
     def __post_init__(self) -> None:
@@ -223,9 +234,10 @@ class TransferSettings(PositionBiasSettings):
         "As --set, for the training on SOURCE alone; may be given again.",
         flags=("--set-source",),
         metavar="[MODEL.]SETTING=VALUE",
+        panel=Panel.BASIC,
     )
     source_candidates: Mapping[str, Path] = setting(
-        {}, "A run over SOURCE to take instead of BM25's; may be given again.", metavar="SPLIT=RUN"
+        {}, "A run over SOURCE to take instead of BM25's; may be given again.", metavar="SPLIT=RUN", panel=Panel.BASIC
     )
     source_validation: str = setting("validation", "Queries of SOURCE to validate on.", flags=("--source-validation-split",))
 
