@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
+from positionbias.cli.complete import completer_of
 from positionbias.cli.panels import PanelOption
 from positionbias.core.operation import REQUIRED, Parameter
 from positionbias.core.settings import Setting, flag_of
@@ -55,7 +56,8 @@ def option_of(parameter: Parameter) -> Decorator:
     required = default is REQUIRED
     if parameter.argument:
         many: dict[str, Any] = {"nargs": -1} if parameter.many else {}
-        return click.argument(parameter.name, required=required, metavar=of.metavar or None, **many)
+        complete = completer_of(parameter)
+        return click.argument(parameter.name, required=required, metavar=of.metavar or None, shell_complete=complete, **many)
     option = partial(click.option, cls=PanelOption, panel=parameter.panel, help=_told(parameter))
     flags = (*(of.flags or (flag_of(parameter.name),)), parameter.name)
     if of.switch:
@@ -78,6 +80,7 @@ def option_of(parameter: Parameter) -> Decorator:
         required=required,
         multiple=parameter.many,
         metavar=_metavar(parameter),
+        shell_complete=completer_of(parameter) if not _choices(parameter) else None,
         **shown,
     )
 

@@ -194,7 +194,7 @@ def _parameters(function: Any) -> Iterator[Parameter]:
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 yield Parameter(name, "", _plain(kind), True, (), of, argument)
                 continue
-            panel = of.panel or Panel.BASIC
+            panel = Panel.BASIC if of.panel is None else of.panel
             yield Parameter(name, "", *_single(kind), default, of, argument, optional=_optional(kind), panel=panel)
         elif _holds_settings(kind):
             yield from (one for one in settings_parameters(kind, name) if one.name not in of)
@@ -219,7 +219,7 @@ def settings_parameters(kind: Any, owner: str, path: tuple[str, ...] = ()) -> It
         if _holds_settings(inner := hints[field.name]):
             yield from settings_parameters(inner, owner, here)
         elif of is not None:
-            panel: Panel = of.panel or getattr(kind, "PANEL", Panel.BASIC)
+            panel: Panel = getattr(kind, "PANEL", Panel.BASIC) if of.panel is None else of.panel
             single, many = _single(inner)
             yield Parameter(
                 field.name, owner, single, many, _default(field), of, path=here, optional=_optional(inner), panel=panel

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from positionbias.core.closest import near_file
 from positionbias.core.errors import bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import operation
@@ -100,5 +101,5 @@ def _folder(folder: Place) -> Path:
     place = input_place(folder)
     if not place.is_dir():
         found = "a file" if place.exists() else "nothing there"
-        raise bad_input(folder, wanted="a folder", found=found, do="check the path")
+        raise bad_input(folder, wanted="a folder", found=found, do=near_file(folder, "check the path"))
     return place
