@@ -17,10 +17,15 @@ def completion(context: click.Context, shell: str) -> None:
     """Print the completion script for SHELL.
 
     \b
-    bash, for this session:  eval "$(posbias completion bash)"
-    bash, for good:          posbias completion bash > ~/.local/share/bash-completion/completions/posbias
-    zsh, for good:           posbias completion zsh > "${fpath[1]}/_posbias"
-    fish, for good:          posbias completion fish > ~/.config/fish/completions/posbias.fish
+    bash, for this session:
+      eval "$(posbias completion bash)"
+    bash, for good:
+      posbias completion bash \\
+        > ~/.local/share/bash-completion/completions/posbias
+    zsh, for good:
+      posbias completion zsh > "${fpath[1]}/_posbias"
+    fish, for good:
+      posbias completion fish > ~/.config/fish/completions/posbias.fish
     """
     from click.shell_completion import ShellComplete, get_completion_class
 

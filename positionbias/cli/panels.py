@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -35,8 +37,43 @@ class PanelCommand(click.Command):
 
     context_class = PanelContext
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help, with examples that are longer than a line as lines that end in a backslash."""
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(_folded(inspect.cleandoc(self.help or ""), formatter.width - formatter.current_indent))
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_options(self, ctx, formatter)
+
+
+def _folded(text: str, width: int) -> str:
+    """Break the commands in a help text that are longer than ``width``, between an option and the next."""
+    blocks = text.split("\n\n")
+    return "\n\n".join(
+        "\n".join(line if len(line) <= width else _fold(line, width) for line in block.splitlines())
+        if block.startswith("\b\n")
+        else block
+        for block in blocks
+    )
+
+
+def _fold(line: str, width: int) -> str:
+    """Break a command before words that are no option's value."""
+    indent = line[: len(line) - len(line.lstrip())]
+    lines = [""]
+    parts = [
+        part
+        for run in re.split(r" +(?=--?[a-z])", line.strip())
+        for part in (run.split() if len(indent + run) > width - 2 else [run])
+    ]
+    for part in parts:
+        joined = f"{lines[-1]} {part}" if lines[-1] else f"{indent}{part}"
+        if len(lines[-1]) and len(joined) > width - 2:
+            lines.append(f"{indent}    {part}")
+        else:
+            lines[-1] = joined
+    return " \\\n".join(lines)
 
 
 def write_options(command: click.Command, context: click.Context, formatter: click.HelpFormatter) -> None:

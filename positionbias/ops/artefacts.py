@@ -55,7 +55,7 @@ def export(
         msmarco  collection.tsv, queries.*.tsv, qrels.*.tsv
         beir     corpus.jsonl, queries.jsonl, qrels/*.tsv
         trec     docs/*.sgml, topics.*.txt, qrels.*.txt
-        squad    train-v1.1.json, which takes validation as well, and dev-v1.1.json, which is test
+        squad    train-v1.1.json (with validation), dev-v1.1.json (test)
 
     SQuAD's form takes a collection that came from SQuAD, rotated or not, with the offsets that hold now. What a form has no place
     for is counted.

@@ -68,7 +68,9 @@ def import_squad(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in SQuAD v1.1 or v2.0, or a data set in its form, from JSON files (plain, .gz or .zst).
+    """Bring in SQuAD v1.1 or v2.0, or a data set in its form.
+
+    Give its JSON files, plain, .gz or .zst.
 
     Each paragraph is a passage. Files of others may say any version. Unanswerable questions are dropped and counted. ``validation`` takes whole articles where these come
     within a tenth of N, else whole passages.
@@ -206,9 +208,9 @@ def import_orcas(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in ORCAS: queries and the MS MARCO documents clicked for them, as split "orcas".
+    """Bring in ORCAS: queries, and the documents clicked for them.
 
-    Give orcas.tsv, or its files in TREC's form.
+    The documents are those of MS MARCO, the split is "orcas". Give orcas.tsv, or its files in TREC's form.
 
     Returns:
         The collection.
@@ -259,7 +261,9 @@ def import_msmarco_qa(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in MS MARCO's QA releases: questions with answers, and the passages their annotators saw.
+    """Bring in MS MARCO's QA releases: questions, answers, passages.
+
+    The passages are those that the annotators saw.
 
     Each FILE is v1.1 (JSON lines), v2.1 (column-oriented JSON), either plain, .gz or .zst, or the Hub's Parquet; its content tells
     which. The questions of a FILE become split train, whatever its name says.
@@ -302,9 +306,9 @@ def import_tripclick(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in TripClick: health queries and clicks, from the release's files.
+    """Bring in TripClick: health queries and clicks.
 
-    Give folders of them, benchmark.tar.gz and the like, or single files. Split train is the training queries of head, torso and tail; head_validation, torso_validation, tail_validation, head_test,
+    Give folders of the release's files, benchmark.tar.gz and the like, or single files. Split train is the training queries of head, torso and tail; head_validation, torso_validation, tail_validation, head_test,
     torso_test and tail_test stay apart. Judged by raw clicks; head queries by DCTR too, for --qrels-name dctr. A text is title
     and abstract. BM25 runs go to OUT/runs, triples to OUT/trainsets; of the click log, the clicked ranks are counted.
 
@@ -365,7 +369,9 @@ def import_trec(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in TREC documents, topics and qrels: each document is a passage.
+    """Bring in TREC documents, topics and qrels.
+
+    Each document is a passage.
 
     Documents may be plain, .gz, .zst or .z, in folders or tar archives. SGML text is what stands in the elements TEXT, HEADLINE,
     TITLE, HL, HEAD, TTL, DD, DATE, LP and LEADPARA. For Robust04 give the folders of FBIS, FR94, FT and LATimes.
@@ -418,7 +424,9 @@ def import_irds(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in data sets by their ids in ir_datasets, which downloads and checks them.
+    """Bring in data sets by their ids in ir_datasets.
+
+    ir_datasets downloads and checks them.
 
         posbias import irds beir/scifact/train beir/scifact/test --out scifact
         posbias import irds train=msmarco-qna/train test=msmarco-qna/dev --out qna
@@ -523,7 +531,9 @@ def import_table(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in tables of passages, queries and answers: JSON lines, a JSON list, CSV, TSV or Parquet, the text forms also as .gz or .zst.
+    """Bring in your own tables of passages, queries and answers.
+
+    They are JSON lines, a JSON list, CSV, TSV or Parquet; the text forms also as .gz or .zst.
 
         posbias import table golden.jsonl --passage chunk --query question --answer quote --out golden
         posbias import table train.parquet test=held-out.csv --answer answers.text.0 --out mine
@@ -566,7 +576,9 @@ def import_hf(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in a data set of the Hugging Face Hub, or one saved on disk, by the package datasets.
+    """Bring in a data set of the Hugging Face Hub.
+
+    It may also be one saved on disk. The package datasets reads both.
 
         posbias import hf rajpurkar/squad --out squad
         posbias import hf ./saved --passage context --out mine

@@ -23,14 +23,14 @@ __all__ = ["PAPERS", "StudyCommand", "command_of", "module_of", "modules", "runn
 
 # study -> its question, one line of help; in the order of pages and of help
 PAPERS: Mapping[str, str] = {
-    "position-bias": "Do re-rankers lean on where answers sit, and does rotation cure it?",
-    "dose": "Does the bias grow with how front-loaded the training answers are?",
+    "position-bias": "Do re-rankers lean on positions, and does rotation cure it?",
+    "dose": "Does bias grow with how front-loaded training answers are?",
     "architecture": "Is rotating the data better than changing the model?",
     "transfer": "Does training on rotated passages first help elsewhere?",
-    "leakage": "Do queries that leak into training change what models are worth?",
-    "contamination": "Does a teacher that saw the test make its students look better?",
-    "tripclick": "How well do re-ranking and dense retrieval do on clicks, and do better negatives help?",
-    "pooling": "Can test collections made by one kind of system judge another?",
+    "leakage": "Do leaked training queries change what models are worth?",
+    "contamination": "Do students of a teacher that saw the test look better?",
+    "tripclick": "How good are models of clicks, and do better negatives help?",
+    "pooling": "Can collections made by one kind of system judge another?",
 }
 # the folder of a study with another name
 FOLDERS: Mapping[str, str] = dict.fromkeys(("position-bias", "dose", "architecture", "transfer"), "position_bias")
