@@ -98,7 +98,7 @@ class _Posbias(LazyGroup):
 
 
 _START = """\
-posbias finds, measures and removes position bias in retrieval data and rankers.
+posbias finds, measures and removes position bias in retrieval data and models.
 
 Begin with one of these:
 
@@ -134,17 +134,9 @@ def posbias(context: click.Context) -> None:
     from positionbias.core.progress import give_hints
 
     give_hints(True)
-    context.call_on_close(_as_before)
+    context.call_on_close(lambda: give_hints(False))
     if context.invoked_subcommand is None:
         click.echo(_START, nl=False)
-
-
-def _as_before() -> None:
-    """Undo what a command line sets for the process."""
-    from positionbias.core.progress import give_hints, set_quiet
-
-    give_hints(False)
-    set_quiet(False)
 
 
 def _show(text: str) -> None:

@@ -106,8 +106,9 @@ def add_quiet(command: click.Command) -> None:
         )
 
 
-def _quiet(_context: click.Context, _option: click.Parameter, on: bool) -> None:
+def _quiet(context: click.Context, _option: click.Parameter, on: bool) -> None:
     if on:
         from positionbias.core.progress import set_quiet
 
         set_quiet(True)
+        context.find_root().call_on_close(lambda: set_quiet(False))

@@ -58,7 +58,7 @@ def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.M
     match = _NAME.fullmatch(_TREC_EVAL.sub(r"\1@\2", name.strip()))
     kind = _kind(match["name"]) if match else None
     if match is None or kind is None:
-        do = or_closest(name, _supported(), f"try one of {', '.join(_supported())}")
+        do = or_closest(name, _supported() if match else (), f"try one of {', '.join(_supported())}")
         raise SettingError(f"-m: wanted a measure; found {name!r}; {do}")
     try:
         settings = _settings(match["settings"] or "")
