@@ -59,7 +59,8 @@ def how_to_get(place: str | Path) -> str:
     """
     path = Path(place)
     if rotated := re.fullmatch(r"(.+)-rotated-(\d+)", path.name):
-        return f"make it with: posbias debias {path.with_name(rotated[1])} --seed {rotated[2]}"
+        out = "" if path.name == str(place) else f" --out {place}"
+        return f"make it with: posbias debias {path.with_name(rotated[1])} --seed {rotated[2]}{out}"
     if rotated := re.fullmatch(r"(.+)-rotated", path.name):
         return f"make it with: posbias debias {path.with_name(rotated[1])} --out {place}"
     name = path.name.lower().replace("_", "-")

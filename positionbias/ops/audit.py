@@ -25,8 +25,8 @@ from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import LeftOut, Overwrite, SavedTo, operation
-from positionbias.core.places import Place, input_place, model_place
-from positionbias.core.progress import say
+from positionbias.core.places import Place, input_place, model_place, pasted
+from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Workers
 from positionbias.ops.outcome import Judgement, Measurements, Read, refuse_outputs, save_if_asked, study_of
@@ -354,6 +354,7 @@ def check(
     for name, place in files.places.items():
         with atomic_file(place, overwrite=True) as partial_file:
             partial_file.write_text(written[name](checks), encoding="utf-8", errors="replace")
+        hint(f"written to {pasted(place)}")
     return Checked(checks, found)
 
 

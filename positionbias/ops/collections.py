@@ -10,7 +10,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.formatting import plural
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
@@ -115,7 +115,7 @@ def attach(
         say(f"{split}: {plural(number, 'answer')} added")
     for remark in row_remarks(facts.counts):
         say(remark)
-    hint(f"written to {made.path}; see where its answers are with: posbias histogram {out}")
+    hint(f"written to {pasted(made.path)}; see where its answers are with: posbias histogram {pasted(made.path)}")
     return made
 
 
@@ -159,7 +159,7 @@ def merge(
     opened = {prefix: find_collection(place) for prefix, place in _named(collections).items()}
     work = partial(write_merged, opened, output_place(out), apart=apart)
     merged = engine.write(work, overwrite=overwrite)
-    hint(f"written to {merged.path}; look at it with: posbias show {out}")
+    hint(f"written to {pasted(merged.path)}; look at it with: posbias show {pasted(merged.path)}")
     return merged
 
 
@@ -218,7 +218,7 @@ def sample(
     asked = SampleSettings(queries, passages, splits, seed)
     work = partial(write_sample, find_collection(collection), output_place(out), asked)
     drawn = engine.write(work, overwrite=overwrite)
-    hint(f"written to {drawn.path}; look at it with: posbias show {out}")
+    hint(f"written to {pasted(drawn.path)}; look at it with: posbias show {pasted(drawn.path)}")
     return drawn
 
 
@@ -270,7 +270,7 @@ def select(
         by=find_collection(by) if by is not None else None,
     )
     selected = engine.write(work, overwrite=overwrite)
-    hint(f"written to {selected.path}; see where its answers are with: posbias histogram {out}")
+    hint(f"written to {pasted(selected.path)}; see where its answers are with: posbias histogram {pasted(selected.path)}")
     return selected
 
 
@@ -305,5 +305,5 @@ def place(
 
     work = partial(write_placed, find_collection(collection), output_place(out), placing)
     placed = engine.write(work, overwrite=overwrite)
-    hint(f"written to {placed.path}; what was moved where stands in {placed.path / 'placed'}")
+    hint(f"written to {pasted(placed.path)}; what was moved where stands in {pasted(placed.path / 'placed')}")
     return placed

@@ -10,7 +10,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation, settings_parameters
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting, refuse_idle, setting
 from positionbias.leakage.settings import FIELDS, Detector, FindSettings, LexicalSettings, NearestSettings
@@ -144,7 +144,7 @@ def find_leakage(
     measured = _measurements(results, found, test.name, target, settings, texts, semantic, read)
     place = output_place(out)
     save_found(place, found, results, measured.manifest(place), overwrite=overwrite)
-    hint(f"{len(found.pairs):,} pairs written to {place}")
+    hint(f"{len(found.pairs):,} pairs written to {pasted(place)}")
     return measured
 
 
@@ -360,7 +360,7 @@ def clean_leakage(
     inputs = [input_ref(item.role, item.path, item.checksum, artefact=place) for item in read]
     left_out = LeftOut(split, found.reasons, why, "leakage clean", {"split": split, **settings}, inputs)
     made = without(opened, place, left_out, overwrite=overwrite)
-    hint(f"written to {place}")
+    hint(f"written to {pasted(place)}")
     return Cleaned(made, removed_figures(made.manifest.content_as(dict[str, Json], "left_out"), found))
 
 

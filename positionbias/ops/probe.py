@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Overwrite, SavedTo, operation
-from positionbias.core.places import Place, model_place
+from positionbias.core.places import Place, model_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS
@@ -132,7 +132,7 @@ def _probe(
     checkpoints = [load_checkpoint(model_place(model), kind) for model in models]
     if collection is None:
         probed = collection_of_checkpoint(Path(checkpoints[0].path), checkpoints[0].manifest)
-        say(f"probing on the original passages that {checkpoints[0].name} leads to: {probed.path}")
+        say(f"probing on the original passages that {checkpoints[0].name} leads to: {pasted(probed.path)}")
     else:
         probed = find_collection(collection)
     results = [
@@ -178,5 +178,5 @@ def _kept(found: Measurements, plot: Place | None, out: Place | None, overwrite:
         from positionbias.report.figure import save_figure
 
         save_figure(ats_curves(found.results), plot, overwrite=overwrite)
-        hint(f"drawn to {plot}")
+        hint(f"drawn to {pasted(plot)}")
     return save_if_asked(found, out, overwrite=overwrite)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from positionbias.core.places import model_place
+from positionbias.core.places import model_place, pasted
 from positionbias.core.progress import say
 from positionbias.core.settings import check_settings, declared_setting, setting, settings_of
 from positionbias.models.kinds import READ_AS
@@ -93,4 +93,4 @@ class Semantic:
 
 def say_kept(vectors: KeptVectors) -> None:
     """Say how many queries were encoded, how many had been before, and where their vectors are."""
-    say(f"{vectors.made:,} texts encoded, {vectors.reused:,} reused; vectors kept in {vectors.folder}")
+    say(f"{vectors.made:,} texts encoded, {vectors.reused:,} reused; vectors kept in {pasted(vectors.folder)}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Before, Out, Overwrite, Source, operation
-from positionbias.core.places import Place, input_place, model_place, output_place
+from positionbias.core.places import Place, input_place, model_place, output_place, pasted
 from positionbias.core.progress import hint, say, set_quiet
 from positionbias.core.settings import Setting, check_settings, declared_setting, flag_of, setting
 from positionbias.models.kinds import READ_AS
@@ -135,7 +135,10 @@ def train(
         return None
     for line in _remarks(checkpoint, plan):
         say(line)
-    hint(f"written to {place}; next: posbias rerank --model {place} {opened.path} --split test --candidates RUN --out RUN2")
+    hint(
+        f"written to {pasted(place)}; "
+        f"next: posbias rerank --model {pasted(place)} {pasted(opened.path)} --split test --candidates RUN --out RUN2"
+    )
     return Training(place, [training_result(checkpoint, opened.name)], checkpoint)
 
 
@@ -274,7 +277,10 @@ def teach(
             overwrite=overwrite,
         )
     loss = "ranknet" if scores.order_only else "margin_mse"
-    hint(f"written to {place}; next: posbias train bert_dot {opened.path} --loss {loss} --teacher-scores {out} --out STUDENT")
+    hint(
+        f"written to {pasted(place)}; "
+        f"next: posbias train bert_dot {pasted(opened.path)} --loss {loss} --teacher-scores {pasted(place)} --out STUDENT"
+    )
     return Taught(place, [_teaching_result(scores, opened)], scores)
 
 

@@ -39,12 +39,12 @@ def files(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        ("select small --answers-in 0:0.5 --out small", "found small, which is the input small"),
+        ("select small --answers-in 0:0.5 --out home/small", "found home/small, which is the input small"),
         ("debias small --out home/small", "found home/small, which is the input small"),
         ("debias a.run --format tsv --out a.run", "found a.run, which is the input a.run"),
         ("debias small --out ./home", "found ./home, which holds the input small"),
-        ("merge x=small y=home/small --out small", "found small, which is the input small"),
-        ("evaluate a.run b.run --collection small --split test --out small", "found small, which is the input small"),
+        ("merge x=small y=home/small --out home/small", "found home/small, which is the input small"),
+        ("evaluate a.run b.run --collection small --split test --out home/small", "found home/small, which is the input small"),
         ("retrieve small --split test --out home/small/passages", "which stands in the input small"),
         ("ensemble a.run b.run --out b.run", "found b.run, which is the input b.run"),
         ("report home/small --out page.html --tables home/small", "--tables: wanted a place apart"),
