@@ -49,7 +49,7 @@ DRAWS = ".draws"  # hidden: not part of the set
 # a tab, and all line ends of Python or editors
 _BREAKS = re.compile("[\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _NOTES = (
-    "A candidate that any judgement set of the split calls relevant is no negative; it leaves before the draw [decision].",
+    "A candidate that any judgement set of the split calls relevant is no negative; it leaves before the draw.",
     "The order is that of a hash of seed and ids: a set of fewer triples is the beginning of a larger one.",
     "Where clicked documents stood is not used.",
 )

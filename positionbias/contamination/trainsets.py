@@ -30,8 +30,8 @@ __all__ = ["contaminated_result", "set_counts", "write_contaminated_set"]
 
 COMMAND = "trainset contaminated"
 _NOTES = (
-    "Ordinary groups come first, the groups of the targets behind them; without contamination the set is the ordinary one [decision].",
-    "A share takes whole queries of a target in one keyed order: a smaller share is the beginning of a larger one [decision].",
+    "Ordinary groups come first, the groups of the targets behind them; without contamination the set is the ordinary one.",
+    "A share takes whole queries of a target in one keyed order: a smaller share is the beginning of a larger one.",
     "A negative judged not relevant stands in one group of its query; when they run out, random passages of the corpus follow.",
 )
 

@@ -35,8 +35,8 @@ __all__ = ["Table", "TableSource", "arrow_batches", "dataset_tables", "in_batche
 _ALLOCATIONS = 200_000  # between two searches for garbage
 _DRAWING = "drawing"  # the folder of training records until the validation queries among them are drawn
 _NOTES = (
-    "Rows with the same passage, or the same query of a split, are one; without an id it is a hash of the text [decision].",
-    "A row without a label is of grade 1; a query with an empty list of answers is left out, and its passage kept [decision].",
+    "Rows with the same passage, or the same query of a split, are one; without an id it is a hash of the text.",
+    "A row without a label is of grade 1; a query with an empty list of answers is left out, and its passage kept.",
 )
 
 

@@ -134,7 +134,7 @@ def sample(
                 inputs=(input_ref("sampled", collection.path, collection.checksum, artefact=out),),
                 licence=collection.manifest.licence,
                 notes=(
-                    "Queries and passages were drawn by (seed, id) alone; all that is judged for a drawn query was kept [decision].",
+                    "Queries and passages were drawn by (seed, id) alone; all that is judged for a drawn query was kept.",
                     *collection.manifest.notes,
                 ),
                 content={"sample": {"passages": len(collection), "judged_or_answering": len(rows)}},

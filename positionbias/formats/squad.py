@@ -176,10 +176,10 @@ def import_squad(
                 inputs=tuple(input_ref(role, path, content_digest(path), artefact=out) for role, path in files),
                 licence=LICENCE,
                 notes=(
-                    "Each paragraph of every file is a passage, without de-duplication [decision].",
+                    "Each paragraph of every file is a passage, without de-duplication.",
                     "Unanswerable questions are dropped and counted; tabs and line breaks became spaces.",
                     "Validation questions are drawn from training by seed, whole articles or passages where it is not by query, and taken "
-                    "out of it [decision].",
+                    "out of it.",
                 ),
                 content={
                     "source": asdict(SquadSource("squad", gathered.source)),

@@ -132,9 +132,9 @@ class _Import(ReleaseImport):
     deep = True
     licence = LICENCE
     notes = (
-        "Text is title, space, abstract; white space collapses, URLs are left out [decision].",
+        "Text is title, space, abstract; white space collapses, URLs are left out.",
         "train is the training queries of head, torso and tail together; all splits are judged by raw clicks, and head queries by DCTR too: "
-        "judgement set dctr [decision].",
+        "judgement set dctr.",
         "Test judgements are not published.",
     )
     kind_of = staticmethod(kind_of)

@@ -28,8 +28,8 @@ __all__ = ["LeakedInputs", "write_leaked_set", "write_leaked_sets"]
 COMMAND = "trainset leaked"
 _AT_ONCE = 16_384  # groups a shard
 _NOTES = (
-    "Leaked queries come first, the filling after them; a smaller set is the beginning of a larger one [decision].",
-    "The splits are those of source and target whatever the kind, so that a model of words counts the same ones [decision].",
+    "Leaked queries come first, the filling after them; a smaller set is the beginning of a larger one.",
+    "The splits are those of source and target whatever the kind, so that a model of words counts the same ones.",
 )
 
 

@@ -202,9 +202,9 @@ def _manifest(
         notes=(
             "A word's vector is the mean last hidden state over its pieces and the special tokens around them, on principal "
             "components, as model2vec makes it.",
-            "The weight a / (a + p) takes p from the collections' own counts [decision].",
-            f"Scaled to a root mean square of {DEVIATION} [decision].",
-            "Words of which the encoder knows no piece are left out [decision].",
+            "The weight a / (a + p) takes p from the collections' own counts.",
+            f"Scaled to a root mean square of {DEVIATION}.",
+            "Words of which the encoder knows no piece are left out.",
         ),
         versions=package_versions("numpy", "torch", "transformers", "safetensors"),
         provenance=provenance(threads=threads),

@@ -51,10 +51,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Audit", "Checked", "audit_model", "audit_systems", "check", "evidence_chooser", "evidence_rule", "open_model"]
 
-_RE_RANKS = "Models re-rank all candidates to the depth, whatever depth they were tuned to [decision]."
-_RETRIEVES = (
-    "Models rank every passage of the collection by exact search, and each rotation is one of all its passages [decision]."
-)
+_RE_RANKS = "Models re-rank all candidates to the depth, whatever depth they were tuned to."
+_RETRIEVES = "Models rank every passage of the collection by exact search, and each rotation is one of all its passages."
 
 AuditedOf = Annotated[
     CollectionLike,
@@ -448,8 +446,8 @@ def _evidence(rule: str) -> str:
     from positionbias.audit.evidence_rule import error_note
 
     if rule:
-        return f"The evidence of a query is the sentence chosen by {rule} in its highest-judged relevant passage [decision]. {error_note(rule)}"
-    return "The evidence of a query is the earliest answer in its highest-judged relevant passage [decision]."
+        return f"The evidence of a query is the sentence chosen by {rule} in its highest-judged relevant passage. {error_note(rule)}"
+    return "The evidence of a query is the earliest answer in its highest-judged relevant passage."
 
 
 def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: AuditSettings) -> None:

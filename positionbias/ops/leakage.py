@@ -230,8 +230,8 @@ def _measurements(
         read=read,
         name=f"Training queries like those of {test_name}",
         notes=(
-            "A training query and a field of a test query are one pair, with the scores of the nearest of the field's texts [decision].",
-            "Types are guessed from terms without stop words and plurals [decision].",
+            "A training query and a field of a test query are one pair, with the scores of the nearest of the field's texts.",
+            "Types are guessed from terms without stop words and plurals.",
         ),
         packages=("numpy", "bm25s", *(("torch", "transformers") if semantic else ())),
         host={"memory_gib": settings.nearest.memory},

@@ -84,7 +84,7 @@ def histogram(
         read=[Read("collection", item.path, item.checksum) for item in opened],
         seed=options.seed,
         licence="; ".join(dict.fromkeys(item.manifest.licence for item in opened if item.manifest.licence)),
-        notes=("Unbiased means that every possible start of an answer, 0 to n − L, is equally likely [decision].",),
+        notes=("Unbiased means that every possible start of an answer, 0 to n − L, is equally likely.",),
         packages=("numpy", "blingfire"),
         host=engine.host,
     )

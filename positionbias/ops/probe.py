@@ -152,8 +152,8 @@ def _probe(
         licence=probed.manifest.licence,
         notes=(
             "Term vectors are those that enter tk's cosine matrix, or an encoder's states of word pieces; padding, special tokens and "
-            "unknown words are left out [decision].",
-            "The curve ends before the first Δ with too few terms, even where later ones have more [decision].",
+            "unknown words are left out.",
+            "The curve ends before the first Δ with too few terms, even where later ones have more.",
         ),
         packages=("numpy", "torch"),
         form=form,

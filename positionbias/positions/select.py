@@ -192,7 +192,7 @@ def _notes(selection: Selection) -> tuple[str, ...]:
     which = "every known start of its answers lies" if selection.several == "all" else "a start of its answers lies"
     notes = (
         f"Of split {selection.split!r} a query was kept where {which} in {selection.answers_in} of its passage (first word / words) "
-        "[decision]; queries whose answers cannot be placed were dropped and counted.",
+        "; queries whose answers cannot be placed were dropped and counted.",
     )
     drawn = (f"{selection.queries:,} of these were drawn by (seed, id) alone.",) if selection.queries is not None else ()
     return (*notes, *drawn)

@@ -30,8 +30,8 @@ NOTES = (
     "The training sets are drawn once, by the study's seed; a training's seed draws its first weights and orders its groups.",
     "Students are trained on the training queries alone: no judgement of a target reaches them but by their teacher's scores.",
     "A target's judgements are also more training data: what they teach in general shows on the other targets, which are the control.",
-    "Every candidate of a target is re-ranked, also where validation tuned a depth: systems are compared at one depth [decision].",
-    "A teacher over words counts those of all targets' queries too, so that all teachers begin with the same weights [decision].",
+    "Every candidate of a target is re-ranked, also where validation tuned a depth: systems are compared at one depth.",
+    "A teacher over words counts those of all targets' queries too, so that all teachers begin with the same weights.",
 )
 
 

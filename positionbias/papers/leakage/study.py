@@ -39,9 +39,9 @@ __all__ = ["NOTES", "run_study"]
 
 NOTES = (
     "The training sets are drawn once, by the study's seed; the trainings' seeds shuffle them and draw the first weights, as in the paper.",
-    "A topic's value is its mean over the training seeds, before a size is chosen [decision].",
-    "Bonferroni's correction is over all models and leakages of a measure [decision].",
-    "MFR is the arithmetic mean of the first relevant rank, the number of candidates + 1 where none is relevant [decision].",
+    "A topic's value is its mean over the training seeds, before a size is chosen.",
+    "Bonferroni's correction is over all models and leakages of a measure.",
+    "MFR is the arithmetic mean of the first relevant rank, the number of candidates + 1 where none is relevant.",
 )
 
 

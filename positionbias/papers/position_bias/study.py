@@ -46,9 +46,9 @@ __all__ = [
 
 
 NOTES = (
-    "Original and rotated test share queries, judgements and candidates, made on the original text [decision].",
-    "One re-ranking depth a model, tuned on its validation queries, used on both test sets [decision].",
-    "Every training seed meets every rotation draw [decision].",
+    "Original and rotated test share queries, judgements and candidates, made on the original text.",
+    "One re-ranking depth a model, tuned on its validation queries, used on both test sets.",
+    "Every training seed meets every rotation draw.",
 )
 
 

@@ -43,9 +43,9 @@ from positionbias.text.statistics import collection_counts
 __all__ = ["run_transfer"]
 
 NOTES = (
-    "The training on the target goes on from the source's checkpoint, with an optimiser of its own [decision].",
-    "One re-ranking depth a model, tuned on the target's validation queries [decision].",
-    "Every training seed meets every rotation draw; a seed is that of both trainings [decision].",
+    "The training on the target goes on from the source's checkpoint, with an optimiser of its own.",
+    "One re-ranking depth a model, tuned on the target's validation queries.",
+    "Every training seed meets every rotation draw; a seed is that of both trainings.",
 )
 
 

@@ -142,7 +142,7 @@ def run_dose(collection: Collection, settings: DoseSettings, workspace: Workspac
         lambda: measure_doses(measured, settings, shown, workspace.map_shards),
         notes=(
             *NOTES,
-            f"Every level has {queries:,} training queries; validation and test queries are not selected, and are the same for all [decision].",
+            f"Every level has {queries:,} training queries; validation and test queries are not selected, and are the same for all.",
         ),
         seed=settings.seed,
     )

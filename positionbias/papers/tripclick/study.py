@@ -35,8 +35,8 @@ __all__ = ["NOTES", "check_study", "run_study"]
 NOTES = (
     "Training sets are drawn once, by the study's seed; a training's seed draws its first weights and orders its triples.",
     "Re-rankers reorder BM25's candidates down to one depth, the same for all; no depth is tuned (TripClick paper, §4.1).",
-    "A query's value is its mean over training seeds, before anything else is computed [decision].",
-    "An ensemble's score is the mean of its models' scores, each at mean 0 and deviation 1 within a query [decision].",
+    "A query's value is its mean over training seeds, before anything else is computed.",
+    "An ensemble's score is the mean of its models' scores, each at mean 0 and deviation 1 within a query.",
 )
 
 
