@@ -98,9 +98,7 @@ def shown_place(place: Place) -> str:
     """Return a path as a user would give it: from the current directory down, by its name under $POSBIAS_HOME, else absolute."""
     from positionbias.core.files import home
 
-    path, here = Path(place).absolute(), Path.cwd()
-    if ".." in path.parts:
-        path = path.resolve()
+    path, here = Path(os.path.normpath(Path(place).absolute())), Path.cwd()
     if path.is_relative_to(here):
         return str(path.relative_to(here))
     under = home().absolute()

@@ -9,6 +9,7 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.manifest import InputRef, Manifest
+from positionbias.core.places import shown_place
 from positionbias.core.seeds import key64
 
 __all__ = ["collection_of_checkpoint", "original_collection", "sample_passages"]
@@ -59,7 +60,7 @@ def original_collection(collection: Collection) -> Collection:
 
 def _follow(artefact: Path, source: InputRef) -> Collection:
     path = Path(os.path.normpath(artefact.absolute() / source.path))
-    wanted = f"the {source.role} that its manifest names, {source.path}"
+    wanted = f"the {source.role} that its manifest names, {shown_place(path)}"
     if not path.is_dir():
         raise bad_input(artefact, wanted=wanted, found="nothing there any more", do=f"put it back, or {GIVE_IT}")
     collection = Collection(path)
