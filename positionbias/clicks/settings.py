@@ -44,9 +44,9 @@ class ClickSettings:
         SettingError: one out of its range.
     """
 
-    split: str = setting("train", "Whose queries and clicks.")
+    split: str = setting("train", "Whose queries and clicks.", metavar="SPLIT")
     qrels_name: str | None = setting(None, "Which of the split's further judgement sets has the positives.", metavar="NAME")
-    relevant_from: int = setting(1, "Lowest grade of a positive.", least=1)
+    relevant_from: int = setting(1, "Lowest grade of a positive.", least=1, metavar="GRADE")
     negatives: int = setting(20, "Negatives a positive, where there are as many.", least=1)
     depth: int | None = setting(None, "Candidates a query from which negatives are drawn.", least=1, absent="all")
     triples: int | None = setting(None, "How many of the shuffled triples to keep.", least=1, hidden=True)

@@ -24,7 +24,7 @@ class QuerySets:
     """The public queries, and those to compare them with."""
 
     candidates: Place = required_setting("What is re-ranked for the public queries.", metavar="RUN", place="read")
-    split: str = setting("test", "The public queries.")
+    split: str = setting("test", "The public queries.", metavar="SPLIT")
     fresh: str | None = setting(None, "Judged queries that the model cannot have seen.", metavar="SPLIT")
     fresh_candidates: Place | None = setting(
         None, "Theirs.", metavar="RUN", place="read", absent="of a paraphrase those of the query itself"
@@ -39,7 +39,7 @@ class QuerySets:
     pairs: Place | None = setting(
         None,
         "Compare the public queries that training queries near-duplicate with the others: what posbias leakage find wrote.",
-        metavar="PAIRS",
+        metavar="DIR|FILE",
         place="read",
     )
 
@@ -114,7 +114,7 @@ class Suspects:
 class SuspectSettings:
     """Settings of the test of a suspicion; ``seed`` keys the simulation of its error rates."""
 
-    measure: str = setting("nDCG@10", "As ir_measures names it.", flags=("-m", "--measure"))
+    measure: str = setting("nDCG@10", "As ir_measures names it.", flags=("-m", "--measure"), metavar="MEASURE")
     alpha: float = setting(
         0.05,
         "What a one-sided p, corrected for all tests of the call, is held against.",
@@ -145,12 +145,12 @@ class ContaminatedSettings:
         SettingError: one out of its range, a target twice, or the training split as a target.
     """
 
-    split: str = setting("train", "Training queries, of the ordinary groups.")
+    split: str = setting("train", "Training queries, of the ordinary groups.", metavar="SPLIT")
     targets: tuple[str, ...] = setting(
         (),
         "A split whose judgements are trained on; may be given again. Without one the set is the clean one.",
-        flags=("--with",),
-        metavar="TARGET",
+        flags=("--contaminate",),
+        metavar="SPLIT",
     )
     share: float = setting(
         1.0,
@@ -161,18 +161,18 @@ class ContaminatedSettings:
         metavar="0..1",
     )
     group_size: int = setting(2, "Passages a group: a positive, the others negatives.", least=2)
-    relevant_from: int = setting(1, "Lowest grade of a positive in --split.", least=1)
-    target_relevant_from: int = setting(2, "Lowest grade of a positive in a target.", least=1)
+    relevant_from: int = setting(1, "Lowest grade of a positive in --split.", least=1, metavar="GRADE")
+    target_relevant_from: int = setting(2, "Lowest grade of a positive in a target.", least=1, metavar="GRADE")
     depth: int = setting(100, "Candidates a query from which negatives are drawn.", least=1)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)
         if len(set(self.targets)) != len(self.targets):
-            raise SettingError(f"--with: wanted each target once; found {', '.join(self.targets)}; drop one")
+            raise SettingError(f"--contaminate: wanted each target once; found {', '.join(self.targets)}; drop one")
         if self.split in self.targets:
             raise SettingError(
-                f"--with, --split: wanted different splits; found {self.split!r} as both; in a merged collection splits of one name are one: "
+                f"--contaminate, --split: wanted different splits; found {self.split!r} as both; in a merged collection splits of one name are one: "
                 "posbias merge --apart keeps them apart"
             )
 

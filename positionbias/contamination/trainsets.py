@@ -112,7 +112,7 @@ def _targets(collection: Collection, settings: ContaminatedSettings, relevant: M
         if split not in collection.splits:
             raise bad_input(
                 collection.path,
-                wanted=f"a split {split!r} for --with",
+                wanted=f"a split {split!r} for --contaminate",
                 found=", ".join(collection.splits) or "no splits",
                 do="name one of these; where the target is another collection, join them first: posbias merge A=… B=… --apart --out both",
             )
@@ -130,7 +130,7 @@ def _target(collection: Collection, split: str, elsewhere: Mapping[str, Sequence
         return target
     missing = sum(map(len, target.missing.values()))
     found = f"{len(qrels):,} judgements, the highest of grade {max(qrel.grade for qrel in qrels)}" if qrels else "no judgements"
-    do = "give a lower --target-relevant-from, or another --with"
+    do = "give a lower --target-relevant-from, or another --contaminate"
     if missing:
         found, do = f"{missing:,} positives, all missing from the corpus", "join the target's collection first: posbias merge"
     raise bad_input(

@@ -13,8 +13,8 @@ DL_PASSAGES = "--attach dl{year} msmarco-test20{year}-queries.tsv.gz 20{year}qre
 # name -> the command, but for its --out
 KNOWN: dict[str, str] = {
     "planted": "posbias import planted",
-    "squad": "posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation 5000",
-    "squad2": "posbias import squad --train train-v2.0.json --test dev-v2.0.json --validation 5000",
+    "squad": "posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation-queries 5000",
+    "squad2": "posbias import squad --train train-v2.0.json --test dev-v2.0.json --validation-queries 5000",
     "msmarco": MSMARCO,
     "msmarco-docs": (
         "posbias import msmarco-docs msmarco-docs.tsv.gz msmarco-doctrain-queries.tsv.gz msmarco-doctrain-qrels.tsv.gz "

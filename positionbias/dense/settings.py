@@ -74,7 +74,7 @@ class DenseSearch:
         choices=INDEXES,
     )
     ann: AnnSettings = field(default_factory=AnnSettings)
-    memory: float | None = setting(None, "GiB that an exact search may hold.", absent=f"{MEMORY:g}")
+    memory: float | None = setting(None, "GiB that an exact search may hold.", absent=f"{MEMORY:g}", metavar="GIB")
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -153,7 +153,9 @@ def import_squad(
     if not files:
         raise SettingError("--train, --test: wanted a file; found none; give one of the two, or both")
     if validation and not train:
-        raise SettingError(f"--validation: wanted --train, of which it is drawn; found {validation} alone; leave it out")
+        raise SettingError(
+            f"--validation-queries: wanted --train, of which it is drawn; found {validation} alone; leave it out"
+        )
     out, gathered = Path(out), _Import()
     with create_collection(out, overwrite=overwrite) as writer, unchanged(path for _, path in files):
         writer.add_passages(p for role, path in files for p in track(gathered.file(role, path), path.name, unit="passages"))

@@ -120,7 +120,7 @@ def write_leaked_sets(
     """
     refuse_existing(out, overwrite=overwrite)
     if len(set(wanted)) != len(wanted):
-        raise SettingError("--kind, --size, --seeds: wanted each once; found one twice; drop it")
+        raise SettingError("--leakage, --size, --repeats: wanted each once; found one twice; drop it")
     material = inputs.material()
     for settings in wanted:
         check_set(material, settings)

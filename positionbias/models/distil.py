@@ -150,7 +150,7 @@ def distil(
             f"--dimension: wanted fewer than the {len(words):,} words to be distilled; found {settings.dimension}; "
             "lower it, or --minimum-count, or give a larger collection"
         )
-    vectors, kept = principal_components(word_states(encoder, rows, settings.batch_size, threads), settings.dimension)
+    vectors, kept = principal_components(word_states(encoder, rows, settings.batch_words, threads), settings.dimension)
     numbers = np.fromiter((counts[word] for word in words), np.float64, len(words))
     vectors *= frequency_weights(numbers, counts.total(), settings.sif_coefficient)[:, None]
     vectors *= DEVIATION / math.sqrt(np.square(vectors, dtype=np.float64).mean())

@@ -42,7 +42,9 @@ def export(
     collection: Source,
     *,
     to: Annotated[Form, Setting("The published form to write.")],
-    splits: Annotated[Sequence[str], Setting("A split to write; all by default; may be given again.", flags=("--split",))] = (),
+    splits: Annotated[
+        Sequence[str], Setting("A split to write; all by default; may be given again.", flags=("--split",), metavar="SPLIT")
+    ] = (),
     squad_version: Annotated[Literal["1.1", "2.0"] | None, Setting("With --to squad: which form.", absent="1.1")] = None,
     engine: Engine = Engine(),
     out: Out,

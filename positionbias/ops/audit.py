@@ -297,7 +297,17 @@ def check(
     settings: Annotated[
         AuditSettings,
         LeftOut(  # no limit rests on these
-            ("length_groups", "lengths", "chunk", "overlap", "document_length", "segments", "layers", "probe", "examples")
+            (
+                "length_groups",
+                "lengths",
+                "chunk",
+                "overlap",
+                "document_length",
+                "segments",
+                "probe_layers",
+                "probe_passages",
+                "examples",
+            )
         ),
     ] = AuditSettings(),
     computing: Computing = Computing(),

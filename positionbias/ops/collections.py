@@ -183,12 +183,14 @@ def sample(
     passages: Annotated[
         int,
         Setting(
-            "Passages in all: those judged for the drawn queries or answering them, and others drawn up to M.",
+            "Passages in all: those judged for the drawn queries or answering them, and others drawn up to N.",
             least=1,
-            metavar="M",
+            metavar="N",
         ),
     ],
-    splits: Annotated[Sequence[str], Setting("A split to keep; all by default; may be given again.", flags=("--split",))] = (),
+    splits: Annotated[
+        Sequence[str], Setting("A split to keep; all by default; may be given again.", flags=("--split",), metavar="SPLIT")
+    ] = (),
     seed: Seed = 1,
     engine: Engine = Engine(),
     out: Out,
@@ -227,11 +229,11 @@ def select(
     collection: Source,
     *,
     selection: Selection,
-    by: Annotated[
+    answers_of: Annotated[
         CollectionLike | None,
         Setting(
             "Choose by the answers of this collection: of a rotated collection, keep the queries that its original would.",
-            metavar="ORIGINAL",
+            metavar="COLLECTION",
             place="read",
         ),
     ] = None,
@@ -267,7 +269,7 @@ def select(
         find_collection(collection),
         output_place(out),
         selection,
-        by=find_collection(by) if by is not None else None,
+        by=find_collection(answers_of) if answers_of is not None else None,
     )
     selected = engine.write(work, overwrite=overwrite)
     hint(f"written to {pasted(selected.path)}; see where its answers are with: posbias histogram {pasted(selected.path)}")

@@ -23,7 +23,7 @@ __all__ = ["distil_vectors", "make_encoder"]
 def distil_vectors(
     collections: Sources,
     *,
-    encoder: Annotated[str, Setting("The pre-trained encoder that reads each word.", metavar="minilm|FOLDER|ID", place="read")],
+    encoder: Annotated[str, Setting("The pre-trained encoder that reads each word.", metavar="PATH|ID", place="read")],
     settings: DistilSettings = DistilSettings(),
     split: Annotated[
         str | None,

@@ -35,7 +35,7 @@ _RUNS = Setting("Runs in TREC form, plain or .gz.", metavar="RUN…", place="rea
 class Measuring:
     """Measures of runs, and the judgements of a collection to use."""
 
-    split: str = setting("test", "Whose queries.")
+    split: str = setting("test", "Whose queries.", metavar="SPLIT")
     qrels_name: str | None = setting(None, "Which of the split's further judgement sets to use.", metavar="NAME")
     measures: Sequence[str] = setting(
         ("nDCG@10", "RR@10", "R@10"),
@@ -62,7 +62,7 @@ def evaluate(
         Place | None,
         Setting(
             "Measure apart the queries that training queries near-duplicate: what posbias leakage find wrote, or a labelled sheet.",
-            metavar="PAIRS",
+            metavar="DIR|FILE",
             place="read",
         ),
     ] = None,

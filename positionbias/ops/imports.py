@@ -94,7 +94,7 @@ def import_squad(
         train,
         test,
         output_place(out),
-        validation=validation.validation,
+        validation=validation.validation_queries,
         validation_by=validation.by,
         seed=validation.seed,
         overwrite=overwrite,

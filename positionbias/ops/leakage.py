@@ -263,7 +263,7 @@ class CountedPairs:
     threshold: float | None = setting(
         None,
         "The cosine from which a pair without a label counts.",
-        metavar="COSINE",
+        metavar="SCORE",
         absent="with --against the encoder's own; with --pairs, all found by meaning",
     )
     source: str | None = setting(None, "Of --pairs of several sources, the one that COLLECTION is.", metavar="NAME")
@@ -303,7 +303,7 @@ def clean_leakage(
         Setting("Look for leaks of these queries, as posbias leakage find does.", metavar="TEST_QUERIES", place="read"),
     ] = None,
     counted: CountedPairs = CountedPairs(),
-    split: Annotated[str, Setting("Whose queries leak; the other splits stay as they are.")] = "train",
+    split: Annotated[str, Setting("Whose queries leak; the other splits stay as they are.", metavar="SPLIT")] = "train",
     detector: Annotated[Detector | None, Setting("With --against, what looks.", absent="both")] = None,
     encoder: Encoder = Encoder(),
     out: Out,

@@ -59,9 +59,9 @@ def sample_pairs(
     place = input_place(found)
     drawn, strata = stratified_sample(read_pairs(place), settings)
     write_sheet(out, drawn, overwrite=overwrite)
-    if len(drawn) < settings.pairs:
+    if len(drawn) < settings.sample_size:
         few = f"only {len(drawn):,} pairs have a {settings.score} from {settings.above:g} up"
-        say(f"{few}, fewer than the {settings.pairs:,} asked for: all were drawn")
+        say(f"{few}, fewer than the {settings.sample_size:,} asked for: all were drawn")
     hint(f"{len(drawn):,} pairs written to {pasted(out)}; {_how_to_fill()}")
     return Measurements(
         [sample_result(place.name, strata, settings)],

@@ -34,7 +34,7 @@ def histogram(
     *,
     splits: Annotated[
         Sequence[str],
-        Setting("A split; may be given again. Default: every split with answers.", flags=("--split",)),
+        Setting("A split; may be given again. Default: every split with answers.", flags=("--split",), metavar="SPLIT"),
     ] = (),
     options: HistogramOptions = HistogramOptions(),
     plot: Annotated[

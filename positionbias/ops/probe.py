@@ -24,7 +24,10 @@ __all__ = ["ats", "mats"]
 Probed = Annotated[
     CollectionLike | None, Setting("Whose passages are read.", absent="the originals of the first model's", place="read")
 ]
-Models = Annotated[Sequence[Place], Setting("May be given again.", flags=("--model",), metavar="CHECKPOINT", place="read")]
+Models = Annotated[
+    Sequence[Place],
+    Setting("A model with term vectors; may be given again.", flags=("--model",), metavar="MODEL", place="read"),
+]
 Kind = Annotated[str | None, READ_AS]
 Plot = Annotated[
     Place | None, Setting("Draw the ATS curves (Figure 2); .svg, .png or .pdf.", metavar="FILE.svg", place="written")
@@ -48,7 +51,7 @@ def ats(
     Without ``collection``, the original passages that the first model's manifest leads to. All models are probed on the same passages.
 
         posbias ats squad --model tk.ckpt --plot ats.svg
-        posbias ats squad --model bert.ckpt --layers all --csv
+        posbias ats squad --model bert.ckpt --probe-layers all --csv
 
     Returns:
         One result a model and layer: its value is MATS, its payload the curve.

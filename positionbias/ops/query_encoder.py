@@ -30,11 +30,11 @@ class Encoder:
     encoder: str | None = setting(
         None,
         "What encodes queries: a folder, a model's id on the hub, or minilm, whose weights come as a pip package.",
-        metavar="NAME",
+        metavar="PATH|ID",
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)
-    device: str = setting(DEVICES[0], "Where the encoder computes; auto is the GPU where there is one.", choices=DEVICES)
+    device: str = setting(DEVICES[0], "Where to compute; auto is the GPU where there is one.", choices=DEVICES)
     precision: Precision = declared_setting(PRECISIONS[0], _CONFIG["precision"])
     batch_tokens: int = declared_setting(0, _CONFIG["batch_tokens"])
 

@@ -29,6 +29,7 @@ def rerank(
         Setting(
             "A checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); your own module:object; or an endpoint, "
             "as openai:NAME@URL, rerank:NAME@URL or chat:NAME@URL.",
+            metavar="MODEL",
             place="read",
         ),
     ],

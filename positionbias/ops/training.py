@@ -47,6 +47,7 @@ class Teacher:
         None,
         "The teacher: a checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); your own "
         "module:object; or an endpoint, as openai:NAME@URL, rerank:NAME@URL or chat:NAME@URL.",
+        metavar="MODEL",
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)
@@ -186,7 +187,7 @@ def _remarks(checkpoint: Checkpoint, plan: TrainPlan) -> Sequence[str]:
     if (seen := notes.validation_queries_seen) and (queries := notes.validation_queries):
         lines.append(
             f"{seen:,} of {queries:,} validation queries ({seen / queries:.1%}) have a relevant passage that is a training positive too: early "
-            "stopping and the depth are tuned on passages that were trained on; posbias import --validation N --validation-by passage draws others"
+            "stopping and the depth are tuned on passages that were trained on; posbias import --validation-queries N --validation-by passage draws others"
         )
     if plan.word_vectors:
         lines.append(f"{content['words_with_a_given_vector']:,} of {content['words']:,} words started from a given vector")

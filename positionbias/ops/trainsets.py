@@ -142,7 +142,7 @@ def draw_contaminated(
 
         posbias merge ms=msmarco covid=trec-covid --apart --out both
         posbias retrieve both --split ms.train --out train.run
-        posbias trainset contaminated both --with covid.test --split ms.train --candidates train.run --out seen
+        posbias trainset contaminated both --contaminate covid.test --split ms.train --candidates train.run --out seen
         posbias train bert_cat both --trainset seen --loss lce --validation-candidates RUN --out teacher
 
     Returns:

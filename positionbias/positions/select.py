@@ -184,7 +184,7 @@ def _check_queries(collection: Collection, by: Collection, split: str, query_ids
     if missing:
         raise InputError(
             f"{collection.path}: wanted the queries of {by.path} in split {split!r}; found {len(missing):,} missing, "
-            f"{min(missing)!r} for one; give --by the collection that this one was made from"
+            f"{min(missing)!r} for one; give --answers-of the collection that this one was made from"
         )
 
 

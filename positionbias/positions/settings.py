@@ -136,7 +136,7 @@ class Selection:
         "Relative positions from LOW up to, and without, HIGH, in which a kept query's answers start: 0:0.2 is the first fifth.",
         metavar="LOW:HIGH",
     )
-    split: str = setting("train", "The split to select from; the others stay as they are.")
+    split: str = setting("train", "The split to select from; the others stay as they are.", metavar="SPLIT")
     several: Several = setting(
         "all",
         "Of a query with several answers, or one that stands several times: whether all of their starts must lie there, or any.",

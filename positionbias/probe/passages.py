@@ -29,7 +29,7 @@ def sample_passages(collection: Collection, count: int | None, seed: int) -> lis
     if count is None:
         return ids
     if count < 1:
-        raise SettingError(f"--passages: wanted 1 or more; found {count}")
+        raise SettingError(f"--probe-passages: wanted 1 or more; found {count}")
     if count >= len(ids):
         return ids
     chosen = set(heapq.nsmallest(count, ids, key=lambda passage_id: (key64(seed, "probed passages", passage_id), passage_id)))

@@ -103,7 +103,7 @@ class Computing:
 class Reranking:
     """Source and depth of re-ranked candidates."""
 
-    split: str = setting("test", "Whose queries.")
+    split: str = setting("test", "Whose queries.", metavar="SPLIT")
     depth: int | None = setting(
         None,
         "Candidates to re-rank.",
@@ -121,7 +121,7 @@ class Reranking:
 class TaughtPassages:
     """Passages that a teacher scores: candidates of a split's queries and those judged relevant, or pairs of a training set."""
 
-    split: str | None = setting(None, "Whose queries.", absent="train, or those that --trainset speaks of")
+    split: str | None = setting(None, "Whose queries.", absent="train, or those that --trainset speaks of", metavar="SPLIT")
     candidates: Place | None = setting(
         None, "Score these, and each query's passages judged relevant.", metavar="RUN", place="read"
     )
@@ -129,7 +129,9 @@ class TaughtPassages:
         None, "Score exactly the pairs of a training set, instead of --candidates.", metavar="DIR", place="read"
     )
     depth: int | None = setting(None, "Candidates of a query to score.", least=1, absent="all")
-    relevant_from: int = setting(1, "Grade from which a passage counts as relevant, with --candidates.", least=1)
+    relevant_from: int = setting(
+        1, "Grade from which a passage counts as relevant, with --candidates.", least=1, metavar="GRADE"
+    )
     block_pairs: int | None = setting(
         None,
         "Pairs scored and saved together: what an interruption costs at most.",

@@ -61,10 +61,16 @@ class TrainPlan:
     teacher_depth: int | None = setting(
         None, "First passages in the teacher's order that negatives are drawn from.", least=1, absent=str(TEACHER_DEPTH)
     )
-    split: str | None = setting(None, "Queries to train on.", absent="train, or those that --trainset speaks of")
-    validation_split: str = setting("validation", "Queries to validate on.")
+    split: str | None = setting(
+        None, "Queries to train on.", absent="train, or those that --trainset speaks of", metavar="SPLIT"
+    )
+    validation_split: str = setting("validation", "Queries to validate on.", metavar="SPLIT")
     relevant_from: int = setting(
-        1, "Grade from which a passage counts as relevant.", least=1, wanted="a grade from 1 (0 is judged not relevant)"
+        1,
+        "Grade from which a passage counts as relevant.",
+        least=1,
+        wanted="a grade from 1 (0 is judged not relevant)",
+        metavar="GRADE",
     )
     model: Any = None
     training: TrainConfig = field(default_factory=TrainConfig)

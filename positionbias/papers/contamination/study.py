@@ -71,7 +71,7 @@ class _Study:
             if not self._positives(target, settings.target_relevant_from):
                 raise InputError(
                     f"{self.collection.path}: wanted passages judged {settings.target_relevant_from} or higher in target {target!r}; found none "
-                    "that is in the collection; give a lower --target-relevant-from, or another of --targets"
+                    "that is in the collection; give a lower --target-relevant-from, or another of --target"
                 )
         check_candidates(settings.candidates, self.collection)
 
@@ -192,7 +192,7 @@ class _Study:
             self.collection.path,
             settings.source,
             self.taught,
-            settings.train_depth if settings.negatives == "teacher" else None,
+            settings.train_depth if settings.negatives_from == "teacher" else None,
             relevant_from=settings.relevant_from,
         )
         facts = source.facts("teacher", model.kind, str(plan.training.loss))
@@ -200,7 +200,7 @@ class _Study:
 
     def _student(self, teacher: _Taught, source: Source, model: ModelSettings, way: Distillation) -> Trial:
         settings, seed = self.settings, teacher.trial.seed
-        negatives = self.taught if settings.negatives == "candidates" else None
+        negatives = self.taught if settings.negatives_from == "candidates" else None
         plan = model.plan_taught(
             Taught(teacher.scores, settings.source, settings.train_depth, negatives),
             way.training(model.training, self.student_groups),

@@ -20,7 +20,6 @@ from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run
-from positionbias.core.settings import flags_as
 from positionbias.experiments.candidates import check_candidates
 from positionbias.experiments.estimate import Work
 from positionbias.experiments.model_settings import ModelSettings
@@ -33,7 +32,7 @@ from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
 from positionbias.papers.leakage import NO
 from positionbias.papers.leakage.measured import LeakageStudy, Training, measure_leakage, target_folds
 from positionbias.papers.leakage.memorisation import leaked_pairs, with_leaked
-from positionbias.papers.leakage.settings import OWN_FLAGS, LeakageSettings
+from positionbias.papers.leakage.settings import LeakageSettings
 
 __all__ = ["NOTES", "run_study"]
 
@@ -77,9 +76,8 @@ class _Study:
     def _check_sets(self, inputs: LeakedInputs) -> Material:
         """Return the source of the sets; faults of any set show before the first is made."""
         found = inputs.material()
-        with flags_as(OWN_FLAGS):
-            for wanted in self.settings.sets().values():
-                check_set(found, wanted)
+        for wanted in self.settings.sets().values():
+            check_set(found, wanted)
         return found
 
     def _check(self) -> None:

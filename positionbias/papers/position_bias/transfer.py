@@ -163,7 +163,7 @@ def _subject(system: str, facts: Facts, path: Path, *before: Path) -> Subject:
 def _measure(artefacts: _Artefacts, settings: PositionBiasSettings) -> list[Result]:
     source, target = Collection(artefacts.source), Collection(artefacts.target)
     qrels = judgements(target, artefacts.tests, settings.test_queries, settings.seed)
-    clusters = clusters_by_passage(qrels, level=settings.relevant_from)
+    clusters = clusters_by_passage(qrels, level=settings.test_relevant_from)
     label, seed = split_label(artefacts.tests), settings.seed
     baseline = SystemRuns(FIRST_STAGE, Facts(model=FIRST_STAGE, test="original"), artefacts.candidates)
     where = {"collection": target.name, "split": label}
