@@ -96,8 +96,8 @@ ats planted --model model
 mats planted --model model
 study position-bias planted --out study --yes
 study leakage planted --target test --source train --pairs leaks --out study --yes
-study contamination planted --targets test --encoder minilm --out study --yes
-study tripclick clicked --tests test --encoder minilm --out study --yes
+study contamination planted --target test --encoder minilm --out study --yes
+study tripclick clicked --test-split test --encoder minilm --out study --yes
 demo --out demo
 """
 

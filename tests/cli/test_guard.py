@@ -68,9 +68,14 @@ def test_an_input_is_never_replaced(home: Path, arguments: str, found: str) -> N
         ("position-bias small", "--candidates test=a.run", "a.run", "found a.run, which is the input a.run"),
         ("transfer small small", "--source-candidates train=a.run", "a.run", "found a.run, which is the input a.run"),
         ("pooling", "--task A a.run a.run b.run", "b.run", "found b.run, which is the input b.run"),
-        ("tripclick small --tests test --models tk", "--trainset mine=start", "start", "found start, which is the input start"),
         (
-            "contamination small --targets test --models tk",
+            "tripclick small --test-split test --models tk",
+            "--trainset mine=start",
+            "start",
+            "found start, which is the input start",
+        ),
+        (
+            "contamination small --target test --models tk",
             "--teacher bert_cat --teacher-encoder encoder",
             "encoder",
             "which is the input encoder",

@@ -94,7 +94,7 @@ def test_what_a_name_wrote_a_name_reads(collection, capsys, tmp_path, monkeypatc
 
 
 def test_rotated_at_every_read(train, tmp_path):
-    assert train("--out", tmp_path / "tk.ckpt", "--rotate", "--seed", 5)[0] == 0
+    assert train("--out", tmp_path / "tk.ckpt", "--rotate-at-reading", "--seed", 5)[0] == 0
     rotate = load_checkpoint(tmp_path / "tk.ckpt").manifest.settings["rotate"]
     assert rotate == {"words": "blingfire", "mode": "words", "identity": True, "seed": 5}
 

@@ -256,7 +256,7 @@ ALL_MISSING: Splits = {"train": (TRAIN, TRAIN_QRELS), "test": (TEST, [Qrel("t0",
 @pytest.mark.parametrize(
     ("given", "splits", "message"),
     [
-        ({"targets": ("tset",)}, SPLITS, r"c: wanted a split 'tset' for --with; found train, test; name one of these; .*posbias merge"),
+        ({"targets": ("tset",)}, SPLITS, r"c: wanted a split 'tset' for --contaminate; found train, test; name one of these; .*posbias merge"),
         ({"split": "trian"}, SPLITS, r"c: wanted split 'trian'; found train, test; give one of these to --split"),
         (
             {"targets": ("test",), "target_relevant_from": 4},
@@ -311,8 +311,8 @@ def test_candidates_of_another_collection_are_one_line(collection: Collection, t
         ({"relevant_from": 0}, "--relevant-from: wanted at least 1; found 0"),
         ({"target_relevant_from": 0}, "--target-relevant-from: wanted at least 1; found 0"),
         ({"depth": 0}, "--depth: wanted at least 1; found 0"),
-        ({"targets": ("test", "test")}, "--with: wanted each target once; found test, test"),
-        ({"targets": ("train",)}, "--with, --split: wanted different splits; found 'train' as both"),
+        ({"targets": ("test", "test")}, "--contaminate: wanted each target once; found test, test"),
+        ({"targets": ("train",)}, "--contaminate, --split: wanted different splits; found 'train' as both"),
     ],
 )
 def test_settings_are_checked(given: dict, message: str) -> None:

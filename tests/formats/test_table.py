@@ -397,5 +397,5 @@ def test_validation_is_drawn_by_passage(tmp_path: Path) -> None:
         "qrels",
         "queries",
     ]
-    with pytest.raises(SettingError, match="--validation: wanted fewer than the 40 training queries; found 40"):
+    with pytest.raises(SettingError, match="--validation-queries: wanted fewer than the 40 training queries; found 40"):
         import_table([("train", path)], tmp_path / "d", columns=Columns(), validation=ValidationDraw(40))
