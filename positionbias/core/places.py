@@ -138,13 +138,14 @@ def refuse_inputs(outputs: Mapping[str, object], inputs: Iterable[object]) -> No
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield all names and paths in a value; of NAME=PATH both the whole and the path."""
+    """Yield all names and paths in a value; of NAME=PATH, COLLECTION:SPLIT and NAME=COLLECTION:SPLIT the whole and its parts."""
     if type(value) in (tuple, list):  # a list of judgements has no places
         for item in value:
             yield from _texts(item)
     elif isinstance(value, str | Path) or hasattr(value, "path"):
         text = str(getattr(value, "path", value))
-        yield from filter(None, (text, text.partition("=")[2]))
+        path = text.partition("=")[2]
+        yield from filter(None, (text, path, text.rpartition(":")[0], path.rpartition(":")[0]))
 
 
 def _meets(place: Path, given: Path) -> str:

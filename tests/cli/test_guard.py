@@ -46,6 +46,8 @@ def files(folder: Path) -> dict[str, bytes]:
         ("merge x=small y=home/small --out home/small", "found home/small, which is the input small"),
         ("evaluate a.run b.run --collection small --split test --out home/small", "found home/small, which is the input small"),
         ("retrieve small --split test --out home/small/passages", "which stands in the input small"),
+        ("leakage find small:train small:test --out home/small", "found home/small, which is the input small"),
+        ("leakage find --source s=small:train small:test --out home/small", "found home/small, which is the input small"),
         ("ensemble a.run b.run --out b.run", "found b.run, which is the input b.run"),
         ("report home/small --out page.html --tables home/small", "--tables: wanted a place apart"),
     ],
