@@ -137,6 +137,7 @@ class ContaminationSettings:
         (0.25, 0.5),
         "Teachers contaminated with a share of one target's queries, for the curve; may be given again.",
         flags=("--share",),
+        metavar="0..1",
     )
     doses: bool = setting(True, "No --share, no curve.", flags=("--no-doses",))
     dose_target: str | None = setting(None, "The target of the curve.", metavar="SPLIT", absent="the first to contaminate with")
