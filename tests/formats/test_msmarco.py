@@ -185,7 +185,7 @@ def test_attached_splits_and_judgement_sets(tmp_path: Path) -> None:
     assert made.qrels("train", "mine") == [Qrel("11", "1", 1)]
     assert made.manifest.content["source"]["not_read"] == {}  # the attached files are read
     assert made.manifest.content["absent"]["dl19"] == {"judgements": 1, "passages": 1}
-    with pytest.raises(SettingError, match="--attach: wanted a name that is free; found 'test'"):
+    with pytest.raises(SettingError, match="--attach: wanted a new name; found 'test'"):
         import_msmarco([folder], tmp_path / "no", release=MsmarcoSettings(attach=[dl19._replace(name="test")]))
     assert not (tmp_path / "no").exists()
 
@@ -241,12 +241,12 @@ def test_candidates_alone_bring_passages_and_queries(tmp_path: Path) -> None:
         (
             "queries.dev.small.tsv",
             "22\tanother text\n",
-            r"queries.dev.tsv: wanted one text a query; found another one for '22'",
+            r"queries.dev.tsv: wanted one text per query; found a second text for '22'",
         ),
         ("qrels.dev.small.tsv", "22\t0\t2\t0\n", r"qrels.dev.tsv: wanted one grade a pair; found another one for passage '2'"),
         ("top1000.dev", "22\t3\tquery\n", r"top1000.dev:1: wanted four columns separated by tabs: .*; found 3 columns"),
         ("top1000.dev", "22\t\tquery\ttext\n", r"top1000.dev:1: wanted four columns separated by tabs: .*; found an empty id"),
-        ("top1000.dev", "22\t3\tq\tt\n22\t3\tq\tt\n", r"top1000.dev: wanted each passage once a query; found '3' twice"),
+        ("top1000.dev", "22\t3\tq\tt\n22\t3\tq\tt\n", r"top1000.dev: wanted each passage once per query; found '3' twice"),
     ],
 )
 def test_faults_are_one_line_and_leave_nothing(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:

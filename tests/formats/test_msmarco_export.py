@@ -95,11 +95,11 @@ def test_any_text_goes_round(
 @pytest.mark.parametrize(
     ("passage", "query", "message"),
     [
-        (Passage("p", "two\nlines"), Query("1", "x"), "passage 'p': wanted a text on one line; found a line break"),
+        (Passage("p", "two\nlines"), Query("1", "x"), "passage 'p': wanted text on one line; found a line break"),
         (Passage("a\tb", "x"), Query("1", "x"), r"passage 'a\\tb': wanted an id without white space"),
         (Passage("", "x"), Query("1", "x"), "passage '': wanted an id without white space"),
         (Passage("\ufeffp", "x"), Query("1", "x"), "wanted an id without white space or byte-order mark"),
-        (Passage("p", "x"), Query("1", "two\nlines"), "query '1': wanted a text on one line"),
+        (Passage("p", "x"), Query("1", "two\nlines"), "query '1': wanted text on one line"),
         (Passage("p", "x"), Query("a b", "x"), "query 'a b': wanted an id without white space"),
     ],
 )
