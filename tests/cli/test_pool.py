@@ -151,7 +151,7 @@ def test_a_verdict_needs_a_run_and_judgements_alone(run_posbias: RunPosbias, see
         (("coverage", "runs", "qrels.txt", "--systems", "short.tsv"), "short.tsv: wanted a line for every run of runs; found 5 of 6 runs without one, the first 'neural-0'"),
         (("coverage", "runs", "qrels.txt", "--systems", "bad.tsv"), "bad.tsv:2: wanted 3 columns, as the first line has; found 2"),
         (("coverage", "runs", "bad.txt", "--systems", "systems.tsv"), "bad.txt:1: wanted four columns"),
-        (("reliability", *POOL, "-m", "nDCG@ten"), "-m: wanted settings that nDCG has; found 'nDCG@ten'"),
+        (("reliability", *POOL, "-m", "nDCG@ten"), "-m: wanted settings of nDCG; found 'nDCG@ten'"),
         (("reliability", *POOL, "-m", "quality"), "-m: wanted a measure; found 'quality'"),
         (("reliability", "runs", "qrels.txt", "--systems", "one.tsv"), "systems: wanted two or more kinds; found old"),
         (("verdict", "runs/traditional-0.run", "qrels.txt", "--pool-runs", "runs"), "runs/traditional-0.run: wanted a new run; found one of the pooled runs"),
