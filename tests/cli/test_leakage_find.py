@@ -130,7 +130,7 @@ def test_an_encoder_finds_what_means_the_same(run_posbias: RunPosbias, folder: P
         (["none.tsv", "topics.txt"], "none.tsv: wanted a collection"),
         (["--source", "m=none.tsv", "topics.txt"], "none.tsv: wanted a collection"),
         (["topics.txt", "train.tsv", "variants.tsv", "--field", "title"], "--field: wanted test queries with text in title; found query"),
-        (["train.tsv", "train.tsv", "topics.txt"], "--source: wanted names that differ; found train, train; rename one"),
+        (["train.tsv", "train.tsv", "topics.txt"], "--source: wanted different names; found train, train; rename one"),
         (["train.tsv", "topics.txt", "--threshold", "91"], "--threshold: wanted a cosine from -1 to 1; found 91.0"),
         (["train.tsv", "broken.txt"], "broken.txt:1: wanted every topic between <top> and </top>; found <num> outside these"),
         (["train.tsv", "words.txt"], "words.txt:1: wanted a query: id, tab, text; found no tab; fix or drop the line"),

@@ -166,7 +166,7 @@ def test_what_cannot_be_had_is_one_line(invented, tmp_path, monkeypatch):
         "invented-qna/tran: wanted the id of a data set in ir_datasets; found no such id; similar ids: invented-qna/train",
         "invented-qna/tran",
     )
-    fails("none of this name; similar ids: beir", "beir/no-such-thing-at-all")
+    fails("no such id; similar ids: beir", "beir/no-such-thing-at-all")
     fails("all are listed at", "qqqqqqqq")
     queries = TsvQueries(LocalDownload("dev.tsv"))
     invented.registry.register("invented-queries", Dataset(queries))

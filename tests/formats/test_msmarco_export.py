@@ -120,7 +120,7 @@ def test_a_query_in_validation_and_test_and_a_taken_place(tmp_path: Path, small_
         for split in ("validation", "test"):
             writer.add_split(split, [Query("1", "x")], [Qrel("1", "p", 1)])
         writer.finish(Manifest("collection", "made", "a test"))
-    with pytest.raises(InputError, match="wanted each query in one of validation and test, .*; found '1' in both"):
+    with pytest.raises(InputError, match="wanted each query in either validation or test, .*; found '1' in both"):
         write_msmarco(Collection(tmp_path / "made"), tmp_path / "out", ["validation", "test"])
     with pytest.raises(OutputExistsError):
         write_msmarco(small_collection, tmp_path / "made", ["train"])

@@ -413,7 +413,7 @@ def test_training_or_test_alone_is_enough(tmp_path: Path) -> None:
         "train",
         "validation",
     ]
-    with pytest.raises(SettingError, match="--train, --test: wanted a file; found none"):
+    with pytest.raises(SettingError, match="--train, --test: wanted at least one file; found none"):
         import_squad([], None, tmp_path / "d")
     with pytest.raises(SettingError, match="--validation: wanted --train, to draw from; found 3 alone"):
         import_squad([], test, tmp_path / "d", validation=3)
@@ -443,7 +443,7 @@ def test_a_file_that_is_none_is_one_line_and_leaves_nothing(tmp_path: Path, faul
 def test_a_question_id_in_two_files_names_both(tmp_path: Path) -> None:
     document = change(development_file(), f"{QUESTION}.id", "t2")
     with pytest.raises(
-        InputError, match=r"dev.json:1: wanted every question id once over all files; found 't2', which .*train.json"
+        InputError, match=r"dev.json:1: wanted every question id once over all files; found 't2', also in .*train.json"
     ):
         imported(tmp_path, test=document)
 

@@ -330,7 +330,7 @@ def test_what_stands_twice_is_one(tmp_path: Path) -> None:
         (
             '{"pid": "p", "passage": "x"}\n{"pid": "p", "passage": "y"}\n',
             "a.jsonl",
-            "wanted one text per passage id; found passage 'p' with two texts; name another column with --passage-id",
+            "wanted one text a passage id; found passage 'p' with two texts; name another column with --passage-id",
         ),
         ("PAR1 and no more", "a.parquet", "wanted a complete Parquet file; found"),
     ],
