@@ -58,8 +58,8 @@ def refusal(arguments: str) -> str:
         ("leakage find a b --detector lexical --out ./l --encoder e", "--encoder: wanted --detector semantic or both"),
         ("leakage find a b --detector lexical --out ./l --device cpu", "--device: wanted --detector semantic or both"),
         ("leakage find a b --detector semantic --out ./l --jaccard 0.6", "--jaccard: wanted --detector lexical or both"),
-        ("pool reliability r q --systems s --repeats 3", "--repeats: wanted --relabel above 0, whose repeats they are"),
-        (f"{POOLS} --relabel 0 --repeats 20", "--repeats: wanted --relabel above 0, whose repeats they are; found --relabel 0"),
+        ("pool reliability r q --systems s --repeats 3", "--repeats: wanted --relabel above 0"),
+        (f"{POOLS} --relabel 0 --repeats 20", "--repeats: wanted --relabel above 0; found --relabel 0"),
         # names given twice
         ("study position-bias x --out ./s --candidates test=A --candidates test=B", "--candidates: wanted each name once"),
         (
