@@ -12,7 +12,7 @@ __all__ = ["Retrieval"]
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The split, the number of passages a query, and the run's tag and header; the retriever decides what is None.
+    """The split, the number of passages a query, and the run's tag and header; the retriever fills in what is None.
 
     Raises:
         SettingError: a depth below 1.

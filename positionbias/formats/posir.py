@@ -75,7 +75,7 @@ def answers_of_spans(
             if span.length not in (None, len(passage.text)):
                 causes[query_id] = "passage of another length than pos_char_length"
             elif not 0 <= span.start < span.end <= len(passage.text):
-                causes[query_id] = "span outside of the passage"
+                causes[query_id] = "span outside the passage"
             else:
                 text = passage.text[span.start : span.end]
                 found[query_id] = Answer(query_id, passage.passage_id, text, span.start, span.end)
