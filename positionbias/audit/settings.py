@@ -78,7 +78,7 @@ class Audited:
         metavar="COLLECTION RUN",
         place="read",
     )
-    split: str = setting("test", "Whose queries.")
+    split: str = setting("test", "Split of the queries.")
     queries: int | None = setting(None, "Audit N queries, drawn by the seed.", least=1, metavar="N", absent="all")
     candidates: RunLike | None = setting(
         None, "What models re-rank, measured beside them.", metavar="RUN", absent="BM25's", place="read"
