@@ -111,7 +111,7 @@ class Artefacts:
 
 
 def as_ended(facts: Facts, *models: Path) -> Facts:
-    """Mark facts as unfinished if one of these trainings is; a model that a dry run has not made counts as finished."""
+    """Mark facts as unfinished if one of these trainings is; a model that a dry run has not made changes nothing."""
     return replace(facts, unfinished=facts.unfinished or any(ending_at(model).unfinished for model in models))
 
 

@@ -140,7 +140,7 @@ def distil(
     encoder = open_encoder(folder).eval()
     if encoder.dimension < settings.dimension:
         raise SettingError(
-            f"--dimension: wanted at most the {encoder.dimension} of {encoder_name}; found {settings.dimension}; "
+            f"--dimension: wanted at most {encoder.dimension}, the width of {encoder_name}; found {settings.dimension}; "
             "lower it (and give the same to training), or take a wider encoder"
         )
     counts = known_words(collections, None if split is None else (split,))

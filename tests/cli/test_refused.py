@@ -39,14 +39,14 @@ def refusal(arguments: str) -> str:
         (f"{LEAKED} --no-doses --shares 0.5", "--shares: wanted a curve, which it is of; found --no-doses, with which it does"),
         (f"{LEAKED} --no-doses --dose-target test", "--dose-target: wanted a curve, which it is of; found --no-doses"),
         (f"{LEAKED} --shares 0", "--shares: wanted shares above 0; found 0, which is the clean teacher"),
-        (f"{LEAKED} --patience 3", "--patience: wanted a validation, which it is for; found no --validation"),
+        (f"{LEAKED} --patience 3", "--patience: wanted a validation; found no --validation"),
         ("study tripclick x --tests test --models tk --out ./s --patience 3", "--patience: wanted a validation"),
-        (f"train tk x {TRAIN} --patience 3", "--patience: wanted a validation, which it is for; found no --validation-cand"),
+        (f"train tk x {TRAIN} --patience 3", "--patience: wanted a validation; found no --validation-cand"),
         (
             f"train tk x {TRAIN} --most-depth 20",
-            "--most-depth: wanted a validation, which it is for; found no --validation-cand",
+            "--most-depth: wanted a validation; found no --validation-cand",
         ),
-        (f"train tk x {TRAIN} --probe-passages 20", "--probe-passages: wanted a validation, which it is for; found no --valid"),
+        (f"train tk x {TRAIN} --probe-passages 20", "--probe-passages: wanted a validation; found no --valid"),
         (
             f"train tk x {TRAIN} --relative-distance 4",
             "wanted --positions relative, which it is of; found --positions sinusoid",

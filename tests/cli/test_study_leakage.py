@@ -47,7 +47,7 @@ def test_the_plan_and_bad_options(run_posbias: RunPosbias, command: list[object]
         (["--folds", 20], "wanted at least one query a fold; found 12 for 20 folds"),
         (["--prefixes", "a", "b"], "wanted pairs with queries of the target"),
         (["--sizes", 4_000], "give a smaller --sizes, or another --source"),
-        (["--patience", 3], "--patience: wanted a validation, which it is for; found this study"),
+        (["--patience", 3], "--patience: wanted a validation; found this study"),
         (["--models", "bm25"], "--models: wanted some of tk,"),
     ):
         done = run_posbias(*command, *more)

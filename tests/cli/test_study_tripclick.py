@@ -65,7 +65,7 @@ def test_bad_options(
             ["--models", "bert_cat=CHECKPOINT", "--start", "bert_cat=CHECKPOINT"],
             "--start: wanted a model without an encoder of its own; found bert_cat=ENCODER; give one of the two",
         ),
-        (["--start", "bert_dot=CHECKPOINT"], "--encoder: wanted a model that it is for; found tk, bert_dot; leave it out"),
+        (["--start", "bert_dot=CHECKPOINT"], "--encoder: wanted a model that uses it; found tk, bert_dot; leave it out"),
         (["--negatives-of", "other=own", "--trainset", "other=CHECKPOINT"], "wanted each name once"),
         (["--start", "tk=none.ckpt"], "none.ckpt: wanted weights or word vectors to begin with; found no such file"),
     ):
