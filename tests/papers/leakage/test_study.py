@@ -237,7 +237,7 @@ def test_the_report_shows_tables_figure_and_sentences(finished: Path, results: l
     assert shares == pytest.approx([0, 0, 4 / 6, 4 / 10, 4 / 6, 4 / 10])
     assert not any(result.measure == ORDER for result in results)
     said = [result.payload.text for result in results if isinstance(result.payload, Finding)]
-    assert said[-1].startswith("The target is none of the paper's collections (Robust04, Core 2017, Core 2018)")
+    assert said[-1].startswith("The target is not one of the paper's collections (Robust04, Core 2017, Core 2018)")
 
 
 def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(
@@ -325,8 +325,8 @@ def test_the_manifest_says_what_was_run(finished: Path) -> None:
 
 def test_what_does_not_fit_is_one_clear_line(collection: Collection, settings: LeakageSettings, tmp_path: Path) -> None:
     for changes, line in (
-        ({"kinds": ("msm", "test")}, "--kinds: wanted no, and a leakage to set against it (msm, test); found msm, test"),
-        ({"kinds": ("no",)}, "--kinds: wanted no, and a leakage to set against it (msm, test); found no"),
+        ({"kinds": ("msm", "test")}, "--kinds: wanted no, and a leakage to compare with it (msm, test); found msm, test"),
+        ({"kinds": ("no",)}, "--kinds: wanted no, and a leakage to compare with it (msm, test); found no"),
         ({"sizes": (12, 12)}, "--sizes: wanted at least one, each once; found 12, 12"),
         ({"sizes": (13,)}, "--sizes: wanted an even number of instances, two per query; found 13"),
         ({"sources": ("train", "topics")}, "--target, --source: wanted different splits; found 'topics' as both"),

@@ -59,7 +59,7 @@ def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(plant
         (
             unjudged,
             plain | {"tests": (JudgedSplit("test"),)},
-            "wanted --tests test with a relevant passage for one of its queries at least",
+            "wanted --tests test with a relevant passage for at least one of its queries",
         ),
         (unjudged, plain | {"validation": "validation"}, "wanted --validation validation with a relevant passage"),
         (
