@@ -15,7 +15,7 @@ PAIR_MODES: tuple[PairMode, ...] = ("different", "all")
 Layers = tuple[int, ...] | Literal["all"] | None
 """The layers whose states are term vectors: their numbers, all, or None for the last."""
 PROBE_LAYERS = Setting(
-    "Layers of an encoder whose term vectors are probed; 0 is the embeddings.",
+    "Layers of an encoder after which to measure; 0 is the embeddings.",
     metavar="K,K…|all",
     absent="the last; tk has one set of term vectors",
 )
@@ -52,13 +52,11 @@ class ProbeSettings:
 
     term_pairs: PairMode = setting(
         "different",
-        "Pairs of different passages (the paper), or those within one passage as well.",
+        "Pairs of different passages (as in the paper), or also those within one passage.",
         choices=PAIR_MODES,
     )
-    minimum_terms: int = setting(20, "The curve ends before the first Δ with fewer.", least=1)
-    probe_passages: int | None = setting(
-        None, "Passages that are probed, drawn by the seed.", least=1, metavar="N", absent="all"
-    )
+    minimum_terms: int = setting(20, "Terms that a distance Δ needs; the curve ends before the first Δ with fewer.", least=1)
+    probe_passages: int | None = setting(None, "Passages to probe, drawn by the seed.", least=1, metavar="N", absent="all")
     sample_pairs: int = setting(
         2_000, "Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.", least=0
     )
