@@ -201,7 +201,7 @@ def contamination(record: Recorder) -> None:
 @group
 def clicks(record: Recorder) -> None:
     planted(passages=300, answers_each=3, test_share=0.4, validation_share=0.05)
-    draw = ("trainset", "clicks", "./planted", "--candidates", "train.run", "--negatives", 2, "--depth", 6)
+    draw = ("trainset", "clicks", "./planted", "--candidates", "train.run", "--negatives", 2, "--train-depth", 6)
     record.run("trainset", *draw, "--out", "./OUT", results="quality")
     record.run(
         "trainset-true", *draw, "--qrels-name", "true", "--triples", 40, "--as", "ids", "--out", "./OUT", results="quality"

@@ -165,7 +165,7 @@ def _drawn(
 ) -> tuple[dict[str, int], list[Path]]:
     """Draw and count the triples of every block."""
     folder.mkdir(parents=True, exist_ok=True)
-    make = partial(draw_block, which, settings.negatives, settings.depth, settings.seed)
+    make = partial(draw_block, which, settings.negatives, settings.train_depth, settings.seed)
     counts = Counter(dict.fromkeys(COUNTS, 0))
     paths, seen = [], bytearray(len(query_ids(which)))
     blocks = track(run_blocks(candidates), "drawing negatives", unit="blocks")

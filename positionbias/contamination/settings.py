@@ -142,7 +142,7 @@ class ContaminatedSettings:
     """Settings of a set: the training split, the test splits, and the share of each test split's queries.
 
     A group has ``group_size`` passages: a positive and ``group_size`` − 1 negatives. Positives are judged at least ``relevant_from`` in the training
-    split, ``target_relevant_from`` in a target (the paper: 2 of 0 to 3). Ordinary negatives are from the first ``depth`` candidates.
+    split, ``target_relevant_from`` in a target (the paper: 2 of 0 to 3). Ordinary negatives are from the first ``train_depth`` candidates.
 
     Raises:
         SettingError: a setting outside its range, a target twice, or the training split as a target.
@@ -166,7 +166,7 @@ class ContaminatedSettings:
     group_size: int = setting(2, "Passages per group: one positive, the others negatives.", least=2)
     relevant_from: int = setting(1, "Lowest grade of a positive in --split.", least=1, metavar="GRADE")
     target_relevant_from: int = setting(2, "Lowest grade of a positive in a target.", least=1, metavar="GRADE")
-    depth: int = setting(100, "Candidates per query to draw negatives from.", least=1)
+    train_depth: int = setting(100, "Candidates per query to draw negatives from.", least=1)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
@@ -186,6 +186,6 @@ class ContaminatedSettings:
 
     def record(self) -> JsonObject:
         """Return the settings that the set depends on, for its manifest; those of contamination only if it contaminates."""
-        names = ["split", "group_size", "relevant_from", "depth"]
+        names = ["split", "group_size", "relevant_from", "train_depth"]
         names += ["targets", "share", "target_relevant_from"] if self.contaminates else []
         return {name: list(value) if isinstance(value := getattr(self, name), tuple) else value for name in names}

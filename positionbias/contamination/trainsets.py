@@ -52,7 +52,9 @@ def write_contaminated_set(
     refuse_existing(out, overwrite=overwrite)
     relevant = relevant_passages(collection.qrels(settings.split), settings.relevant_from)
     targets = _targets(collection, settings, relevant)
-    source = OrdinaryGroups(collection, settings.split, candidates, relevant, depth=settings.depth, size=settings.group_size)
+    source = OrdinaryGroups(
+        collection, settings.split, candidates, relevant, depth=settings.train_depth, size=settings.group_size
+    )
     from_targets = (
         [(target, taken(target, settings.share, settings.seed)) for target in targets] if settings.contaminates else []
     )

@@ -34,7 +34,7 @@ class Encoder:
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)
-    device: str = setting(DEVICES[0], "Where to compute; auto is the GPU where there is one.", choices=DEVICES)
+    device: str = setting(DEVICES[0], "Device to compute on; auto is the GPU if there is one.", choices=DEVICES)
     precision: Precision = declared_setting(PRECISIONS[0], _CONFIG["precision"])
     batch_tokens: int = declared_setting(0, _CONFIG["batch_tokens"])
 

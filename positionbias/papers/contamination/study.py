@@ -151,7 +151,7 @@ class _Study:
             group_size=settings.teacher.training.group_size,
             relevant_from=settings.relevant_from,
             target_relevant_from=settings.target_relevant_from,
-            depth=settings.train_depth,
+            train_depth=settings.train_depth,
             seed=settings.seed,
         )
         place, candidates = self.workspace.folder / "trainsets" / source.name, self._some(settings.teacher_queries)

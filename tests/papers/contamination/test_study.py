@@ -201,7 +201,7 @@ def test_with_a_share_of_nothing_groups_weights_and_runs_are_the_clean_ones(
     finished: Path, collection: Collection, tmp_path: Path
 ) -> None:
     candidates = finished / "runs" / "bm25-train.run"
-    wanted = ContaminatedSettings(targets=("test",), share=0.0, target_relevant_from=1, depth=8)
+    wanted = ContaminatedSettings(targets=("test",), share=0.0, target_relevant_from=1, train_depth=8)
     nothing = write_contaminated_set(tmp_path / "trainsets" / "nothing", collection, candidates, wanted)
     clean = Groups(finished / "trainsets" / "clean")
     assert (nothing.checksum, list(nothing)) == (clean.checksum, list(clean))

@@ -217,7 +217,7 @@ def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> N
     run = candidates(plain, tmp_path, depth=12)["train"]
     study = settings(tests=(JudgedSplit("test"),), negatives_of=(), complete_qrels=None, train_depth=9)
     ours = write_study_set(tmp_path / "ours", plain, {"train": run}, study.sets[0], study)
-    theirs = write_click_set(tmp_path / "theirs", plain, run, ClickSettings(negatives=3, depth=9))
+    theirs = write_click_set(tmp_path / "theirs", plain, run, ClickSettings(negatives=3, train_depth=9))
     assert sorted(ours) == sorted(theirs)
     assert len(ours) > 50
 
