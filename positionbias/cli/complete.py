@@ -38,7 +38,6 @@ MEASURES = (
     "Success@10",
 )
 _COLLECTIONS = ("collection", "collections", "source", "target")  # names of arguments
-_SPLITS = ("--split", "--test", "--validation-split")
 _MINILM = "minilm"  # of models.encoder_source, whose module is heavy
 # what stands for a value -> the kinds of artefacts that it may be
 _ARTEFACTS = {
@@ -62,7 +61,7 @@ def completer_of(parameter: Parameter) -> Completer | None:
         return partial(_names, lambda _: names_of("collection"))
     if named == "MEASURE" or parameter.flag == "--measure":
         return partial(_names, lambda _: MEASURES)
-    if named == "SPLIT" or (parameter.flag in _SPLITS and not of.metavar and not of.place):
+    if named == "SPLIT":
         return partial(_names, _splits)
     if parameter.flag == "--models":
         return partial(_names, lambda _: KINDS)
