@@ -105,7 +105,7 @@ def test_equal_texts_tie_by_docno_and_lists_come_best_first() -> None:
     [
         ((None, "lamp", "p2", "a lamp"), "qid: wanted ids as text or whole numbers; found nan"),  # pandas would drop the row
         (("q2", float("nan"), "p2", "a lamp"), "{}: wanted the query of qid 'q2'; found nan; drop the row"),
-        (("q1", "gate", "p2", "a lamp"), "{}: wanted one query of qid 'q1'; found two; give each query an id of its own"),
+        (("q1", "gate", "p2", "a lamp"), "{}: wanted one query for qid 'q1'; found two; give each query its own id"),
         (("q1", "lamp \ud800", "p2", "a lamp"), "{}: wanted the query of qid 'q1'; found text that is not valid Unicode"),
     ],
 )

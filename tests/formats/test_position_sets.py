@@ -61,7 +61,7 @@ def test_posir_s_spans_are_answers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "cause"),
     [
-        ({"pos_char_length": 62}, "passage of another length than pos_char_length"),
+        ({"pos_char_length": 62}, "passage length differs from pos_char_length"),
         ({"pos_char_span": [36, 64]}, "span outside the passage"),
         ({"pos_char_span": [-1, 5]}, "span outside the passage"),
         ({"pos_char_span": [7, 7]}, "span outside the passage"),

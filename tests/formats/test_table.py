@@ -319,7 +319,7 @@ def test_what_stands_twice_is_one(tmp_path: Path) -> None:
     ("text", "name", "wanted"),
     [
         ("", "a.csv", "wanted a table; found an empty file"),
-        ("passage,passage\nx,y\n", "a.csv", "a.csv:1: wanted a line of column names; found 'passage' twice"),
+        ("passage,passage\nx,y\n", "a.csv", "a.csv:1: wanted unique column names; found 'passage' twice"),
         ("passage,query\nx,y,z\n", "a.csv", "a.csv:2: wanted 2 columns, as the first line has; found 3"),
         ('passage,query\n"x,y\n', "a.csv", "a.csv:2: wanted CSV; found unexpected end of data"),
         ("one,other\nx,y\n", "a.csv", "wanted a column of passages; found one, other; name it with --passage"),
@@ -332,7 +332,7 @@ def test_what_stands_twice_is_one(tmp_path: Path) -> None:
             "a.jsonl",
             "wanted one text a passage id; found passage 'p' with two texts; name another column with --passage-id",
         ),
-        ("PAR1 and no more", "a.parquet", "wanted a whole Parquet file; found"),
+        ("PAR1 and no more", "a.parquet", "wanted a complete Parquet file; found"),
     ],
 )
 def test_what_cannot_be_read_is_one_line(tmp_path: Path, text: str, name: str, wanted: str) -> None:

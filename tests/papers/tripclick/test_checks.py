@@ -65,9 +65,9 @@ def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(plant
         (
             unjudged,
             plain | {"candidates": {"train": tmp_path / "train.run"}},
-            "found 1 of 2 that it does not hold, the first 'nothing'",
+            "found 1 of 2 that are not in it, the first 'nothing'",
         ),
-        (unjudged, plain | {"candidates": {"judged": tmp_path / "train.run"}}, "found 1 of 2 that it does not hold"),
+        (unjudged, plain | {"candidates": {"judged": tmp_path / "train.run"}}, "found 1 of 2 that are not in it"),
         (
             unjudged,
             plain | {"negatives_of": (Negatives("x", "own"),)},
