@@ -16,7 +16,7 @@ from positionbias.core.settings import check_settings, declared_setting, flag_of
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
 from positionbias.models.kinds import READ_AS
 from positionbias.positions.settings import Matching
-from positionbias.probe.settings import Layers, layers_of
+from positionbias.probe.settings import PROBE_LAYERS, Layers, layers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ class Audited:
         "A checkpoint, a model of transformers or sentence-transformers (folder or id), minilm, your own module:object, or an endpoint, as "
         "openai:NAME@URL, rerank:NAME@URL or chat:NAME@URL; may be given again.",
         flags=("--model",),
-        metavar="NAME",
+        metavar="MODEL",
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)
@@ -79,7 +79,7 @@ class Audited:
         metavar="COLLECTION RUN",
         place="read",
     )
-    split: str = setting("test", "Split of the queries.")
+    split: str = setting("test", "Split of the queries.", metavar="SPLIT")
     queries: int | None = setting(None, "Audit N queries, drawn by the seed.", least=1, metavar="N", absent="all")
     candidates: RunLike | None = setting(
         None, "The run that models re-rank, measured beside them.", metavar="RUN", absent="BM25's", place="read"
@@ -90,7 +90,7 @@ class Audited:
         metavar="VECTORS",
         place="read",
     )
-    memory: float | None = setting(None, "With --retrieve: GiB of memory for a search.", absent=f"{MEMORY:g}")
+    memory: float | None = setting(None, "With --retrieve: GiB of memory for a search.", absent=f"{MEMORY:g}", metavar="GIB")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -150,10 +150,8 @@ class AuditSettings:
     )
     blind: bool = True
     segments: int = setting(500, "Passages whose thirds are encoded; 0: none.", least=0)
-    layers: Layers = setting(
-        None, "Layers of an encoder whose term vectors are probed, or all.", metavar="0,3,6", absent="the last"
-    )
-    probe: int = setting(0, "Passages whose term vectors are probed (MATS).", least=0, metavar="N")
+    probe_layers: Layers = declared_setting(None, PROBE_LAYERS)
+    probe_passages: int = setting(0, "Passages for MATS, drawn by the seed; 0: no MATS.", least=0, metavar="N")
     examples: int = setting(10, "Queries to show with their passages, those that rotation harms most; 0: no texts.", least=0)
     depth: int = setting(
         None,
@@ -166,7 +164,7 @@ class AuditSettings:
         "The sentence that is moved: that of the answers, the one with most query terms, weighted by rarity (terms), or the one that another model scores highest.",
         metavar="answers|terms|MODEL",
     )
-    relevant_from: int = setting(1, "Grade from which a passage is relevant evidence.", least=1)
+    relevant_from: int = setting(1, "Grade from which a passage is relevant evidence.", least=1, metavar="GRADE")
     matching: Matching = field(default_factory=Matching)
     seed: int = seed_setting()
     retrieve: bool = setting(
@@ -179,7 +177,7 @@ class AuditSettings:
             object.__setattr__(self, "measures", RETRIEVAL_MEASURES if self.retrieve else MEASURES)
         if self.depth is None:
             object.__setattr__(self, "depth", RETRIEVAL_DEPTH if self.retrieve else DEPTH)
-        object.__setattr__(self, "layers", layers_of(self.layers))
+        object.__setattr__(self, "probe_layers", layers_of(self.probe_layers))
         if self.lengths is not None:
             object.__setattr__(self, "lengths", Lengths.parse(self.lengths))
         check_settings(self)

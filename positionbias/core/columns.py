@@ -58,7 +58,9 @@ class Columns:
     negative: str = setting(
         "", "A further passage, or a list, that does not answer the query: grade 0. Never guessed.", metavar=_COLUMN
     )
-    split: str = setting("", "The row's split; a list puts the query in each of these.", metavar=_COLUMN)
+    split: str = setting(
+        "", "The row's split; a list puts the query in each of these.", flags=("--split-column",), metavar=_COLUMN
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -66,7 +66,7 @@ def storage_errors(path: Path | str) -> Iterator[None]:
 
 
 def home() -> Path:
-    """Return the folder of plain names: ``$POSBIAS_HOME``, else ``posbias`` in the user's data directory."""
+    """Return the folder of what is written without --out, in which names are looked up: ``$POSBIAS_HOME``, else ``posbias`` in the user's data directory."""
     if value := os.environ.get("POSBIAS_HOME"):
         return Path(value)
     from platformdirs import user_data_path
@@ -77,7 +77,7 @@ def home() -> Path:
 def log_folder() -> Path:
     """Return the folder for reports of internal errors: ``$POSBIAS_HOME/.log``, else the user's log folder.
 
-    A plain name has no dot, so no collection can be called ``.log``.
+    No name that is looked up begins with a dot, so no collection can be called ``.log``.
     """
     if os.environ.get("POSBIAS_HOME"):
         return home() / ".log"

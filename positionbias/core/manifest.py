@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias, TypeVar
 
 from positionbias.core.errors import bad_input
@@ -30,6 +30,7 @@ __all__ = [
     "InputRef",
     "Manifest",
     "Provenance",
+    "input_name",
     "input_ref",
     "manifest_if_any",
     "manifest_path",
@@ -126,6 +127,11 @@ def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | st
         return InputRef(role, str(path), checksum)
     relative = os.path.relpath(Path(path).absolute(), Path(artefact).absolute())
     return InputRef(role, Path(relative).as_posix(), checksum)
+
+
+def input_name(path: str) -> str:
+    """Return what a recorded input is called where people read it: its own name, or an endpoint's address."""
+    return path if "://" in path else PurePosixPath(path).name
 
 
 def package_versions(*packages: str) -> dict[str, str]:

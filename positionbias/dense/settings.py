@@ -74,7 +74,7 @@ class DenseSearch:
         choices=INDEXES,
     )
     ann: AnnSettings = field(default_factory=AnnSettings)
-    memory: float | None = setting(None, "GiB of memory for an exact search.", absent=f"{MEMORY:g}")
+    memory: float | None = setting(None, "GiB of memory for an exact search.", absent=f"{MEMORY:g}", metavar="GIB")
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -24,7 +24,7 @@ class DistilSettings:
         do="0.0001 is usual, 0 gives no weights",
     )
     minimum_count: int = setting(2, "Occurrences from which a word has a vector.", least=1)
-    batch_size: int = setting(256, "Words read together.", least=1)
+    batch_words: int = setting(256, "Words read together.", least=1)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -38,7 +38,7 @@ class EncoderSettings:
     width: int = setting(128, "Width of a state; feed-forward layers are four times as wide.", least=1)
     heads: int = setting(2, "Attention heads of each layer; they share the width.", least=1)
     pieces: int = setting(8_000, "Most word pieces, including special ones.", least=len(SPECIAL) + 1)
-    positions: int = setting(512, "Most tokens of an input.", least=8)
+    max_length: int = setting(512, "Most tokens of an input.", least=8)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:

@@ -101,7 +101,7 @@ class Computing:
 class Reranking:
     """The depth of re-ranking, and the run's tag and header."""
 
-    split: str = setting("test", "Split of the queries.")
+    split: str = setting("test", "Split of the queries.", metavar="SPLIT")
     depth: int | None = setting(
         None,
         "Candidates to re-rank.",
@@ -119,7 +119,7 @@ class Reranking:
 class TaughtPassages:
     """The passages that a teacher scores: candidates and relevant passages of a split's queries, or pairs of a training set."""
 
-    split: str | None = setting(None, "Split of the queries.", absent="train, or the splits of --trainset")
+    split: str | None = setting(None, "Split of the queries.", absent="train, or the splits of --trainset", metavar="SPLIT")
     candidates: Place | None = setting(
         None, "Candidates to score, along with each query's relevant passages.", metavar="RUN", place="read"
     )
@@ -127,7 +127,9 @@ class TaughtPassages:
         None, "Score exactly the pairs of a training set, instead of --candidates.", metavar="DIR", place="read"
     )
     depth: int | None = setting(None, "Candidates of a query to score.", least=1, absent="all")
-    relevant_from: int = setting(1, "Grade from which a passage counts as relevant, with --candidates.", least=1)
+    relevant_from: int = setting(
+        1, "Grade from which a passage counts as relevant, with --candidates.", least=1, metavar="GRADE"
+    )
     block_pairs: int | None = setting(
         None,
         "Pairs scored and saved together; an interruption loses at most these.",

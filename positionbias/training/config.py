@@ -8,11 +8,22 @@ from typing import NamedTuple
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Given
-from positionbias.core.settings import check_settings, refuse_idle, seed_setting, setting
+from positionbias.core.settings import Setting, check_settings, refuse_idle, seed_setting, setting
 from positionbias.models.kinds import kind_named, learning_rates
 
-__all__ = ["LOSSES", "PRECISIONS", "SCHEDULES", "TRACKERS", "LossKind", "TrainConfig", "refuse_validating", "settle_steps"]
+__all__ = [
+    "AT_READING",
+    "LOSSES",
+    "PRECISIONS",
+    "SCHEDULES",
+    "TRACKERS",
+    "LossKind",
+    "TrainConfig",
+    "refuse_validating",
+    "settle_steps",
+]
 
+AT_READING = Setting("Rotate every passage anew at each read in training.")
 PRECISIONS = ("float32", "bfloat16", "float16")
 
 SCHEDULES = ("constant", "linear")
@@ -55,7 +66,7 @@ class TrainConfig:
     0 means no limit.
 
     ``loss`` is one of ``LOSSES``; None is the model's own: pointwise where its scores are log-probabilities, else hinge, with
-    its ``margin``; ``temperature`` is that of kl. A training has at most ``max_steps`` steps, or with ``epochs`` those of so many
+    its ``hinge_margin``; ``temperature`` is that of kl. A training has at most ``max_steps`` steps, or with ``epochs`` those of so many
     passes over the groups.
 
     ``dropout`` false turns off an encoder's dropout (TK has none): on a CPU, drawing it can take as long as the rest of a step.
@@ -91,7 +102,7 @@ class TrainConfig:
         choices=LOSSES.keys(),
         absent="hinge; pointwise for mono_t5",
     )
-    margin: float = setting(1.0, "Margin of the pairwise hinge loss.", above=0)
+    hinge_margin: float = setting(1.0, "Margin of the pairwise hinge loss.", above=0)
     temperature: float = setting(1.0, "Temperature of the softmax in kl.", above=0)
     max_steps: int = setting(100_000, "Most steps.", least=1)
     epochs: int | None = setting(
@@ -105,9 +116,10 @@ class TrainConfig:
         None,
         "Queries of each validation during training, drawn by --seed; the final depth is tuned on all.",
         least=1,
+        metavar="N",
         absent="all",
     )
-    probe_passages: int = setting(500, "Passages on which MATS is logged; 0: no MATS.", least=0)
+    probe_passages: int = setting(500, "Passages on which MATS is logged; 0: no MATS.", least=0, metavar="N")
     precision: str = setting("float32", "Precision of training; float16 needs a GPU.", choices=PRECISIONS)
     warmup_steps: int = setting(0, "Steps over which the learning rate grows from 0.", least=0)
     warmup_share: float = setting(0.0, "Warm-up as a share of all steps, instead of --warmup-steps.")

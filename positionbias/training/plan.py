@@ -59,10 +59,14 @@ class TrainPlan:
     teacher_depth: int | None = setting(
         None, "Depth of the teacher's ranking from which negatives are drawn.", least=1, absent=str(TEACHER_DEPTH)
     )
-    split: str | None = setting(None, "Queries to train on.", absent="train, or the splits of --trainset")
-    validation_split: str = setting("validation", "Queries to validate on.")
+    split: str | None = setting(None, "Queries to train on.", absent="train, or the splits of --trainset", metavar="SPLIT")
+    validation_split: str = setting("validation", "Queries to validate on.", metavar="SPLIT")
     relevant_from: int = setting(
-        1, "Grade from which a passage counts as relevant.", least=1, wanted="a grade from 1 (0 is judged not relevant)"
+        1,
+        "Grade from which a passage counts as relevant.",
+        least=1,
+        wanted="a grade from 1 (0 is judged not relevant)",
+        metavar="GRADE",
     )
     model: Any = None
     training: TrainConfig = field(default_factory=TrainConfig)

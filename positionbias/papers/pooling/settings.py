@@ -76,7 +76,7 @@ class PoolingSettings:
     relabel: float = setting(
         0.1, "Of the runs, whose kind is changed at random, again and again; 0: not.", least=0, most=1, metavar="SHARE"
     )
-    repeats: int = setting(20, "Of --relabel.", least=1)
+    repeats: int = setting(20, "Repetitions of --relabel.", least=1)
 
     def __post_init__(self) -> None:
         check_settings(self)

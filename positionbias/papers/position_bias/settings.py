@@ -28,6 +28,7 @@ from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import SEVERAL, AnswerRange, Matching, Selection, Several
 from positionbias.results.result import TEXTS
 from positionbias.text.words import WordMethod
+from positionbias.training.config import AT_READING
 
 __all__ = [
     "COMMANDS",
@@ -49,7 +50,7 @@ class Level(AnswerRange):
     """A range of the starts of training answers."""
 
     @classmethod
-    def parse(cls, text: str, *, flag: str = "--dose") -> AnswerRange:
+    def parse(cls, text: str, *, flag: str = "--answers-in") -> AnswerRange:
         """Read ``LOW:HIGH``."""
         return super().parse(text, flag=flag)
 
@@ -71,18 +72,20 @@ class PositionBiasSettings:
     depth: int = setting(100, "Candidates per validation or test query.", least=1)
     train_depth: int = setting(100, "Candidates from which negatives are drawn.", least=1)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
-    validation: str = setting("validation", "Split for validation and tuning.", flags=("--validation-split",))
-    tests: tuple[str, ...] = setting(("test",), "A test split; several are joined to one set of queries.", flags=("--test",))
+    validation: str = setting("validation", "Split for validation and tuning.", flags=("--validation-split",), metavar="SPLIT")
+    tests: tuple[str, ...] = setting(
+        ("test",), "A test split; several are joined to one set of queries.", flags=("--test-split",), metavar="SPLIT"
+    )
     test_queries: int | None = setting(None, "Queries of each test split, drawn by --seed.", least=1, metavar="N", absent="all")
-    rotate_at_reading: bool = setting(False, "Train on new rotations at every read, not on a collection rotated once.")
-    relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1)
+    rotate_at_reading: bool = declared_setting(False, AT_READING)
+    test_relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1, metavar="GRADE")
     measures: tuple[str, ...] = setting(
         (),
         "As ir_measures names it; may be given again. [default: nDCG@10, RR@10, R@10]",
         flags=("-m", "--measure"),
         metavar="MEASURE",
     )
-    probe_passages: int | None = setting(None, "Passages for MATS at the end; by default all.", least=1)
+    probe_passages: int | None = setting(None, "Passages for MATS at the end; by default all.", least=1, metavar="N")
     trainings: tuple[str, ...] = setting(
         TEXTS, "Only this training: original or rotated.", flags=("--only",), metavar="TRAINING"
     )
@@ -104,7 +107,7 @@ class PositionBiasSettings:
             for name in self.measures:
                 parse_measure(name)
         else:
-            level = f"(rel={self.relevant_from})" if self.relevant_from > 1 else ""
+            level = f"(rel={self.test_relevant_from})" if self.test_relevant_from > 1 else ""
             object.__setattr__(self, "measures", ("nDCG@10", f"RR{level}@10", f"R{level}@10"))
 
     @property
@@ -119,7 +122,15 @@ class PositionBiasSettings:
 
     def record(self) -> JsonObject:
         """Return the settings for a manifest: JSON-ready, files by name."""
-        plain = ("depth", "train_depth", "test_queries", "validation", "rotate_at_reading", "relevant_from", "probe_passages")
+        plain = (
+            "depth",
+            "train_depth",
+            "test_queries",
+            "validation",
+            "rotate_at_reading",
+            "test_relevant_from",
+            "probe_passages",
+        )
         return {
             "models": [model.record() for model in self.models],
             "seeds": list(self.seeds),
@@ -143,7 +154,7 @@ class DoseSettings(PositionBiasSettings):
 
     doses: tuple[Level, ...] = required_setting(
         "Range of the starts of training answers, as for posbias select; given twice or more.",
-        flags=("--dose",),
+        flags=("--answers-in",),
         metavar="LOW:HIGH",
     )
     queries: int | None = setting(
@@ -162,7 +173,7 @@ class DoseSettings(PositionBiasSettings):
         PositionBiasSettings.__post_init__(self)
         if len(set(self.doses)) < max(2, len(self.doses)):
             found = ", ".join(map(str, self.doses)) or "none"
-            raise SettingError(f"--dose: wanted two or more, each once; found {found}; give --dose LOW:HIGH again")
+            raise SettingError(f"--answers-in: wanted two or more, each once; found {found}; give --answers-in LOW:HIGH again")
 
     @property
     def matching(self) -> Matching:
@@ -227,7 +238,9 @@ class TransferSettings(PositionBiasSettings):
     source_candidates: Mapping[str, Path] = setting(
         {}, "A run over SOURCE to use instead of BM25's; may be given again.", metavar="SPLIT=RUN"
     )
-    source_validation: str = setting("validation", "Validation split of SOURCE.", flags=("--source-validation-split",))
+    source_validation: str = setting(
+        "validation", "Validation split of SOURCE.", flags=("--source-validation-split",), metavar="SPLIT"
+    )
 
     def __post_init__(self) -> None:
         PositionBiasSettings.__post_init__(self)
@@ -286,7 +299,7 @@ Trains each model on the original and on the rotated passages, tests both on bot
 Selects equally many training queries for each dose, with answers in one part of the passages, trains on the original and on the
 rotated passages, and tests all models on the same queries, original and rotated.
 
-    posbias study dose squad --dose 0:0.2 --dose 0:0.5 --dose 0:1 --out squad-dose
+    posbias study dose squad --answers-in 0:0.2 --answers-in 0:0.5 --answers-in 0:1 --out squad-dose
 """,
         probe_passages=2_000,
     ),
