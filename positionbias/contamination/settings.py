@@ -38,7 +38,7 @@ class QuerySets:
         "The fresh queries are paraphrases: lines of fresh id, tab, public id.",
         metavar="FILE",
         place="read",
-        absent="those of the same id are",
+        absent="those with the same id",
     )
     pairs: Place | None = setting(
         None,
