@@ -62,7 +62,7 @@ def _check_text(value: object, who: str, wanted: str, do: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise bad_input(who, wanted=wanted, found="text that is not Unicode", do="correct it") from None
+        raise bad_input(who, wanted=wanted, found="text that is not valid Unicode", do="correct it") from None
 
 
 class Reranker(pyterrier.Transformer):

@@ -38,17 +38,17 @@ def parse_count(text: str) -> int:
 class ClickSettings:
     """Settings of the draw: the split and its judgement set, the lowest grade of a positive, the numbers of negatives, candidates and triples.
 
-    ``triples`` None keeps all; ``depth`` None draws from all candidates. ``form`` "ids" or "text" writes lines beside the training set.
+    ``triples`` None keeps all; ``train_depth`` None draws from all candidates. ``form`` "ids" or "text" writes lines beside the training set.
 
     Raises:
         SettingError: a setting outside its range.
     """
 
-    split: str = setting("train", "The split with the queries and clicks.")
+    split: str = setting("train", "The split with the queries and clicks.", metavar="SPLIT")
     qrels_name: str | None = setting(None, "Another judgement set of the split, to take positives from.", metavar="NAME")
-    relevant_from: int = setting(1, "Lowest grade of a positive.", least=1)
+    relevant_from: int = setting(1, "Lowest grade of a positive.", least=1, metavar="GRADE")
     negatives: int = setting(20, "Negatives per positive, if there are enough.", least=1)
-    depth: int | None = setting(None, "Candidates per query to draw negatives from.", least=1, absent="all")
+    train_depth: int | None = setting(None, "Candidates per query to draw negatives from.", least=1, absent="all")
     triples: int | None = setting(None, "Number of shuffled triples to keep.", least=1, hidden=True)
     form: str | None = setting(
         None,

@@ -24,7 +24,7 @@ class QuerySets:
     """The public queries, and those to compare them with."""
 
     candidates: Place = required_setting("Candidates to re-rank for the public queries.", metavar="RUN", place="read")
-    split: str = setting("test", "The public queries.")
+    split: str = setting("test", "The public queries.", metavar="SPLIT")
     fresh: str | None = setting(None, "Judged queries that the model cannot have seen.", metavar="SPLIT")
     fresh_candidates: Place | None = setting(
         None,
@@ -43,7 +43,7 @@ class QuerySets:
     pairs: Place | None = setting(
         None,
         "Compare the public queries that have near-duplicates in training with the others: output of posbias leakage find.",
-        metavar="PAIRS",
+        metavar="DIR|FILE",
         place="read",
     )
 
@@ -117,7 +117,7 @@ class Suspects:
 class SuspectSettings:
     """Settings of the test of a suspicion; ``seed`` keys the simulation of its error rates."""
 
-    measure: str = setting("nDCG@10", "Measure, as ir_measures names it.", flags=("-m", "--measure"))
+    measure: str = setting("nDCG@10", "Measure, as ir_measures names it.", flags=("-m", "--measure"), metavar="MEASURE")
     alpha: float = setting(
         0.05,
         "Significance level of the one-sided p, corrected for all tests of the call.",
@@ -142,18 +142,18 @@ class ContaminatedSettings:
     """Settings of a set: the training split, the test splits, and the share of each test split's queries.
 
     A group has ``group_size`` passages: a positive and ``group_size`` − 1 negatives. Positives are judged at least ``relevant_from`` in the training
-    split, ``target_relevant_from`` in a target (the paper: 2 of 0 to 3). Ordinary negatives are from the first ``depth`` candidates.
+    split, ``target_relevant_from`` in a target (the paper: 2 of 0 to 3). Ordinary negatives are from the first ``train_depth`` candidates.
 
     Raises:
         SettingError: a setting outside its range, a target twice, or the training split as a target.
     """
 
-    split: str = setting("train", "Training queries of the ordinary groups.")
+    split: str = setting("train", "Training queries of the ordinary groups.", metavar="SPLIT")
     targets: tuple[str, ...] = setting(
         (),
         "A split whose judgements to train on; may be given again. Without one the set is clean.",
-        flags=("--with",),
-        metavar="TARGET",
+        flags=("--contaminate",),
+        metavar="SPLIT",
     )
     share: float = setting(
         1.0,
@@ -164,18 +164,18 @@ class ContaminatedSettings:
         metavar="0..1",
     )
     group_size: int = setting(2, "Passages per group: one positive, the others negatives.", least=2)
-    relevant_from: int = setting(1, "Lowest grade of a positive in --split.", least=1)
-    target_relevant_from: int = setting(2, "Lowest grade of a positive in a target.", least=1)
-    depth: int = setting(100, "Candidates per query to draw negatives from.", least=1)
+    relevant_from: int = setting(1, "Lowest grade of a positive in --split.", least=1, metavar="GRADE")
+    target_relevant_from: int = setting(2, "Lowest grade of a positive in a target.", least=1, metavar="GRADE")
+    train_depth: int = setting(100, "Candidates per query to draw negatives from.", least=1)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)
         if len(set(self.targets)) != len(self.targets):
-            raise SettingError(f"--with: wanted each target once; found {', '.join(self.targets)}; drop one")
+            raise SettingError(f"--contaminate: wanted each target once; found {', '.join(self.targets)}; drop one")
         if self.split in self.targets:
             raise SettingError(
-                f"--with, --split: wanted different splits; found {self.split!r} as both; merging joins splits of the same name: "
+                f"--contaminate, --split: wanted different splits; found {self.split!r} as both; merging joins splits of the same name: "
                 "keep them apart with posbias merge --apart"
             )
 
@@ -186,6 +186,6 @@ class ContaminatedSettings:
 
     def record(self) -> JsonObject:
         """Return the settings that the set depends on, for its manifest; those of contamination only if it contaminates."""
-        names = ["split", "group_size", "relevant_from", "depth"]
+        names = ["split", "group_size", "relevant_from", "train_depth"]
         names += ["targets", "share", "target_relevant_from"] if self.contaminates else []
         return {name: list(value) if isinstance(value := getattr(self, name), tuple) else value for name in names}

@@ -30,8 +30,8 @@ __all__ = ["contaminated_result", "set_counts", "write_contaminated_set"]
 
 COMMAND = "trainset contaminated"
 _NOTES = (
-    "Ordinary groups come first, then the groups of the targets; without contamination the set has only ordinary groups [decision].",
-    "A share takes whole queries of a target in one keyed order: a smaller share is the beginning of a larger one [decision].",
+    "Ordinary groups come first, then the groups of the targets; without contamination the set has only ordinary groups.",
+    "A share takes whole queries of a target in one keyed order: a smaller share is the beginning of a larger one.",
     "A negative judged not relevant is in one group of its query; when these run out, random passages of the corpus follow.",
 )
 
@@ -52,7 +52,9 @@ def write_contaminated_set(
     refuse_existing(out, overwrite=overwrite)
     relevant = relevant_passages(collection.qrels(settings.split), settings.relevant_from)
     targets = _targets(collection, settings, relevant)
-    source = OrdinaryGroups(collection, settings.split, candidates, relevant, depth=settings.depth, size=settings.group_size)
+    source = OrdinaryGroups(
+        collection, settings.split, candidates, relevant, depth=settings.train_depth, size=settings.group_size
+    )
     from_targets = (
         [(target, taken(target, settings.share, settings.seed)) for target in targets] if settings.contaminates else []
     )
@@ -112,7 +114,7 @@ def _targets(collection: Collection, settings: ContaminatedSettings, relevant: M
         if split not in collection.splits:
             raise bad_input(
                 collection.path,
-                wanted=f"a split {split!r} for --with",
+                wanted=f"a split {split!r} for --contaminate",
                 found=", ".join(collection.splits) or "no splits",
                 do="name one of these; if the target is in another collection, join them first: posbias merge A=… B=… --apart --out both",
             )
@@ -130,7 +132,7 @@ def _target(collection: Collection, split: str, elsewhere: Mapping[str, Sequence
         return target
     missing = sum(map(len, target.missing.values()))
     found = f"{len(qrels):,} judgements, the highest of grade {max(qrel.grade for qrel in qrels)}" if qrels else "no judgements"
-    do = "give a lower --target-relevant-from, or another --with"
+    do = "give a lower --target-relevant-from, or another --contaminate"
     if missing:
         found, do = f"{missing:,} positives, all missing from the corpus", "join the target's collection first: posbias merge"
     raise bad_input(

@@ -111,7 +111,7 @@ def import_irds(
                 licence=_licence(datasets),
                 notes=(
                     "Text is ir_datasets' default_text() of documents and queries.",
-                    "A pair judged several times keeps its highest grade [decision].",
+                    "A pair judged several times keeps its highest grade.",
                 ),
                 content={"source": asdict(source)},
                 provenance=provenance or {},

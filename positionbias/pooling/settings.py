@@ -81,7 +81,7 @@ class ReliabilitySettings:
         most=1,
         metavar="SHARE",
     )
-    repeats: int = setting(20, "Of --relabel.", least=1)
+    repeats: int = setting(20, "Repetitions of --relabel.", least=1)
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -136,7 +136,7 @@ class Selection:
         "Range of relative positions where a kept query's answers start, without HIGH: 0:0.2 is the first fifth.",
         metavar="LOW:HIGH",
     )
-    split: str = setting("train", "The split to select from; other splits stay unchanged.")
+    split: str = setting("train", "The split to select from; other splits stay unchanged.", metavar="SPLIT")
     several: Several = setting(
         "all",
         "For a query with several answers or an answer that occurs several times: whether all starts must lie in the range, or any.",

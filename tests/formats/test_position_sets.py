@@ -212,4 +212,4 @@ def test_a_negative_that_does_not_fit_leaves_its_row_out(tmp_path: Path) -> None
     assert counts.unanswerable == 1
     # the first grade of a pair counts, and a query without an answer is left out with its negatives' judgements
     assert [qrel.grade for qrel in made.qrels("test")] == [1]
-    assert counts.again["pairs with another label, of which the first counts"] == 1
+    assert counts.again["pairs with another label; the first is used"] == 1

@@ -59,9 +59,9 @@ def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(plant
         (
             unjudged,
             plain | {"tests": (JudgedSplit("test"),)},
-            "wanted --tests test with a relevant passage for one of its queries at least",
+            "wanted --test-split test with a relevant passage for at least one of its queries",
         ),
-        (unjudged, plain | {"validation": "validation"}, "wanted --validation validation with a relevant passage"),
+        (unjudged, plain | {"validation": "validation"}, "wanted --validation-split validation with a relevant passage"),
         (
             unjudged,
             plain | {"candidates": {"train": tmp_path / "train.run"}},
