@@ -45,7 +45,7 @@ class QuerySets:
         "The fresh queries are paraphrases: lines of fresh id, tab, public id.",
         metavar="FILE",
         place="read",
-        absent="those of the same id are",
+        absent="those with the same id",
         panel=Panel.ADVANCED,
     )
     pairs: Place | None = setting(

@@ -121,7 +121,7 @@ def test_names():
             parse_measure(name)
         assert "\n" not in str(error.value)
     for name in ("nDCG@ten", "R", "AP(level=2)", "AP(2)", "AP(rel=x)", "nDCG(cutoff='a')", "AP(rel=)"):
-        with pytest.raises(SettingError, match="-m: wanted settings that"):
+        with pytest.raises(SettingError, match="-m: wanted settings of"):
             parse_measure(name)
     with pytest.raises(SettingError, match="can be computed here"):
         parse_measure("alpha_nDCG@10")
@@ -207,7 +207,7 @@ def test_j_at_10_of_a_ranking_without_passages_is_0() -> None:
     ],
 )  # fmt: skip
 def test_settings_that_c_and_perl_would_end_the_process_for_are_refused_before(name):
-    with pytest.raises(SettingError, match="-m: wanted settings that"):
+    with pytest.raises(SettingError, match="-m: wanted settings of"):
         parse_measure(name)
 
 
