@@ -26,7 +26,7 @@ PLATFORMS = {
     "macOS 14 arm64": "aarch64-apple-darwin",
     "Windows x86-64": "x86_64-pc-windows-msvc",
 }
-SETS = ("base", "models", "dense", "sbert", "endpoint", "ray", "pyterrier", "lucene", "test")
+SETS = ("base", "models", "sbert", "pyterrier", "lucene", "test")
 PROMISED = ("base", "models")
 _LINE = re.compile(r"^[A-Za-z0-9_.-]+==", re.MULTILINE)
 _WITHOUT = re.compile(r"[Bb]ecause (\S+?)(?:==(\S+))? has no|(\S+?)==(\S+) has no (?:usable )?wheels|and (\S+?)==(\S+) has no")

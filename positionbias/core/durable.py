@@ -92,7 +92,7 @@ def rename_new(source: Path, target: Path) -> None:
 def locked(path: Path) -> Iterator[bool | None]:
     """Hold the lock of the file or folder at ``path``, even if renamed, until the block ends.
 
-    Yields True, False if another process holds it or if it was gone before it was locked, or None if this file system has no locks.
+    Yields True; False if another process holds it or the path was gone before it was locked; None if this file system has no locks.
     """
     try:
         place = open_place(path)

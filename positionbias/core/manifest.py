@@ -1,4 +1,4 @@
-"""Manifests: what made an artefact: command, settings, seed, inputs by checksum, versions, licence, contents.
+"""Manifests, the origin of an artefact: command, settings, seed, inputs by checksum, versions, licence, contents.
 
 Checksums cover content only. Inputs are recorded by checksum and path relative to the artefact, never absolute.
 ``provenance`` has workers, engine, host and time, which comparisons skip. ``files`` has the digests of the artefact's files
@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, TypeAlias, TypeVar
 
+from positionbias.core.closest import near_file, or_closest
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
 from positionbias.core.json_text import Json, JsonObject
@@ -30,6 +31,7 @@ __all__ = [
     "InputRef",
     "Manifest",
     "Provenance",
+    "input_name",
     "input_ref",
     "manifest_if_any",
     "manifest_path",
@@ -38,7 +40,7 @@ __all__ = [
     "write_manifest",
 ]
 
-Provenance: TypeAlias = Mapping[str, Any]  # passed on as keywords, of which some are no facts
+Provenance: TypeAlias = Mapping[str, Any]  # passed as keywords together with others that are not facts
 T = TypeVar("T")
 FORMAT_VERSION = 1
 _RULES = {"unicode": "1"}  # the version of our own splitter, text.unicode_words
@@ -101,10 +103,10 @@ class Manifest:
         return depth if isinstance(depth, int) and depth > 0 else None
 
     def content_as(self, kind: type[T], name: str, default: T | None = None) -> T:
-        """Return what the content says under ``name`` as ``kind``, ``default`` where it says nothing; further fields are skipped.
+        """Return the content's ``name`` as ``kind``, or ``default`` if it has none; unknown fields are skipped.
 
         Raises:
-            InputError: it says something else, or nothing and there is no default.
+            InputError: it is not of this kind, or missing without a default.
         """
         if default is not None and name not in self.content:
             return default
@@ -130,6 +132,11 @@ def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | st
     except ValueError:  # another drive
         relative = Path(path).name
     return InputRef(role, Path(relative).as_posix(), checksum)
+
+
+def input_name(path: str) -> str:
+    """Return what a recorded input is called where people read it: its own name, or an endpoint's address."""
+    return path if "://" in path else PurePosixPath(path).name
 
 
 def package_versions(*packages: str) -> dict[str, str]:
@@ -161,7 +168,7 @@ def write_manifest(path: Path | str, manifest: Manifest) -> None:
         name = path.name.removesuffix(f".{MANIFEST}")
         file = path.with_name(name)
         files = {name: seal_file(file)} if file.is_file() else seal_folder(file)
-    record = json.loads(json.dumps(asdict(replace(manifest, files=files)), allow_nan=False))  # as a reader gets it
+    record = json.loads(json.dumps(asdict(replace(manifest, files=files)), allow_nan=False))  # as a reader sees it
     write_json(path, {**record, "digest": manifest_digest(record)})
 
 
@@ -171,7 +178,7 @@ def seal_again(folder: Path) -> None:
 
 
 def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
-    """Read an artefact's manifest and check the presence and sizes of its files; with ``kind``, also its kind.
+    """Read an artefact's manifest, and check that its files exist and have the right size; with ``kind``, also its kind.
 
     Raises:
         InputError: no manifest, not ours, damaged, of a newer format or another kind, or a file of another size.
@@ -181,7 +188,7 @@ def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
     wanted = f"a posbias {kind or 'artefact'}"
     if not path.is_file():
         found = f"{path.name} that is no file" if os.path.lexists(path) else f"no {path.name}"
-        raise bad_input(artefact, wanted=wanted, found=found, do="check the path")
+        raise bad_input(artefact, wanted=wanted, found=found, do=_near(Path(artefact), kind))
     manifest = read_manifest_file(path)
     if kind is not None and manifest.kind != kind:
         raise bad_input(artefact, wanted=wanted, found=f"a {manifest.kind}", do="give the right path")
@@ -193,11 +200,20 @@ def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
     return manifest
 
 
+def _near(artefact: Path, kind: str | None) -> str:
+    """Return the artefact that may have been meant, or what to do."""
+    if artefact.exists():
+        return "check the path"
+    from positionbias.core.listing import names_of
+
+    return or_closest(artefact.name, names_of(kind) if kind else (), near_file(artefact, "check the path"))
+
+
 def manifest_if_any(artefact: Path | str, *, kind: str | None = None) -> Manifest | None:
     """Return an artefact's manifest as ``read_manifest`` does; None for a file or folder without one.
 
     Raises:
-        InputError: there is one, and it cannot be read.
+        InputError: it has one that cannot be read.
     """
     return read_manifest(artefact, kind=kind) if os.path.lexists(manifest_path(artefact)) else None
 
@@ -231,7 +247,7 @@ def check_sizes(path: Path, manifest: Manifest) -> None:
     """Check that every file named in the manifest at ``path`` exists and has its size.
 
     Raises:
-        InputError: one is not.
+        InputError: a file is missing or of another size.
     """
     beside = path.name != MANIFEST  # the manifest of one file, whose name may have changed since
     for name, seal in (manifest.files or {}).items():

@@ -1,4 +1,4 @@
-"""Settings of MS MARCO's imports: what joins the release's own splits, and what is left out."""
+"""Settings of MS MARCO's imports: attached splits, the validation draw, and what to leave out."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from positionbias.core.places import Place
-from positionbias.core.settings import setting
+from positionbias.core.settings import Panel, setting
 from positionbias.core.validation_draw import ValidationDraw
 
 __all__ = ["KEEP_UNJUDGED", "SKIP", "MsmarcoDocsSettings", "MsmarcoSettings", "ReleaseSettings"]
 
-SKIP = "Leave these files alone, even where they are there. May be given again."
+SKIP = "Do not read these files. May be given again."
 KEEP_UNJUDGED = "Keep queries without a judgement in their splits."
 
 
@@ -22,25 +22,25 @@ class ReleaseSettings:
 
     attach: Sequence[tuple[str, Place, Place]] = setting(
         (),
-        "A further split from two files: queries in TSV or as TREC topics, judgements in four columns. "
-        "A name SPLIT.SET adds a further judgement set to a split. May be given again.",
+        "Another split from two files: queries in TSV or as TREC topics, judgements in four columns. "
+        "The name SPLIT.SET adds another judgement set to a split. May be given again.",
         metavar="NAME QUERIES QRELS",
         place="read",
     )
     validation: ValidationDraw = ValidationDraw()
     skip: Sequence[str] = ()
-    keep_unjudged: bool = setting(False, KEEP_UNJUDGED)
+    keep_unjudged: bool = setting(False, KEEP_UNJUDGED, panel=Panel.ADVANCED)
 
 
 @dataclass(frozen=True, slots=True)
 class MsmarcoSettings(ReleaseSettings):
     """Settings of the import of MS MARCO's passages."""
 
-    skip: Sequence[Literal["top1000", "qidpidtriples", "triples"]] = setting((), SKIP)
+    skip: Sequence[Literal["top1000", "qidpidtriples", "triples"]] = setting((), SKIP, panel=Panel.ADVANCED)
 
 
 @dataclass(frozen=True, slots=True)
 class MsmarcoDocsSettings(ReleaseSettings):
     """Settings of the import of MS MARCO's documents."""
 
-    skip: Sequence[Literal["top100"]] = setting((), SKIP)
+    skip: Sequence[Literal["top100"]] = setting((), SKIP, panel=Panel.ADVANCED)

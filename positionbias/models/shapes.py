@@ -1,6 +1,6 @@
-"""The shapes of our models: what a checkpoint is made with, beside its weights; and the kinds that there are, a record each.
+"""The shapes of our models, the settings stored beside their weights, and a record of each kind.
 
-Whoever adds a kind adds its shape and its record here, and its module. No torch is needed to read, check or ask for one.
+A new kind needs a shape and a record here, and its module. Nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, flag_of, setting
+from positionbias.core.settings import Panel, check_settings, flag_of, setting
 
 __all__ = [
     "KERNEL_LAYOUTS",
@@ -49,6 +49,8 @@ class _Shape:
         SettingError: a field is outside its range; the message names its flag.
     """
 
+    PANEL = Panel.SHAPE
+
     __slots__ = ()
 
     def __post_init__(self) -> None:
@@ -65,9 +67,9 @@ def _sigma(default: float, help: str) -> Any:
 
 
 _WIDTH = "Width of word vectors."
-_KERNELS, _KERNEL_WIDTH = "At cosines of 1, 0.9, … −0.9.", "Width of a kernel, but for the first."
-_EXACT = "Of the first, which the same word meets."
-_DEVIATION = "Of words that start at random."
+_KERNELS, _KERNEL_WIDTH = "Number of kernels, at cosines of 1, 0.9, … −0.9.", "Width of all kernels except the first."
+_EXACT = "Width of the first kernel, for exact matches."
+_DEVIATION = "Standard deviation of randomly initialised word vectors."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +97,10 @@ class TKConfig(_Shape):
         "does not count; relative, the distances between words.",
         choices=POSITIONS,
     )
-    relative_distance: int = _size(16, "Words apart, with --positions relative.")
+    relative_distance: int = _size(16, "Largest distance in words, with --positions relative.")
     query_length: int = _size(30, "Words read of a query.")
     passage_length: int = _size(200, "Words read of a passage.")
-    passage_start: int = setting(500, "Where a passage's positions begin.", least=0, do="the paper's is 500", hidden=True)
+    passage_start: int = setting(500, "First position of a passage.", least=0, do="the paper's is 500", hidden=True)
     embedding_deviation: float = setting(0.4, _DEVIATION, least=0)
 
     def __post_init__(self) -> None:
@@ -143,13 +145,13 @@ class DuetConfig(_Shape):
     """
 
     filters: int = _size(300, "Filters, and width of every layer.")
-    ngraphs: int = _size(2_000, "The most frequent 1- to 5-graphs, so many.")
+    ngraphs: int = _size(2_000, "Number of 1- to 5-graphs, the most frequent.")
     query_length: int = _size(10, "Words read of a query.")
     passage_length: int = _size(200, "Words read of a passage.")
     window: int = _size(3, "Words that a filter over n-graphs sees.")
     pooling_window: int = _size(100, "Places of a passage that are pooled together.")
     dropout_rate: float = setting(
-        0.2, "In training, before the last layer.", least=0, below=1, wanted="a share from 0 and below 1"
+        0.2, "Dropout before the last layer, in training.", least=0, below=1, wanted="a share from 0 and below 1"
     )
 
     def __post_init__(self) -> None:
@@ -181,7 +183,7 @@ class PACRRConfig(_Shape):
     strongest: int = _size(3, "Signals kept of a query word and a size.")
     query_length: int = _size(16, "Words read of a query.")
     passage_length: int = _size(200, "Words read of a passage.")
-    learn_words: bool = setting(False, "Whether word vectors are learned too.", off="fixed-words")
+    learn_words: bool = setting(False, "Train the word vectors too.", off="fixed-words")
     embedding_deviation: float = setting(0.4, _DEVIATION, least=0)
 
 
@@ -221,7 +223,7 @@ class BertDotConfig(_Shape):
 class ColBERTConfig(_Shape):
     """ColBERT's shape. Lengths count special tokens, which are terms like any other.
 
-    ``dimension`` 768 is the reference's; the original ColBERT has 128. ``similarity`` ``dot`` compares the vectors as they are, from a
+    ``dimension`` 768 is the reference's; the original ColBERT has 128. ``similarity`` ``dot`` compares the raw vectors, from a
     linear layer with a bias [reference]; ``cosine`` compares unit vectors, from a layer without one (the original's). As in the
     reference, there are none of the original's markers, [MASK] tokens after a query and removal of punctuation.
     """
@@ -238,7 +240,7 @@ class ColBERTConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class MonoT5Config(_Shape):
-    """monoT5's shape. ``pair_length`` counts all tokens; the passage of a longer pair is cut."""
+    """monoT5's shape. ``pair_length`` counts all tokens; if a pair is longer, its passage is cut."""
 
     pair_length: int = _size(512, "Word pieces read of a query and a passage.")
 
@@ -251,9 +253,10 @@ Beginning = Literal["words", "n-graphs", "encoder"]
 class Kind(NamedTuple):
     """A kind of model.
 
-    ``module`` and ``model`` say where its class is. ``beginning`` is what a new model is made from: a
-    collection's words and vectors of theirs, its words' n-graphs, or an encoder, by default ``encoder``, of the ``sources`` that its option names. ``learning_rate`` is that of its body. ``about`` is the
-    help of its training command.
+    ``module`` and ``model`` name its class. ``beginning`` is what a new model starts from: a collection's words and their vectors, the
+    words' n-graphs, or an encoder, by default ``encoder``, one of the ``sources`` that its option names. ``learning_rate`` is that of its
+    body. ``about`` is the help of its training command;
+    its first paragraph stands in the list of kinds.
     """
 
     module: str
@@ -276,7 +279,7 @@ KINDS = {
         TKConfig,
         "words",
         1e-4,
-        "TK on COLLECTION with a pairwise hinge loss, stopped early on validation nDCG@10.",
+        "TK: words contextualised by Transformers, kernel pooling.\n\nA pairwise hinge loss, stopped early on validation nDCG@10.",
     ),
     "bert_cat": Kind(
         "bert_cat",
@@ -284,8 +287,8 @@ KINDS = {
         BertCatConfig,
         "encoder",
         7e-6,
-        "BERT_CAT on COLLECTION: query and passage read together. Stopped early on validation nDCG@10.\n\n"
-        "With --loss pointwise it is monoBERT: two logits, relevant and not, and the score is the log-probability of relevant.",
+        "BERT_CAT: query and passage read together.\n\n"
+        "Stopped early on validation nDCG@10. With --loss pointwise it is monoBERT: two logits, relevant and not, and the score is the log-probability of relevant.",
         _BERT,
     ),
     "bert_dot": Kind(
@@ -294,7 +297,7 @@ KINDS = {
         BertDotConfig,
         "encoder",
         7e-6,
-        "BERT_DOT on COLLECTION: a vector a text, one encoder. Pairwise hinge loss, stopped early on validation nDCG@10.",
+        "BERT_DOT: a vector a text, by one encoder.\n\nA pairwise hinge loss, stopped early on validation nDCG@10.",
         _BERT,
     ),
     "knrm": Kind(
@@ -303,8 +306,8 @@ KINDS = {
         KNRMConfig,
         "words",
         1e-3,
-        "KNRM on COLLECTION: word vectors' cosines, kernel pooling (Xiong et al. 2017).\n\n"
-        "With the same losses and the same early stopping as TK, which has Transformers before the kernels.",
+        "KNRM: cosines of word vectors, kernel pooling.\n\n"
+        "The model of Xiong et al. (2017), with the losses and the early stopping of TK, which has Transformers before the kernels.",
     ),
     "duet": Kind(
         "duet",
@@ -312,8 +315,8 @@ KINDS = {
         DuetConfig,
         "n-graphs",
         1e-3,
-        "Duet on COLLECTION: exact matches beside words' character n-graphs (Mitra, Diaz and Craswell 2017).\n\n"
-        "The n-graphs are those of the collection's words, and are kept in the checkpoint. --passage-length 1000 is the paper's.",
+        "Duet: exact matches beside character n-graphs of words.\n\n"
+        "The model of Mitra, Diaz and Craswell (2017). The n-graphs are those of the collection's words, and are kept in the checkpoint. --passage-length 1000 is the paper's.",
     ),
     "pacrr": Kind(
         "pacrr",
@@ -321,8 +324,8 @@ KINDS = {
         PACRRConfig,
         "words",
         1e-3,
-        "PACRR on COLLECTION: convolutions over cosines, and an LSTM over the query (Hui et al. 2017).\n\n"
-        "The IDF of words is counted in the collection, and is kept in the checkpoint. The paper's word vectors are not learned.",
+        "PACRR: convolutions over cosines, an LSTM over the query.\n\n"
+        "The model of Hui et al. (2017). The IDF of words is counted in the collection, and is kept in the checkpoint. The paper's word vectors are not learned.",
     ),
     "conv_knrm": Kind(
         "conv_knrm",
@@ -330,8 +333,8 @@ KINDS = {
         ConvKNRMConfig,
         "words",
         1e-3,
-        "ConvKNRM on COLLECTION: KNRM over n-grams that convolutions make of the words (Dai et al. 2018).\n\n"
-        "N-grams of each length are compared with those of every length.",
+        "ConvKNRM: KNRM over n-grams, made by convolutions.\n\n"
+        "The model of Dai et al. (2018). N-grams of each length are compared with those of every length.",
     ),
     "colbert": Kind(
         "colbert",
@@ -339,7 +342,7 @@ KINDS = {
         ColBERTConfig,
         "encoder",
         7e-6,
-        "ColBERT on COLLECTION: a vector a word piece, one encoder; each of the query's with its best match, summed.\n\n"
+        "ColBERT: a vector a word piece; the best matches are summed.\n\n"
         "Stopped early on validation nDCG@10. sentence-transformers' MultiVectorEncoder loads what is trained.",
         _BERT,
     ),
@@ -349,8 +352,8 @@ KINDS = {
         MonoT5Config,
         "encoder",
         1e-4,
-        "monoT5 on COLLECTION: a T5 that answers true or false, each passage for itself. Stopped early on validation nDCG@10.\n\n"
-        "The paper trained with Adafactor at 1e-3; here it is Adam, at 1e-4.",
+        "monoT5: a T5 that answers true or false for each passage.\n\n"
+        "Stopped early on validation nDCG@10. The paper trained with Adafactor at 1e-3; here it is Adam, at 1e-4.",
         "t5-base",
         "The T5 to start from, decoder and all: a folder, or a Hugging Face id.",
     ),

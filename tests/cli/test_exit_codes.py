@@ -273,7 +273,7 @@ def test_a_bug_exits_with_70_where_standard_error_is_full() -> None:
     with open("/dev/full", "w") as full:
         assert run_injected("show", stderr=full).returncode == 70
         assert subprocess.run([*POSBIAS, "show", "nowhere"], stderr=full, check=False).returncode == 2
-        assert subprocess.run(POSBIAS, stderr=full, check=False).returncode == 2
+        assert subprocess.run([*POSBIAS, "import"], stderr=full, check=False).returncode == 2
 
 
 FAILED_CHECK = """
@@ -367,7 +367,7 @@ def test_data_for_a_closed_standard_output_is_refused(posbias_home: Path) -> Non
         ["sh", "-c", '"$@" >&-', "sh", *command], input="p\tone two\n", capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr == "posbias: --out: wanted an open standard output to write to; found it closed; give --out FILE\n"
+    assert done.stderr == "posbias: --out: wanted an open standard output; found it closed; give --out FILE\n"
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["an argument", "the working folder"])

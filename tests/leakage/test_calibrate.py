@@ -153,7 +153,7 @@ def test_what_it_refuses() -> None:
         calibrate(Labelled([1], [True]), precision=0)
     with pytest.raises(ValueError, match="one of each"):
         Labelled([1, 2], [True])
-    with pytest.raises(ValueError, match="numbers"):
+    with pytest.raises(ValueError, match="finite scores"):
         Labelled([math.nan], [True])
 
 
@@ -205,7 +205,7 @@ def test_scores_are_the_highest_over_the_searched_texts() -> None:
 
 def test_scores_that_cannot_be_made() -> None:
     bare = Pair("a", "t", {}, line=7, place="x.jsonl")
-    with pytest.raises(SettingError, match="--score: wanted a cosine with every pair"):
+    with pytest.raises(SettingError, match="--score: wanted a cosine for every pair"):
         scored([bare], "cosine")
     with pytest.raises(InputError, match=r"x.jsonl:7: wanted the texts of both queries.*no train_text"):
         scored([bare], "jaccard")

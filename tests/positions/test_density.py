@@ -69,7 +69,7 @@ def test_a_histogram_is_read_from_what_posbias_writes(tmp_path: Path) -> None:
         assert read_density(tmp_path / place) == Density.parse(str(tmp_path / place)) == HISTOGRAM
     assert Density.of(json.loads(json.dumps(HISTOGRAM.record()))) == HISTOGRAM
     (tmp_path / "two.json").write_text(json.dumps({"results": [result.to_json()] * 2}))
-    with pytest.raises(InputError, match="wanted one histogram; found 2 of them; make one of one split with"):
+    with pytest.raises(InputError, match="wanted one histogram; found 2 of them; make one for a single split with"):
         read_density(tmp_path / "two.json")
 
 
@@ -92,7 +92,7 @@ def test_what_is_no_density_is_said_in_one_line(text: str) -> None:
 )
 def test_what_is_no_histogram_is_said(tmp_path: Path, record: str) -> None:
     (tmp_path / "h.json").write_text(record)
-    with pytest.raises(SettingError, match="--density: wanted a histogram with rising edges from 0 to 1"):
+    with pytest.raises(SettingError, match="--density: wanted a histogram with increasing edges from 0 to 1"):
         read_density(tmp_path / "h.json")
 
 
