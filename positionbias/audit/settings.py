@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -12,7 +12,7 @@ from positionbias.audit.lengths import ChunkSettings, Lengths
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.places import Place
-from positionbias.core.settings import check_settings, declared_setting, flag_of, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, declared_setting, flag_of, seed_setting, setting
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
 from positionbias.models.kinds import READ_AS
 from positionbias.positions.settings import Matching
@@ -89,8 +89,11 @@ class Audited:
         "With --retrieve: a model's vectors of the passages as they are, from posbias encode; may be given again.",
         metavar="VECTORS",
         place="read",
+        panel=Panel.DENSE,
     )
-    memory: float | None = setting(None, "With --retrieve: GiB of memory for a search.", absent=f"{MEMORY:g}", metavar="GIB")
+    memory: float | None = setting(
+        None, "With --retrieve: GiB of memory for a search.", absent=f"{MEMORY:g}", metavar="GIB", panel=Panel.DENSE
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -108,12 +111,15 @@ class AuditSettings:
         SettingError: a setting out of range.
     """
 
+    PANEL = Panel.ADVANCED
+
     measures: tuple[str, ...] = setting(
         None,
         "A measure, as ir_measures names it; the first decides the verdict; may be given again.",
         flags=("-m", "--measure"),
         metavar="MEASURE",
         absent=f"{', '.join(MEASURES)}, and R@100 with --retrieve",
+        panel=Panel.BASIC,
     )
     buckets: tuple[Buckets, ...] | None = setting(
         None,
@@ -135,6 +141,7 @@ class AuditSettings:
         "Also move the evidence through texts of these lengths, padded with other passages; in the model's tokens, else words.",
         metavar="128,256,512",
         absent="not measured",
+        panel=Panel.LENGTHS,
     )
     chunks: ChunkSettings = field(default_factory=ChunkSettings)
     margin: float = setting(
@@ -149,9 +156,11 @@ class AuditSettings:
         absent="found out",
     )
     blind: bool = True
-    segments: int = setting(500, "Passages whose thirds are encoded; 0: none.", least=0)
-    probe_layers: Layers = declared_setting(None, PROBE_LAYERS)
-    probe_passages: int = setting(0, "Passages for MATS, drawn by the seed; 0: no MATS.", least=0, metavar="N")
+    segments: int = setting(500, "Passages whose thirds are encoded; 0: none.", least=0, panel=Panel.TERMS)
+    probe_layers: Layers = declared_setting(None, replace(PROBE_LAYERS, panel=Panel.TERMS))
+    probe_passages: int = setting(
+        0, "Passages for MATS, drawn by the seed; 0: no MATS.", least=0, metavar="N", panel=Panel.TERMS
+    )
     examples: int = setting(10, "Queries to show with their passages, those that rotation harms most; 0: no texts.", least=0)
     depth: int = setting(
         None,
@@ -170,11 +179,16 @@ class AuditSettings:
     retrieve: bool = setting(
         False,
         "Let models rank the whole collection, as retrievers: one vector a text, every passage encoded again for each rotation.",
+        panel=Panel.BASIC,
     )
 
     def __post_init__(self) -> None:
         if self.measures is None:
             object.__setattr__(self, "measures", RETRIEVAL_MEASURES if self.retrieve else MEASURES)
+        elif self.measures != MEASURES:
+            from positionbias.evaluation.measures import canonical  # needs ir_measures
+
+            object.__setattr__(self, "measures", canonical(self.measures))
         if self.depth is None:
             object.__setattr__(self, "depth", RETRIEVAL_DEPTH if self.retrieve else DEPTH)
         object.__setattr__(self, "probe_layers", layers_of(self.probe_layers))
@@ -232,9 +246,14 @@ class Limits:
         "The largest change of the first measure's mean by rotation. Nearly blind if answers are anywhere in their passages.",
         least=0,
         metavar="X",
+        panel=Panel.ADVANCED,
     )
     max_psi: float | None = setting(
-        None, "The largest debiased PSI. It only describes: on its own it never passes.", least=0, metavar="X"
+        None,
+        "The largest debiased PSI. It only describes: on its own it never passes.",
+        least=0,
+        metavar="X",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, seed_setting, setting
 
 __all__ = ["ClickSettings", "parse_count"]
 
@@ -45,10 +45,14 @@ class ClickSettings:
     """
 
     split: str = setting("train", "The split with the queries and clicks.", metavar="SPLIT")
-    qrels_name: str | None = setting(None, "Another judgement set of the split, to take positives from.", metavar="NAME")
-    relevant_from: int = setting(1, "Lowest grade of a positive.", least=1, metavar="GRADE")
+    qrels_name: str | None = setting(
+        None, "Another judgement set of the split, to take positives from.", metavar="NAME", panel=Panel.ADVANCED
+    )
+    relevant_from: int = setting(1, "Lowest grade of a positive.", least=1, metavar="GRADE", panel=Panel.ADVANCED)
     negatives: int = setting(20, "Negatives per positive, if there are enough.", least=1)
-    train_depth: int | None = setting(None, "Candidates per query to draw negatives from.", least=1, absent="all")
+    train_depth: int | None = setting(
+        None, "Candidates per query to draw negatives from.", least=1, absent="all", panel=Panel.ADVANCED
+    )
     triples: int | None = setting(None, "Number of shuffled triples to keep.", least=1, hidden=True)
     form: str | None = setting(
         None,

@@ -9,14 +9,21 @@ from typing import Any
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import Place
-from positionbias.core.settings import check_settings, declared_setting, required_setting, seed_setting, setting
+from positionbias.core.settings import (
+    Panel,
+    check_settings,
+    declared_setting,
+    required_setting,
+    seed_setting,
+    setting,
+)
 from positionbias.models.kinds import READ_AS
 
 __all__ = ["ContaminatedSettings", "QuerySets", "SuspectSettings", "Suspects"]
 
 
-def _several(help: str, flag: str, metavar: str = "RUN") -> Any:
-    return setting((), help, flags=(flag,), metavar=metavar, place="read")
+def _several(help: str, flag: str, metavar: str = "RUN", panel: Panel = Panel.BASIC) -> Any:
+    return setting((), help, flags=(flag,), metavar=metavar, place="read", panel=panel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +45,15 @@ class QuerySets:
         "The fresh queries are paraphrases: lines of fresh id, tab, public id.",
         metavar="FILE",
         place="read",
-        absent="those of the same id are",
+        absent="those with the same id",
+        panel=Panel.ADVANCED,
     )
     pairs: Place | None = setting(
         None,
         "Compare the public queries that have near-duplicates in training with the others: output of posbias leakage find.",
         metavar="DIR|FILE",
         place="read",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:
@@ -76,15 +85,18 @@ class Suspects:
         "--control",
         "MODEL",
     )
-    control_runs: Sequence[Place] = _several("A control's ranking of the public queries.", "--control-run")
+    control_runs: Sequence[Place] = _several(
+        "A control's ranking of the public queries.", "--control-run", panel=Panel.ADVANCED
+    )
     control_fresh_runs: Sequence[Place] = _several(
-        "A control's ranking of the fresh queries, one for each --control-run.", "--control-fresh-run"
+        "A control's ranking of the fresh queries, one for each --control-run.", "--control-fresh-run", panel=Panel.ADVANCED
     )
     banks: Sequence[Place] = _several(
         "Clean trainings of another configuration, which show how much trainings differ: a file with one checkpoint per line, or a run of "
         "the public queries and, after a tab, one of the fresh. Give one file per configuration, at least 3.",
         "--bank",
         "FILE",
+        Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:
@@ -124,12 +136,14 @@ class SuspectSettings:
         above=0,
         below=0.5,
         do="0.05 is common",
+        panel=Panel.ADVANCED,
     )
     configuration: str = setting(
         "",
         "The configuration of models and controls, if their runs or checkpoints do not record it: you vouch that they "
         "differ in seed and test data alone.",
         metavar="WORDS",
+        panel=Panel.ADVANCED,
     )
     seed: int = seed_setting()
 
@@ -163,10 +177,12 @@ class ContaminatedSettings:
         wanted="a share of each target's queries, 0 to 1",
         metavar="0..1",
     )
-    group_size: int = setting(2, "Passages per group: one positive, the others negatives.", least=2)
-    relevant_from: int = setting(1, "Lowest grade of a positive in --split.", least=1, metavar="GRADE")
-    target_relevant_from: int = setting(2, "Lowest grade of a positive in a target.", least=1, metavar="GRADE")
-    train_depth: int = setting(100, "Candidates per query to draw negatives from.", least=1)
+    group_size: int = setting(2, "Passages per group: one positive, the others negatives.", least=2, panel=Panel.ADVANCED)
+    relevant_from: int = setting(1, "Lowest grade of a positive in --split.", least=1, metavar="GRADE", panel=Panel.ADVANCED)
+    target_relevant_from: int = setting(
+        2, "Lowest grade of a positive in a target.", least=1, metavar="GRADE", panel=Panel.ADVANCED
+    )
+    train_depth: int = setting(100, "Candidates per query to draw negatives from.", least=1, panel=Panel.ADVANCED)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:

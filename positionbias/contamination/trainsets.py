@@ -14,6 +14,7 @@ from pathlib import Path
 from positionbias.contamination.judged import Judged, Target, judged_groups, read_target, split_negatives, taken
 from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordinary_groups
 from positionbias.contamination.settings import ContaminatedSettings
+from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import open_bytes, sha256_file
@@ -108,6 +109,9 @@ def _groups_of(collection: Collection, size: int, seed: int, block: Sequence[Ord
             yield from ordinary_groups(query, size=size, seed=seed)
 
 
+_JOIN = "name one of these; if the target is in another collection, join them first: posbias merge A=… B=… --apart --out both"
+
+
 def _targets(collection: Collection, settings: ContaminatedSettings, relevant: Mapping[str, Sequence[str]]) -> list[Target]:
     """Read and check the targets, for any share."""
     for split in settings.targets:
@@ -116,7 +120,7 @@ def _targets(collection: Collection, settings: ContaminatedSettings, relevant: M
                 collection.path,
                 wanted=f"a split {split!r} for --contaminate",
                 found=", ".join(collection.splits) or "no splits",
-                do="name one of these; if the target is in another collection, join them first: posbias merge A=… B=… --apart --out both",
+                do=or_closest(split, collection.splits, _JOIN),
             )
     if not settings.targets:
         return []

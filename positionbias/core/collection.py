@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from positionbias.core.arrow_files import ArrowFile
+from positionbias.core.closest import or_closest
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError, StorageError, bad_input, check_type
 from positionbias.core.files import home, refuse_links
@@ -372,7 +373,8 @@ class Collection(Shown):
         """
         if split not in self.splits:
             raise InputError(
-                f"{self.path}: wanted split {split!r}; found {', '.join(self.splits) or 'no splits'}; give one of these to {flag}"
+                f"{self.path}: wanted split {split!r}; found {', '.join(self.splits) or 'no splits'}; "
+                f"{or_closest(split, self.splits, f'give one of these to {flag}')}"
             )
 
     def count_queries(self, split: str) -> int:
@@ -422,7 +424,7 @@ class Collection(Shown):
                 self.path,
                 wanted=f"judgements {name!r} of split {split!r}",
                 found=", ".join(names) or "one set without a name",
-                do="give one of these to --qrels-name, or leave it out",
+                do=or_closest(name, names, "give one of these to --qrels-name, or leave it out"),
             )
         facts = self._facts.splits[split]
         if name:
@@ -509,4 +511,10 @@ def _folder_of(place: str | Path) -> Path:
         return first_place(place, collections)
     if folders:
         raise bad_input(folders[0], wanted="a collection", found=f"a folder without {MANIFEST}", do="check the path")
-    raise InputError(f"{place}: wanted a collection (a folder, or a name under {home()}); found none; {how_to_get(place)}")
+    raise InputError(f"{place}: wanted a collection (a folder, or a name under {home()}); found none; {_advice(str(place))}")
+
+
+def _advice(place: str) -> str:
+    from positionbias.core.listing import names_of
+
+    return or_closest(place, names_of("collection"), how_to_get(place))

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from positionbias.core.budgets import DOCUMENT, RATIO, check_ratio
+from positionbias.core.closest import near_file
 from positionbias.core.errors import InputError, StorageError, bad_input
 from positionbias.core.json_text import parse_json
 from positionbias.core.seal import verified
@@ -217,7 +218,7 @@ def open_plain(path: Path | str) -> io.BufferedReader:
 
 
 def _unreadable(path: Path | str, error: OSError) -> InputError:
-    return bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path")
+    return bad_input(path, wanted="a readable file", found=error.strerror or str(error), do=near_file(path, "check the path"))
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias, TypeVar
 
+from positionbias.core.closest import near_file, or_closest
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
 from positionbias.core.json_text import Json, JsonObject
@@ -183,7 +184,7 @@ def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
     wanted = f"a posbias {kind or 'artefact'}"
     if not path.is_file():
         found = f"{path.name} that is no file" if os.path.lexists(path) else f"no {path.name}"
-        raise bad_input(artefact, wanted=wanted, found=found, do="check the path")
+        raise bad_input(artefact, wanted=wanted, found=found, do=_near(Path(artefact), kind))
     manifest = read_manifest_file(path)
     if kind is not None and manifest.kind != kind:
         raise bad_input(artefact, wanted=wanted, found=f"a {manifest.kind}", do="give the right path")
@@ -193,6 +194,15 @@ def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
             f"{artefact}: made before artefacts had digests, so damage to it is not noticed; posbias verify --seal adds them"
         )
     return manifest
+
+
+def _near(artefact: Path, kind: str | None) -> str:
+    """Return the artefact that may have been meant, or what to do."""
+    if artefact.exists():
+        return "check the path"
+    from positionbias.core.listing import names_of
+
+    return or_closest(artefact.name, names_of(kind) if kind else (), near_file(artefact, "check the path"))
 
 
 def manifest_if_any(artefact: Path | str, *, kind: str | None = None) -> Manifest | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from positionbias.core.closest import near_file
 from positionbias.core.errors import InputError, SettingError, check_type
 from positionbias.core.progress import remark
 
@@ -82,7 +83,7 @@ def input_place(name: Place, *, flag: str = "") -> Path:
         recover(place)
     there = [place for place in places_of(name) if place.exists()]
     if flag and not there:
-        raise InputError(f"{flag}: wanted a path to read; found nothing at {name}; check it")
+        raise InputError(f"{flag}: wanted a path to read; found nothing at {name}; {near_file(name, 'check it')}")
     return first_place(name, there) if there else Path(name)
 
 

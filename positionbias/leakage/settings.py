@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, input_place
-from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, required_setting, seed_setting, setting
 from positionbias.leakage.leaks import check_threshold
 from positionbias.leakage.pairs import SCORES
 
@@ -49,7 +49,9 @@ class NearestSettings:
         SettingError: a number outside its range.
     """
 
-    neighbours: int = setting(100, "Nearest training queries of a source for each text, by cosine.", least=1)
+    neighbours: int = setting(
+        100, "Nearest training queries of a source for each text, by cosine.", least=1, panel=Panel.ADVANCED
+    )
     floor: float | None = setting(
         None,
         "Lowest cosine of a pair; the paper's is 0.91.",
@@ -60,7 +62,9 @@ class NearestSettings:
         flags=("--threshold",),
         metavar="SCORE",
     )
-    memory: float = setting(1.0, "Memory for the search by cosine, in GiB.", above=0, wanted="GiB above 0", metavar="GIB")
+    memory: float = setting(
+        1.0, "Memory for the search by cosine, in GiB.", above=0, wanted="GiB above 0", metavar="GIB", panel=Panel.ADVANCED
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -80,6 +84,7 @@ class LexicalSettings:
         above=0,
         most=1,
         wanted="a share above 0, to 1",
+        panel=Panel.ADVANCED,
     )
     containment: float = setting(
         1.0,
@@ -87,6 +92,7 @@ class LexicalSettings:
         above=0,
         most=1,
         wanted="a share above 0, to 1",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:
@@ -133,14 +139,19 @@ class MaterialSettings:
     threshold: float | None = setting(
         None, "Lowest score at which an unlabelled pair leaks. [default: all do]", metavar="SCORE"
     )
-    score: str = setting("cosine", "Score to compare with --threshold.", choices=SCORES)
+    score: str = setting("cosine", "Score to compare with --threshold.", choices=SCORES, panel=Panel.ADVANCED)
     labelled_only: bool = setting(
         False,
         "Count only pairs labelled as leaks, as in the paper; queries of other pairs stay out of the filling.",
+        panel=Panel.ADVANCED,
     )
-    relevant_from: int = setting(1, "Lowest grade of a relevant passage in a source.", least=1, metavar="GRADE")
-    target_relevant_from: int = setting(1, "Lowest grade of a relevant passage in a target.", least=1, metavar="GRADE")
-    train_depth: int = setting(100, "Candidates per query to draw negatives from.", least=1)
+    relevant_from: int = setting(
+        1, "Lowest grade of a relevant passage in a source.", least=1, metavar="GRADE", panel=Panel.ADVANCED
+    )
+    target_relevant_from: int = setting(
+        1, "Lowest grade of a relevant passage in a target.", least=1, metavar="GRADE", panel=Panel.ADVANCED
+    )
+    train_depth: int = setting(100, "Candidates per query to draw negatives from.", least=1, panel=Panel.ADVANCED)
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
@@ -160,6 +171,7 @@ class LeakingPairs:
         None,
         "In a merged collection: the prefixes of the pairs' training and test queries.",
         metavar="NAME NAME",
+        panel=Panel.ADVANCED,
     )
     counted: MaterialSettings = field(default_factory=MaterialSettings)
     leaked_queries: int | None = setting(
@@ -197,7 +209,7 @@ class LeakedSettings:
         None, "Number of leaking queries.", least=1, do="raise it; without leakage: --leakage no"
     )
     leaked_share: float | None = setting(
-        None, "The share of the set that leaks.", above=0, most=1, wanted="a share above 0, to 1"
+        None, "The share of the set that leaks.", above=0, most=1, wanted="a share above 0, to 1", panel=Panel.ADVANCED
     )
 
     def __post_init__(self) -> None:
@@ -237,7 +249,7 @@ class LeakedGrid:
     )
     repeats: int = setting(5, "Repetitions of each set, with seeds from --seed on.", least=1)
     seed: int = seed_setting()
-    leaked_share: float | None = setting(None, "Or the share of each size that leaks.", metavar="0..1")
+    leaked_share: float | None = setting(None, "Or the share of each size that leaks.", metavar="0..1", panel=Panel.ADVANCED)
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -13,7 +13,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say, track
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Panel, Setting
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Written
 
@@ -45,7 +45,9 @@ def export(
     splits: Annotated[
         Sequence[str], Setting("A split to write; all by default; may be given again.", flags=("--split",), metavar="SPLIT")
     ] = (),
-    squad_version: Annotated[Literal["1.1", "2.0"] | None, Setting("With --to squad: which form.", absent="1.1")] = None,
+    squad_version: Annotated[
+        Literal["1.1", "2.0"] | None, Setting("With --to squad: which form.", absent="1.1", panel=Panel.ADVANCED)
+    ] = None,
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
@@ -55,7 +57,7 @@ def export(
         msmarco  collection.tsv, queries.*.tsv, qrels.*.tsv
         beir     corpus.jsonl, queries.jsonl, qrels/*.tsv
         trec     docs/*.sgml, topics.*.txt, qrels.*.txt
-        squad    train-v1.1.json, which takes validation as well, and dev-v1.1.json, which is test
+        squad    train-v1.1.json (with validation), dev-v1.1.json (test)
 
     SQuAD's form takes a collection that came from SQuAD, rotated or not, with the offsets that hold now. What a form has no place
     for is counted.

@@ -12,7 +12,7 @@ from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Panel, Setting
 from positionbias.engine.choose import Engine
 from positionbias.ops.imports import row_remarks
 from positionbias.ops.outcome import Measurements, Read
@@ -235,6 +235,7 @@ def select(
             "Choose by the answers of this collection: of a rotated collection, keep the queries that its original would.",
             metavar="COLLECTION",
             place="read",
+            panel=Panel.ADVANCED,
         ),
     ] = None,
     engine: Engine = Engine(),

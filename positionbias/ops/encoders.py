@@ -9,7 +9,7 @@ from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Sources, operation
 from positionbias.core.places import output_place, pasted
 from positionbias.core.progress import hint
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Panel, Setting
 from positionbias.models.settings import DistilSettings, EncoderSettings
 from positionbias.ops.outcome import Written
 
@@ -29,7 +29,7 @@ def distil_vectors(
         str | None,
         Setting("Its queries' words count too.", metavar="SPLIT", absent="train, where there is one"),
     ] = None,
-    threads: Annotated[int, Setting("CPU threads; the output is the same for any number.", least=1)] = 1,
+    threads: Annotated[int, Setting("CPU threads; the output is the same for any number.", least=1, panel=Panel.COMPUTING)] = 1,
     out: Out,
     overwrite: Overwrite = False,
 ) -> Written:

@@ -15,7 +15,7 @@ from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, is_quiet, say
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Panel, Setting
 from positionbias.core.validation_draw import DrawnQueries, ValidationDraw
 from positionbias.engine.choose import Engine
 from positionbias.formats.release_settings import KEEP_UNJUDGED, SKIP, MsmarcoDocsSettings, MsmarcoSettings
@@ -46,7 +46,7 @@ __all__ = [
 Places = Annotated[
     Sequence[Place], Setting("A folder of the release's files, archives, or single files.", metavar="DIR|FILE...", place="read")
 ]
-KeepUnjudged = Annotated[bool, Setting(KEEP_UNJUDGED)]
+KeepUnjudged = Annotated[bool, Setting(KEEP_UNJUDGED, panel=Panel.ADVANCED)]
 _LEFT_OUT = {
     "judged_again": "pairs judged several times, kept once with the highest grade",
     "judgements_of_other_queries": "judgements of queries that are not there, left out",
@@ -68,7 +68,9 @@ def import_squad(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in SQuAD v1.1 or v2.0, or a data set in its form, from JSON files (plain, .gz or .zst).
+    """Bring in SQuAD v1.1 or v2.0, or a data set in its form.
+
+    Give its JSON files, plain, .gz or .zst.
 
     Each paragraph is a passage. Files of others may say any version. Unanswerable questions are dropped and counted. ``validation`` takes whole articles where these come
     within a tenth of N, else whole passages.
@@ -200,15 +202,15 @@ def import_orcas(
             place="read",
         ),
     ] = None,
-    skip: Annotated[Sequence[Literal["top100"]], Setting(SKIP)] = (),
+    skip: Annotated[Sequence[Literal["top100"]], Setting(SKIP, panel=Panel.ADVANCED)] = (),
     keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in ORCAS: queries and the MS MARCO documents clicked for them, as split "orcas".
+    """Bring in ORCAS: queries, and the documents clicked for them.
 
-    Give orcas.tsv, or its files in TREC's form.
+    The documents are those of MS MARCO, the split is "orcas". Give orcas.tsv, or its files in TREC's form.
 
     Returns:
         The collection.
@@ -259,7 +261,9 @@ def import_msmarco_qa(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in MS MARCO's QA releases: questions with answers, and the passages their annotators saw.
+    """Bring in MS MARCO's QA releases: questions, answers, passages.
+
+    The passages are those that the annotators saw.
 
     Each FILE is v1.1 (JSON lines), v2.1 (column-oriented JSON), either plain, .gz or .zst, or the Hub's Parquet; its content tells
     which. The questions of a FILE become split train, whatever its name says.
@@ -296,15 +300,15 @@ def import_msmarco_qa(
 def import_tripclick(
     places: Places,
     *,
-    skip: Annotated[Sequence[Literal["runs", "triples", "logs"]], Setting(SKIP)] = (),
+    skip: Annotated[Sequence[Literal["runs", "triples", "logs"]], Setting(SKIP, panel=Panel.ADVANCED)] = (),
     keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in TripClick: health queries and clicks, from the release's files.
+    """Bring in TripClick: health queries and clicks.
 
-    Give folders of them, benchmark.tar.gz and the like, or single files. Split train is the training queries of head, torso and tail; head_validation, torso_validation, tail_validation, head_test,
+    Give folders of the release's files, benchmark.tar.gz and the like, or single files. Split train is the training queries of head, torso and tail; head_validation, torso_validation, tail_validation, head_test,
     torso_test and tail_test stay apart. Judged by raw clicks; head queries by DCTR too, for --qrels-name dctr. A text is title
     and abstract. BM25 runs go to OUT/runs, triples to OUT/trainsets; of the click log, the clicked ranks are counted.
 
@@ -367,7 +371,9 @@ def import_trec(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in TREC documents, topics and qrels: each document is a passage.
+    """Bring in TREC documents, topics and qrels.
+
+    Each document is a passage.
 
     Documents may be plain, .gz, .zst or .z, in folders or tar archives. SGML text is what stands in the elements TEXT, HEADLINE,
     TITLE, HL, HEAD, TTL, DD, DATE, LP and LEADPARA. For Robust04 give the folders of FBIS, FR94, FT and LATimes.
@@ -420,7 +426,9 @@ def import_irds(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in data sets by their ids in ir_datasets, which downloads and checks them.
+    """Bring in data sets by their ids in ir_datasets.
+
+    ir_datasets downloads and checks them.
 
         posbias import irds beir/scifact/train beir/scifact/test --out scifact
         posbias import irds train=msmarco-qna/train test=msmarco-qna/dev --out qna
@@ -443,7 +451,7 @@ def import_irds(
         >>> import positionbias as pb
         >>> pb.import_irds(["beir/scifakt/test"], out="scifact")
         Traceback (most recent call last):
-        positionbias.core.errors.InputError: beir/scifakt/test: wanted the id of a data set in ir_datasets; ... near it are beir/scifact/test, ...
+        positionbias.core.errors.InputError: beir/scifakt/test: wanted the id of a data set in ir_datasets; ... similar ids: beir/scifact/test, ...
     """
     from positionbias.formats.irds import IrdsSource, split_of
     from positionbias.formats.irds import import_irds as read
@@ -525,7 +533,9 @@ def import_table(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in tables of passages, queries and answers: JSON lines, a JSON list, CSV, TSV or Parquet, the text forms also as .gz or .zst.
+    """Bring in your own tables of passages, queries and answers.
+
+    They are JSON lines, a JSON list, CSV, TSV or Parquet; the text forms also as .gz or .zst.
 
         posbias import table golden.jsonl --passage chunk --query question --answer quote --out golden
         posbias import table train.parquet test=held-out.csv --answer answers.text.0 --out mine
@@ -568,7 +578,9 @@ def import_hf(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in a data set of the Hugging Face Hub, or one saved on disk, by the package datasets.
+    """Bring in a data set of the Hugging Face Hub.
+
+    It may also be one saved on disk. The package datasets reads both.
 
         posbias import hf rajpurkar/squad --out squad
         posbias import hf ./saved --passage context --out mine

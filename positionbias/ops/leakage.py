@@ -12,7 +12,7 @@ from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation, settings_parameters
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
-from positionbias.core.settings import Setting, refuse_idle, setting
+from positionbias.core.settings import Panel, Setting, refuse_idle, setting
 from positionbias.leakage.settings import FIELDS, Detector, FindSettings, LexicalSettings, NearestSettings
 from positionbias.ops.outcome import Measurements, Printed, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder, Semantic, say_kept
@@ -46,12 +46,14 @@ class SearchedTexts:
         "Variants of the test queries, a field of their own: lines of query id, tab, text.",
         metavar="FILE",
         place="read",
+        panel=Panel.ADVANCED,
     )
     fields: Sequence[str] = setting(
         (),
         "Which texts of a test query to look by; may be given again. [default: all it has]",
         flags=("--field",),
         choices=FIELDS,
+        panel=Panel.ADVANCED,
     )
 
 
@@ -80,6 +82,7 @@ def find_leakage(
             "The true pairs, where they are known, as of a planted collection: says how many of them were found.",
             metavar="DIR|FILE",
             place="read",
+            panel=Panel.ADVANCED,
         ),
     ] = None,
     out: Out,

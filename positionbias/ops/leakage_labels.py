@@ -47,7 +47,7 @@ def sample_pairs(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import SampleSettings
-        >>> print(pb.sample_pairs("labelled.tsv", settings=SampleSettings(pairs=10, strata=2), out="sheet.tsv"))
+        >>> print(pb.sample_pairs("labelled.tsv", settings=SampleSettings(sample_size=10, strata=2), out="sheet.tsv"))
         cosine          pairs  drawn
         0.800 to 0.900     10      5
         0.900 to 1.000     11      5

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from positionbias.core.places import model_place, pasted
 from positionbias.core.progress import say
-from positionbias.core.settings import check_settings, declared_setting, setting, settings_of
+from positionbias.core.settings import Panel, check_settings, declared_setting, setting, settings_of
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Read
 from positionbias.ranking.config import DEVICES, PRECISIONS, Precision, RankingConfig, pick_device
@@ -34,7 +34,9 @@ class Encoder:
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)
-    device: str = setting(DEVICES[0], "Device to compute on; auto is the GPU if there is one.", choices=DEVICES)
+    device: str = setting(
+        DEVICES[0], "Device to compute on; auto is the GPU if there is one.", choices=DEVICES, panel=Panel.COMPUTING
+    )
     precision: Precision = declared_setting(PRECISIONS[0], _CONFIG["precision"])
     batch_tokens: int = declared_setting(0, _CONFIG["batch_tokens"])
 

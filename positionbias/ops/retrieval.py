@@ -13,7 +13,7 @@ from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.retrieval import Retrieval
-from positionbias.core.settings import Setting, declared_setting, given_flags, setting
+from positionbias.core.settings import Panel, Setting, declared_setting, given_flags, setting
 from positionbias.dense.settings import DENSE_DEPTH, ON_DISK, DenseSearch, OnDisk
 from positionbias.engine.choose import Engine
 from positionbias.firststage.settings import Bm25Search
@@ -173,7 +173,7 @@ def encode(
     ],
     kind: Annotated[str | None, READ_AS] = None,
     precision_on_disk: Annotated[
-        OnDisk, Setting("Of the vectors as they are kept. float16 takes half the space.", choices=ON_DISK)
+        OnDisk, Setting("Of the vectors as they are kept. float16 takes half the space.", choices=ON_DISK, panel=Panel.ADVANCED)
     ] = ON_DISK[0],
     computing: Computing = Computing(),
     out: Out,

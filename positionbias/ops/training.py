@@ -13,7 +13,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.operation import Before, Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, model_place, output_place, pasted
 from positionbias.core.progress import hint, say, set_quiet
-from positionbias.core.settings import Setting, check_settings, declared_setting, flag_of, setting
+from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, flag_of, setting
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Written
 from positionbias.ranking.config import Computing, TaughtPassages
@@ -62,9 +62,13 @@ class Teacher:
         False, "With --scores: they mean nothing but their order. Such a teacher can be learnt from by ranknet."
     )
     only_known: bool = setting(
-        False, "With --scores: leave out, and count, those of queries and passages that the collection has not."
+        False,
+        "With --scores: leave out, and count, those of queries and passages that the collection has not.",
+        panel=Panel.ADVANCED,
     )
-    name: str | None = setting(None, "What the teacher is called.", absent="the checkpoint's name, or the file's")
+    name: str | None = setting(
+        None, "What the teacher is called.", absent="the checkpoint's name, or the file's", panel=Panel.ADVANCED
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -84,7 +88,11 @@ def train(
     *,
     tracker: Annotated[
         str | None,
-        Setting("Also log to this tracker; TensorBoard's events lie in the folder tensorboard beside --out.", choices=TRACKERS),
+        Setting(
+            "Also log to this tracker; TensorBoard's events lie in the folder tensorboard beside --out.",
+            choices=TRACKERS,
+            panel=Panel.ADVANCED,
+        ),
     ] = None,
     resume: Annotated[bool, Setting("Continue an interrupted training with the same settings.")] = False,
     before: Before = None,

@@ -74,7 +74,7 @@ def draw_leaked(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import LeakedGrid, LeakingPairs
-        >>> leaking, grid = LeakingPairs(pairs=["planted"], leaked_queries=5), LeakedGrid(sizes=[20], seeds=1)
+        >>> leaking, grid = LeakingPairs(pairs=["planted"], leaked_queries=5), LeakedGrid(sizes=[20], repeats=1)
         >>> print(pb.draw_leaked("planted", targets=["test"], candidates=["train.run"], leaking=leaking, grid=grid, out="sets"))
         set        instances  leaked  share  queries that fill up
         no-20-1           20       0   0.0%           10 of train

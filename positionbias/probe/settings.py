@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import Setting, check_settings, declared_setting, seed_setting, setting
+from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, seed_setting, setting
 
 __all__ = ["PAIR_MODES", "PROBE_LAYERS", "Layers", "PairMode", "ProbeSettings", "layers_of"]
 
@@ -55,10 +55,15 @@ class ProbeSettings:
         "Pairs of different passages (as in the paper), or also those within one passage.",
         choices=PAIR_MODES,
     )
-    minimum_terms: int = setting(20, "Terms that a distance Δ needs; the curve ends before the first Δ with fewer.", least=1)
+    minimum_terms: int = setting(
+        20, "Terms that a distance Δ needs; the curve ends before the first Δ with fewer.", least=1, panel=Panel.ADVANCED
+    )
     probe_passages: int | None = setting(None, "Passages to probe, drawn by the seed.", least=1, metavar="N", absent="all")
     sample_pairs: int = setting(
-        2_000, "Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.", least=0
+        2_000,
+        "Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.",
+        least=0,
+        panel=Panel.ADVANCED,
     )
     seed: int = seed_setting()
     probe_layers: Layers = declared_setting(None, PROBE_LAYERS)

@@ -268,7 +268,7 @@ ALL_MISSING: Splits = {"train": (TRAIN, TRAIN_QRELS), "test": (TEST, [Qrel("t0",
         ({"targets": ("test",)}, TWO_TEXTS, r"wanted one text a query id in splits train, test; found two of query 'a0': 'what is a0', and in test"),
         ({"targets": ("test",), "share": 0.1}, SPLITS, r"--share: wanted a share of at least one query of 'test'; found 0.1 of 2; give 0.5 or more"),
         ({"targets": ("test",), "group_size": 99}, SPLITS, r"wanted 97 random unjudged passages; found 37 in a corpus of 40"),
-        ({"relevant_from": 2}, SPLITS, r"train.run: wanted candidates for queries of split 'train' with relevant passages; found none that fit"),
+        ({"relevant_from": 2}, SPLITS, r"train.run: wanted candidates for queries of split 'train' with relevant passages; found none; check"),
     ],
     ids=["target", "split", "grade", "unjudged", "missing", "two-texts", "share", "corpus", "no-groups"],
 )  # fmt: skip

@@ -415,7 +415,7 @@ def test_training_or_test_alone_is_enough(tmp_path: Path) -> None:
     ]
     with pytest.raises(SettingError, match="--train, --test: wanted at least one file; found none"):
         import_squad([], None, tmp_path / "d")
-    with pytest.raises(SettingError, match="--validation-queries: wanted --train, to draw from; found 3 alone"):
+    with pytest.raises(SettingError, match="--validation-queries: wanted --train to draw from; found 3 alone"):
         import_squad([], test, tmp_path / "d", validation=3)
 
 

@@ -8,9 +8,11 @@ from math import ceil
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
+    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -113,24 +115,28 @@ class ContaminationSettings:
     trainings, ``seed`` that of the training sets and the bootstrap.
     """
 
+    PANEL = Panel.ADVANCED
+
     targets: tuple[str, ...] = required_setting(
-        "Test queries, judged; may be given again.", flags=("--target",), metavar="SPLIT"
+        "Test queries, judged; may be given again.", flags=("--target",), metavar="SPLIT", panel=Panel.BASIC
     )
     teacher: ModelSettings = required_setting("The teacher's model.", hidden=True)
     models: tuple[ModelSettings, ...]
-    source: str = setting("train", "Training queries.", metavar="SPLIT")
+    source: str = setting("train", "Training queries.", metavar="SPLIT", panel=Panel.BASIC)
     contaminating: tuple[str, ...] | None = setting(
         None,
         "A target whose judgements contaminate a teacher; may be given again.",
         flags=("--contaminate",),
         metavar="SPLIT",
         absent="each target, a teacher for each",
+        panel=Panel.BASIC,
     )
     losses: tuple[Distillation, ...] = setting(
         DISTILLATIONS,
         "Loss of the students, with a group size that replaces --group-size, and a part of the steps; may be given again.",
         flags=("--loss",),
         metavar=FORM,
+        panel=Panel.BASIC,
     )
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     shares: tuple[float, ...] = setting(
@@ -138,6 +144,7 @@ class ContaminationSettings:
         "Teachers contaminated with a share of one target's queries, for the curve; may be given again.",
         flags=("--share",),
         metavar="0..1",
+        panel=Panel.BASIC,
     )
     doses: bool = setting(True, "No --share, no curve.", flags=("--no-doses",))
     dose_target: str | None = setting(None, "The target of the curve.", metavar="SPLIT", absent="the first to contaminate with")
@@ -242,13 +249,15 @@ class ContaminationSettings:
             ("--dose-target", (self.dose_target,) if self.dose_target else ()),
         ):
             if strange := [split for split in splits if split not in self.targets]:
-                raise SettingError(f"{flag}: wanted targets of the study ({known}); found {strange[0]!r}; name one of these")
+                do = or_closest(strange[0], self.targets, "name one of these")
+                raise SettingError(f"{flag}: wanted targets of the study ({known}); found {strange[0]!r}; {do}")
         if len(set(self.contaminating or ())) < len(self.contaminating or ()):
             found = ", ".join(self.contaminating or ())
             raise SettingError(f"--contaminate: wanted each target once; found {found}; drop one")
         if unused := [split for split in self.candidates if split not in self.splits]:
             found = ", ".join(self.splits)
-            raise SettingError(f"--candidates: wanted splits of the study ({found}); found {unused[0]!r}; name one of these")
+            do = or_closest(unused[0], self.splits, "name one of these")
+            raise SettingError(f"--candidates: wanted splits of the study ({found}); found {unused[0]!r}; {do}")
 
     def _settle_dose(self) -> None:
         """Choose the target of the levels if none is given, and check that it is in the study."""
@@ -264,7 +273,8 @@ class ContaminationSettings:
             value = getattr(self, name)
             if value is not None and value not in known:
                 flag, among = f"--{name.replace('_', '-')}", ", ".join(known) or "none"
-                raise SettingError(f"{flag}: wanted one of the study's own ({among}); found {value!r}; name one of these")
+                do = or_closest(value, known, "name one of these")
+                raise SettingError(f"{flag}: wanted one of the study's own ({among}); found {value!r}; {do}")
             object.__setattr__(self, name, own if value is None else value)
         if self.shares and not self.contaminating:
             raise SettingError("--share: wanted a target to contaminate with; found none; give --contaminate")

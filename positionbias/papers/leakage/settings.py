@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
+    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -37,16 +39,18 @@ class LeakageSettings:
     the folds and the bootstrap.
     """
 
-    target: str = required_setting("Split of the judged test queries.", metavar="SPLIT")
-    sources: tuple[str, ...] = required_setting("Training queries; may be given again.", flags=("--source",), metavar="SPLIT")
+    PANEL = Panel.ADVANCED
+
+    target: str = required_setting("Split of the judged test queries.", metavar="SPLIT", panel=Panel.BASIC)
+    sources: tuple[str, ...] = required_setting(
+        "Training queries; may be given again.", flags=("--source",), metavar="SPLIT", panel=Panel.BASIC
+    )
     leaking: LeakingPairs
     models: tuple[ModelSettings, ...]
     kinds: tuple[Kind, ...] = setting(
-        KINDS,
-        f"{LEAKAGES_HELP} Name no and one of the others.",
-        flags=("--leakage",),
+        KINDS, f"{LEAKAGES_HELP} Name no and one of the others.", flags=("--leakage",), panel=Panel.BASIC
     )
-    sizes: tuple[int, ...] = setting(SIZES, SIZES_HELP, flags=("--size",), metavar="INSTANCES")
+    sizes: tuple[int, ...] = setting(SIZES, SIZES_HELP, flags=("--size",), metavar="INSTANCES", panel=Panel.BASIC)
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
     depth: int = setting(100, "Candidates per test query.", least=1)
@@ -67,7 +71,8 @@ class LeakageSettings:
         refuse_validating("this study, which has no validation: the last weights are kept")
         if unused := [split for split in self.candidates if split not in self.splits]:
             splits = ", ".join(self.splits)
-            raise SettingError(f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; name one of these")
+            do = or_closest(unused[0], self.splits, "name one of these")
+            raise SettingError(f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; {do}")
         if self.target in self.sources:
             raise SettingError(f"--target, --source: wanted different splits; found {self.target!r} as both; name others")
         self.sets()  # report an unusable size or leakage before the study begins

@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
+    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -64,6 +66,8 @@ class PositionBiasSettings:
     bootstrap and of the sample for MATS.
     """
 
+    PANEL = Panel.ADVANCED
+
     models: tuple[ModelSettings, ...] = (ModelSettings(),)
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     draws: tuple[int, ...] = declared_setting((1,), DRAWS)
@@ -74,9 +78,15 @@ class PositionBiasSettings:
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     validation: str = setting("validation", "Split for validation and tuning.", flags=("--validation-split",), metavar="SPLIT")
     tests: tuple[str, ...] = setting(
-        ("test",), "A test split; several are joined to one set of queries.", flags=("--test-split",), metavar="SPLIT"
+        ("test",),
+        "A test split; several are joined to one set of queries.",
+        flags=("--test-split",),
+        metavar="SPLIT",
+        panel=Panel.BASIC,
     )
-    test_queries: int | None = setting(None, "Queries of each test split, drawn by --seed.", least=1, metavar="N", absent="all")
+    test_queries: int | None = setting(
+        None, "Queries of each test split, drawn by --seed.", least=1, metavar="N", absent="all", panel=Panel.BASIC
+    )
     rotate_at_reading: bool = declared_setting(False, AT_READING)
     test_relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1, metavar="GRADE")
     measures: tuple[str, ...] = setting(
@@ -95,17 +105,18 @@ class PositionBiasSettings:
         check_settings(self)
         check_once({"--models": [m.kind for m in self.models], "--seeds": self.seeds, "--rotations": self.draws})
         if unknown := [name for name in self.trainings if name not in TEXTS]:
-            raise SettingError(f"--only: wanted some of {', '.join(TEXTS)}; found {', '.join(unknown)}; give one of these")
+            do = or_closest(unknown[0], TEXTS, "give one of these")
+            raise SettingError(f"--only: wanted some of {', '.join(TEXTS)}; found {', '.join(unknown)}; {do}")
         check_once({"--only": self.trainings})
         if unused := [split for split in self.candidates if split not in self.splits]:
             raise SettingError(
-                f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found {unused[0]!r}; name one of these"
+                f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found {unused[0]!r}; "
+                f"{or_closest(unused[0], self.splits, 'name one of these')}"
             )
         if self.measures:
-            from positionbias.evaluation.measures import parse_measure  # needs ir_measures
+            from positionbias.evaluation.measures import canonical  # needs ir_measures
 
-            for name in self.measures:
-                parse_measure(name)
+            object.__setattr__(self, "measures", canonical(self.measures))
         else:
             level = f"(rel={self.test_relevant_from})" if self.test_relevant_from > 1 else ""
             object.__setattr__(self, "measures", ("nDCG@10", f"RR{level}@10", f"R{level}@10"))
@@ -156,6 +167,7 @@ class DoseSettings(PositionBiasSettings):
         "Range of the starts of training answers, as for posbias select; given twice or more.",
         flags=("--answers-in",),
         metavar="LOW:HIGH",
+        panel=Panel.BASIC,
     )
     queries: int | None = setting(
         None,
@@ -195,7 +207,7 @@ class ArchitectureSettings(PositionBiasSettings):
     """The same settings for one TK, with its positions, the usual ones first."""
 
     positions: tuple[Positions, ...] = setting(
-        POSITIONS, "TK's positions, the usual ones first: sinusoid, none or relative; given twice or more."
+        POSITIONS, "TK's positions, the usual ones first: sinusoid, none or relative; given twice or more.", panel=Panel.BASIC
     )
 
     def __post_init__(self) -> None:
@@ -234,9 +246,10 @@ class TransferSettings(PositionBiasSettings):
         "As --set, only for the training on SOURCE; may be given again.",
         flags=("--set-source",),
         metavar="[MODEL.]SETTING=VALUE",
+        panel=Panel.BASIC,
     )
     source_candidates: Mapping[str, Path] = setting(
-        {}, "A run over SOURCE to use instead of BM25's; may be given again.", metavar="SPLIT=RUN"
+        {}, "A run over SOURCE to use instead of BM25's; may be given again.", metavar="SPLIT=RUN", panel=Panel.BASIC
     )
     source_validation: str = setting(
         "validation", "Validation split of SOURCE.", flags=("--source-validation-split",), metavar="SPLIT"

@@ -9,10 +9,19 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place
-from positionbias.core.settings import check_once, check_settings, declared_setting, required_setting, seed_setting, setting
+from positionbias.core.settings import (
+    Panel,
+    check_once,
+    check_settings,
+    declared_setting,
+    required_setting,
+    seed_setting,
+    setting,
+)
 from positionbias.experiments.model_options import CANDIDATES, SEEDS
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Settings
@@ -112,14 +121,17 @@ class TripClickSettings:
     at which they are used.
     """
 
+    PANEL = Panel.ADVANCED
+
     tests: tuple[JudgedSplit, ...] = required_setting(
         "A test split, with one of its named sets of judgements, as head_test:dctr; may be given again.",
         flags=("--test-split",),
         metavar="SPLIT[:JUDGEMENTS]",
+        panel=Panel.BASIC,
     )
     models: tuple[ModelSettings, ...]
     sources: tuple[str, ...] = setting(
-        ("train",), "Training queries; may be given again.", flags=("--source",), metavar="SPLIT"
+        ("train",), "Training queries; may be given again.", flags=("--source",), metavar="SPLIT", panel=Panel.BASIC
     )
     validation: str | None = setting(
         None,
@@ -127,23 +139,27 @@ class TripClickSettings:
         flags=("--validation-split",),
         metavar="SPLIT",
         absent="none, all epochs or steps",
+        panel=Panel.BASIC,
     )
     negatives_of: tuple[Negatives, ...] = setting(
         (),
         "A further training set, whose negatives are the passages of grade 0 in a set of the training splits' judgements, or with "
         "NAME=own in their own set, as in TripClick; may be given again.",
         metavar="NAME=JUDGEMENTS",
+        panel=Panel.BASIC,
     )
     trainsets: tuple[StoredSet, ...] = setting(
         (),
         "A further training set, as it is (posbias trainset); may be given again.",
         metavar="NAME=DIR",
         flags=("--trainset",),
+        panel=Panel.BASIC,
     )
     compared: tuple[str, ...] = setting(
         (),
         "A model to train on the further sets too; may be given again. [default: every re-ranker]",
         metavar="MODEL",
+        panel=Panel.BASIC,
     )
     ensemble: tuple[str, ...] = setting(
         (),
@@ -311,7 +327,9 @@ def _named(flag: str, form: str, text: str) -> tuple[str, str]:
 
 def _check_known(flag: str, what: str, given: Iterable[str], known: Collection[str]) -> None:
     if strange := next((name for name in given if name not in known), None):
-        raise _wrong(flag, f"{what} ({', '.join(known) or 'none'})", repr(strange), "name one of these")
+        raise _wrong(
+            flag, f"{what} ({', '.join(known) or 'none'})", repr(strange), or_closest(strange, known, "name one of these")
+        )
 
 
 def _twice(names: Iterable[str]) -> str | None:

@@ -343,7 +343,7 @@ def test_what_does_not_fit_is_one_clear_line(collection: Collection, settings: L
     assert not (tmp_path / "x").exists()
     with pytest.raises(SettingError, match="--size: wanted at least 8 instances for 4 leaked queries; found 6"):
         run_study(collection, replace(settings, sizes=(6,)), workspace)
-    with pytest.raises(InputError, match="wanted 9 leaked queries of kind msm; found 8 that can be used"):
+    with pytest.raises(InputError, match="wanted 9 leaked queries of kind msm; found 8 usable"):
         run_study(collection, replace(settings, leaking=replace(settings.leaking, leaked_queries=9), sizes=(20,)), workspace)
     assert not (tmp_path / "x" / "trainsets").exists()
 
