@@ -45,6 +45,7 @@ KIND_NAMES = {
     "chunk_grid": "grids of chunks and places",
     "response": "position responses",
     "per_query": "measures of a system",
+    "query_effects": "effects by query",
     "comparison": "comparisons",
     "ats": "ATS curves",
     "training": "training curves",
