@@ -17,6 +17,7 @@ from positionbias.audit.chunk_report import (
     chunk_places_table,
 )
 from positionbias.audit.curves import response_figure
+from positionbias.audit.explorer import explorer_block
 from positionbias.audit.figure_tables import bucket_tables, gain_table, movement_table, response_places_table, segment_table
 from positionbias.audit.forest import CARD, compare_figure, effects_figure, has_effects
 from positionbias.audit.length_report import grid_caption, grid_cells_table, grid_effects_table, grid_figure, grid_table
@@ -234,6 +235,12 @@ PART = Part(
             "word or its halves are exchanged, beside an irrelevant candidate of the same query. A small size leaves no room for a preference; a large one may come from the "
             "place of the evidence, from text broken at the cut, or from the order of words.",
             each(_text_order),
+        ),
+        PageSection(
+            "queries",
+            "Every query",
+            "What a change of its passage does to each query. One query says little: scores change for many reasons, and the verdict rests on all of them.",
+            each(explorer_block),
         ),
         PageSection(
             "sensitivity",

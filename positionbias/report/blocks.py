@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
 from positionbias.report.examples import ExampleGroup
+from positionbias.report.explorer import Explorer
 from positionbias.report.figure import NARROW, WIDE
 from positionbias.report.load import Study
 from positionbias.report.table import Table
@@ -120,6 +121,7 @@ class Block:
     pictures: list[Picture] = field(default_factory=list)
     sheets: list[Sheet] = field(default_factory=list)
     examples: list[ExampleGroup] = field(default_factory=list)
+    explorers: list[Explorer] = field(default_factory=list)
 
     def draw(self, name: str, kind: FigureKind, results: Sequence[Result]) -> None:
         """Add the figure of the results, where there is one."""
@@ -132,7 +134,7 @@ class Block:
     @property
     def has_more_than_tables(self) -> bool:
         """Return whether anything precedes the tables."""
-        return bool(self.cards or self.findings or self.sentences or self.pictures or self.examples)
+        return bool(self.cards or self.findings or self.sentences or self.pictures or self.examples or self.explorers)
 
 
 def block_of(

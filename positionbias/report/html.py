@@ -14,6 +14,7 @@ from positionbias import __version__
 from positionbias.core.formatting import count, setting
 from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import atomic_file
+from positionbias.report.explorer import TEXTS
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.load import Study, load_studies
 from positionbias.report.page import build_sections
@@ -63,20 +64,24 @@ def write_report(
     *,
     title: str | None = None,
     overwrite: bool = False,
+    texts: int = TEXTS,
 ) -> Path:
     """Write one self-contained HTML page about these folders of results (saved by ``results.result.save_results``).
 
-    The same folders give the same bytes.
+    The same folders give the same bytes. ``texts``: of how many queries it may show texts, from the collections that the results name.
 
     Raises:
         InputError: a folder without results, or no folder.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    return write_page(load_studies(folders), Path(out), title=title, overwrite=overwrite)
+    return write_page(load_studies(folders), Path(out), title=title, overwrite=overwrite, texts=texts)
 
 
-def write_page(studies: Sequence[Study], out: Path, *, title: str | None = None, overwrite: bool = False) -> Path:
+def write_page(
+    studies: Sequence[Study], out: Path, *, title: str | None = None, overwrite: bool = False, texts: int = TEXTS
+) -> Path:
     """Write the page about these studies, as ``write_report`` does."""
+    studies = [replace(study, texts=texts) for study in studies]
     with atomic_file(out, overwrite=overwrite) as partial:
         partial.write_text(render(studies, title=title), encoding="utf-8", newline="")
     return out
@@ -93,9 +98,12 @@ def render(studies: Sequence[Study], *, title: str | None = None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    sections = build_sections(studies)
     style = environment.get_template("report.css").render(page=PAGE_COLOURS, dark_figures=dark_rules())
     script = environment.get_template("sort.js").render()
-    sections = build_sections(studies)
+    if any(block.explorers for section in sections for block in section.blocks):
+        style += environment.get_template("explorer.css").render()
+        script += environment.get_template("explorer.js").render()
     return environment.get_template("report.html").render(
         title=title or (studies[0].title if len(studies) == 1 else "Artefacts in retrieval data"),
         subtitle=_subtitle(studies),

@@ -1,0 +1,44 @@
+"""A list of many records that a reader filters, sorts and opens on the page; its data are compressed within it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from positionbias.core.json_text import JsonObject
+
+__all__ = ["TEXTS", "Explorer", "packed", "utf16"]
+
+TEXTS = 300  # queries whose texts a page holds
+
+
+@dataclass(frozen=True, slots=True)
+class Explorer:
+    """The data of ``explorer.js``, packed, with the number of queries, whether they have places, and what the reader must know of the texts."""
+
+    anchor: str
+    data: str
+    queries: int
+    placed: bool
+    notes: Sequence[str]
+
+
+def packed(data: JsonObject) -> str:
+    """Return data as base64 of compressed JSON: letters and digits, so no text in it can end or begin markup.
+
+    ``explorer.js`` unpacks it. The same data give the same text.
+    """
+    plain = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(plain.encode("utf-8"), 9)).decode("ascii")
+
+
+def utf16(text: str, offset: int) -> int:
+    """Return an offset in characters as one in UTF-16 units, in which a browser counts.
+
+    >>> utf16("a😀b", 2)
+    3
+    """
+    return len(text[:offset].encode("utf-16-le")) // 2
