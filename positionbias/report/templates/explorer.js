@@ -68,7 +68,7 @@
       this.root = root;
       this.find = selector => root.querySelector(selector);
       this.texts = data.texts;
-      this.systems = data.systems.map(one => systemOf(data, one)).filter(one => one.effects.length);
+      this.systems = data.systems.map((one, number) => ({ ...systemOf(data, one), number })).filter(one => one.effects.length);
       this.strips = new Set();
       this.open = null;
       this.fill(".system", this.systems.map(one => one.name));
@@ -81,9 +81,8 @@
       this.find(selector).replaceChildren(...names.map((name, i) => element("option", { value: i }, name)));
     }
 
-    choose(number) {
-      this.number = number;
-      this.system = this.systems[number];
+    choose(place) {
+      this.system = this.systems[place];
       this.fill(".effect", this.system.effects.map(effect => effect.unit ? `${effect.name} (${effect.unit})` : effect.name));
       this.head();
       this.update();
@@ -99,14 +98,14 @@
       const value = (name, values, show, more = true) => ({ name, show: i => show(values[i]), key: i => values[i], more });
       this.columns = [
         { name: "Query", show: i => this.nameOf(i), key: i => this.nameOf(i), more: false },
+        value(this.effect.brief, this.effect.values, x => number(x, this.effect.digits, true), false),
         value("Place", system.places, percent, false),
         value("Words", system.lengths, length => whole.format(length)),
-        value(system.quality, system.before, number_ => number(number_, 3)),
-        value("rotated", system.after, number_ => number(number_, 3)),
+        value(system.quality, system.before, x => number(x, 3)),
+        value(`${system.quality} rotated`, system.after, x => number(x, 3)),
         value("Rank", system.rankBefore, rank => number(rank, 0)),
-        value("rotated", system.rankAfter, rank => number(rank, 0)),
+        value("Rank rotated", system.rankAfter, rank => number(rank, 0)),
         ...others.map(effect => value(effect.brief, effect.values, x => number(x, effect.digits, true))),
-        value(this.effect.brief, this.effect.values, x => number(x, this.effect.digits, true), false),
       ].filter(column => system.ids.some((_, i) => column.key(i) !== null));
       this.order = null;
       const heads = this.columns.map((column, place) => {
@@ -236,11 +235,11 @@
       close.addEventListener("click", () => this.close());
       const quoted = text !== undefined && texts.queries[id] !== undefined;
       return [
-        element("h3", {}, element("bdi", {}, this.nameOf(i))),
+        element("div", { className: "head" }, element("h3", {}, element("bdi", {}, this.nameOf(i))), element("p", {}, close)),
         element("dl", { className: "figures" }, ...figures),
-        ...(quoted ? this.quoted(text, texts.answers[id], texts.cuts[this.number]?.[passageId]) : [element("p", { className: "notes" }, "The texts of this query are not on this page.")]),
+        ...(quoted ? this.quoted(text, texts.answers[id], texts.cuts[system.number][passageId])
+          : [element("p", { className: "notes" }, "The texts of this query are not on this page.")]),
         element("p", { className: "notes" }, "Query ", element("bdi", {}, id), ", passage ", element("bdi", {}, passageId)),
-        element("p", {}, close),
       ];
     }
 
@@ -255,10 +254,11 @@
     plot(passing) {
       const strips = this.find(".strips");
       if (!strips) return;
-      const counts = new Array(STRIPS).fill(0);
-      for (const i of passing) if (this.stripOf(i) !== null) counts[this.stripOf(i)] += 1;
+      const { values, digits } = this.effect;
+      const within = Array.from({ length: STRIPS }, (_, strip) => passing.filter(i => this.stripOf(i) === strip && values[i] !== null));
+      this.means = within.map(of => of.length ? of.reduce((sum, i) => sum + values[i], 0) / of.length : null);
       if (!strips.children.length) {
-        strips.append(...counts.map((_, strip) => {
+        strips.append(...within.map((_, strip) => {
           const button = element("button", { type: "button" });
           button.addEventListener("click", () => {
             if (!this.strips.delete(strip)) this.strips.add(strip);
@@ -267,10 +267,10 @@
           return button;
         }));
       }
-      counts.forEach((count, strip) => {
+      within.forEach((of, strip) => {
         const button = strips.children[strip];
         button.setAttribute("aria-pressed", this.strips.has(strip));
-        button.title = `Answers at ${10 * strip}\u2013${10 * strip + 10}\u00a0%: ${whole.format(count)} queries`;
+        button.title = `Answers at ${10 * strip}\u2013${10 * strip + 10}\u00a0%: ${whole.format(of.length)} queries, mean ${number(this.means[strip], digits, true)}`;
         button.setAttribute("aria-label", button.title);
       });
       this.dots = passing;
@@ -296,7 +296,12 @@
         context.arc(4 + this.system.places[i] * (width - 8), height / 2 - values[i] / most * (height / 2 - 6), 2.5, 0, 7);
         context.fill();
       }
-      this.find(".extent").textContent = `effect from ${number(-most, digits)} (below) to ${number(most, digits, true)} (above)`;
+      context.globalAlpha = 1;
+      context.fillStyle = style.getPropertyValue("--ink");
+      this.means.forEach((mean, strip) => {
+        if (mean !== null) context.fillRect(strip * width / STRIPS + 3, height / 2 - mean / most * (height / 2 - 6) - 1, width / STRIPS - 6, 2);
+      });
+      this.find(".extent").textContent = `a dot a query, bars are means; height ${number(-most, digits)} to ${number(most, digits, true)}`;
     }
 
     listen() {
