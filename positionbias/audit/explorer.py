@@ -15,9 +15,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import PositionBiasError
 from positionbias.core.formatting import count
 from positionbias.core.json_text import JsonObject
-from positionbias.report.blocks import Block
+from positionbias.report.blocks import Block, Interactive
 from positionbias.report.cells import count_cell, decimal_cell, drop_constant, drop_empty, percent_cell, text_cell
-from positionbias.report.explorer import Explorer, packed, utf16
+from positionbias.report.explorer import packed, utf16
 from positionbias.report.load import Study
 from positionbias.report.table import Column, Table
 from positionbias.results.query_effects import QueryEffects
@@ -37,10 +37,11 @@ def explorer_block(study: Study) -> Block:
     if not found:
         return block
     texts = _texts(study, found)
-    data = {**_figures(study.results, found), "texts": texts.data}
-    placed = any(place is not None for _, payload in found for place in payload.places)
+    data = {"packed": packed({**_figures(study.results, found), "texts": texts.data})}
     queries = len({query_id for _, payload in found for query_id in payload.query_ids})
-    block.explorers.append(Explorer(f"explorer-{study.number}", packed(data), queries, placed, texts.notes))
+    fallback = f"The list of all {count(queries)} queries needs JavaScript. The table has the largest effects."
+    block.sentences.append(texts.said)
+    block.interactive.append(Interactive(f"explorer-{study.number}", "Queries by effect", "explorer", data, fallback))
     block.add(largest_table(study.results), folded=True)
     return block
 
@@ -101,23 +102,23 @@ def quoted_queries(payloads: Sequence[QueryEffects], most: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """The texts for the page, or none; and sentences on which there are."""
+    """The texts for the page, or none; and what the reader must know of them."""
 
     data: JsonObject | None
-    notes: Sequence[str]
+    said: str
 
 
 def _texts(study: Study, found: Found) -> _Texts:
     if not study.texts:
-        return _Texts(None, ["This page holds figures only, no texts."])
+        return _Texts(None, "This page holds figures only, no texts.")
     collection = _collection(study)
     if isinstance(collection, str):
-        return _Texts(None, [f"This page holds figures only, no texts: {collection}."])
+        return _Texts(None, f"This page holds figures only, no texts: {collection}.")
     payloads = [payload for _, payload in found]
     queries = quoted_queries(payloads, study.texts)
     total = len({query_id for payload in payloads for query_id in payload.query_ids})
     which = f"the {count(len(queries))} queries with the largest effects" if len(queries) < total else "all queries"
-    return _Texts(_quoted(collection, found, set(queries)), [f"Texts are here of {which}. {SAYS_TEXT}"])
+    return _Texts(_quoted(collection, found, set(queries)), f"Texts are here of {which}. {SAYS_TEXT}")
 
 
 def _collection(study: Study) -> Collection | str:

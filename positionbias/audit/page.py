@@ -32,6 +32,7 @@ from positionbias.audit.select import (
     system_of,
 )
 from positionbias.audit.tables import blind_table, gap_table, psi_tables, response_table
+from positionbias.audit.tiles import verdict_tiles
 from positionbias.audit.verdict_cards import verdict_cards
 from positionbias.audit.verdict_tables import compared_table, effects_table, verdict_tables
 from positionbias.report.blocks import Block, FigureKind, Sheet, block_of, figures_of
@@ -270,8 +271,9 @@ PART = Part(
             each(_examples),
         ),
     ),
+    tiles=verdict_tiles,
     found=_found,
     names_system=is_of_audit,
     measures=AUDIT_MEASURES,
-    figure="position-response",
+    figures=("compared", "position-response"),
 )

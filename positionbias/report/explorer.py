@@ -1,29 +1,16 @@
-"""A list of many records that a reader filters, sorts and opens on the page; its data are compressed within it."""
+"""What ``explorer.js`` needs of a page: data, compressed within it, and offsets in a browser's units."""
 
 from __future__ import annotations
 
 import base64
 import json
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from positionbias.core.json_text import JsonObject
 
-__all__ = ["TEXTS", "Explorer", "packed", "utf16"]
+__all__ = ["TEXTS", "packed", "utf16"]
 
 TEXTS = 300  # queries whose texts a page holds
-
-
-@dataclass(frozen=True, slots=True)
-class Explorer:
-    """The data of ``explorer.js``, packed, with the number of queries, whether they have places, and what the reader must know of the texts."""
-
-    anchor: str
-    data: str
-    queries: int
-    placed: bool
-    notes: Sequence[str]
 
 
 def packed(data: JsonObject) -> str:

@@ -1,3 +1,4 @@
+"use strict";
 // The explorer: its data are unpacked, filtered, sorted and shown a page at a time. Texts become text nodes only.
 {
   const ROWS = 12, STRIPS = 10;
@@ -63,6 +64,25 @@
     return element("div", {}, element("p", { className: "which" }, name), paragraph);
   }
 
+  // Ours alone, without anything of the data.
+  const MARKUP = `
+    <div class="choose" role="search" aria-label="Choose queries">
+      <label class="of-systems">System <select class="system"></select></label>
+      <label>Effect <select class="effect"></select></label>
+      <label>Which <select class="sign"><option value="">all</option><option value="-1">below 0</option><option value="1">above 0</option><option value="0">unchanged</option></select></label>
+      <label>At least <input class="least" type="number" min="0" step="any" inputmode="decimal" placeholder="0"></label>
+      <label class="wide">Find <input class="find" type="search" placeholder="id or words" autocomplete="off" spellcheck="false"></label>
+    </div>
+    <div class="places">
+      <div class="plot"><canvas aria-hidden="true"></canvas><div class="strips" role="group" aria-label="Choose queries by the place of their answer"></div></div>
+      <p class="axis" aria-hidden="true"><span>answer at the front</span><span class="extent"></span><span>at the end</span></p>
+    </div>
+    <p class="counted"><span role="status"></span> <button type="button" class="all" hidden>Show all</button></p>
+    <div class="scroll" role="region" tabindex="-1" aria-label="Queries"><table><thead><tr></tr></thead><tbody></tbody></table></div>
+    <p class="pages"><button type="button" class="back">Previous</button> <button type="button" class="next">Next</button> <span class="of range-shown"></span></p>
+    <p class="notes">Arrow keys move through the list, Enter opens a query, Escape closes it.</p>
+    <div class="opened" role="region" aria-label="The open query" hidden></div>`;
+
   class Explorer {
     constructor(root, data) {
       this.root = root;
@@ -71,6 +91,7 @@
       this.systems = data.systems.map((one, number) => ({ ...systemOf(data, one), number })).filter(one => one.effects.length);
       this.strips = new Set();
       this.open = null;
+      this.find(".places").hidden = !this.systems.some(one => one.places.some(place => place !== null));
       this.fill(".system", this.systems.map(one => one.name));
       this.find(".of-systems").hidden = this.systems.length < 2;
       this.listen();
@@ -183,7 +204,7 @@
         line.addEventListener("click", () => { this.at = first + row; this.look(i); });
         return line;
       }));
-      this.find(".range").textContent = shown.length
+      this.find(".range-shown").textContent = shown.length
         ? `${whole.format(first + 1)}\u2013${whole.format(first + shown.length)} of ${whole.format(this.list.length)}` : "No query is like this.";
       this.find(".back").disabled = first === 0;
       this.find(".next").disabled = first + ROWS >= this.list.length;
@@ -253,7 +274,6 @@
     // Each query a dot by place and effect, behind ten strips that choose places.
     plot(passing) {
       const strips = this.find(".strips");
-      if (!strips) return;
       const { values, digits } = this.effect;
       const within = Array.from({ length: STRIPS }, (_, strip) => passing.filter(i => this.stripOf(i) === strip && values[i] !== null));
       this.means = within.map(of => of.length ? of.reduce((sum, i) => sum + values[i], 0) / of.length : null);
@@ -279,7 +299,7 @@
 
     draw() {
       const canvas = this.find("canvas");
-      if (!canvas || !canvas.clientWidth) return;
+      if (!canvas.clientWidth) return;
       const { values, digits } = this.effect, scale = window.devicePixelRatio || 1;
       const [width, height] = [canvas.clientWidth, canvas.clientHeight];
       Object.assign(canvas, { width: width * scale, height: height * scale });
@@ -331,17 +351,17 @@
     }
   }
 
-  document.querySelectorAll(".explorer").forEach(async root => {
-    const packed = root.parentElement.querySelector(".explorer-data").content.textContent;
+  document.querySelectorAll("[data-script=explorer]").forEach(async root => {
+    const { packed } = JSON.parse(root.querySelector("script").textContent), fallback = root.querySelector(".fallback");
     try {
       const data = await unpack(packed);
-      root.hidden = false;
+      root.insertAdjacentHTML("beforeend", MARKUP);
+      root.classList.add("explorer");
       new Explorer(root, data);
       root.dataset.ready = "";
     } catch (error) {
-      root.hidden = true;
-      root.parentElement.querySelector(".too-old").hidden = false;
-      if (typeof DecompressionStream !== "undefined") throw error;
+      root.classList.remove("explorer");
+      fallback.textContent = `The list of queries cannot be shown by this browser: ${error.message}`;
     }
   });
 }
