@@ -109,7 +109,7 @@ class _Texts:
 
 
 def _texts(study: Study, found: Found) -> _Texts:
-    if not study.texts:
+    if study.texts < 1:
         return _Texts(None, "This page holds figures only, no texts.")
     collection = _collection(study)
     if isinstance(collection, str):

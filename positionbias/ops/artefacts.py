@@ -14,6 +14,7 @@ from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, check_place, input_place, output_place
 from positionbias.core.progress import hint, say, track
 from positionbias.core.settings import Setting
+from positionbias.core.shown import TEXTS
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Written
 
@@ -202,6 +203,14 @@ def make_report(
     tables: Annotated[
         Place | None, Setting("Also write every table there, as CSV and as LaTeX.", metavar="DIR", place="written")
     ] = None,
+    texts: Annotated[
+        int,
+        Setting(
+            "Queries of an audit whose texts the page shows, those with the largest effects, from the collection that the results name; 0 leaves texts out.",
+            least=0,
+            metavar="N",
+        ),
+    ] = TEXTS,
     out: Out,
     overwrite: Overwrite = False,
 ) -> Page:
@@ -228,7 +237,7 @@ def make_report(
     """
     from positionbias.report.table import save_tables
 
-    page = page_of(list(map(_results_place, folders)), output_place(out), title=title, overwrite=overwrite)
+    page = page_of(list(map(_results_place, folders)), output_place(out), title=title, overwrite=overwrite, texts=texts)
     hint(f"wrote {page.path}")
     if tables is not None:
         save_tables(page.tables, output_place(tables), overwrite=overwrite)
@@ -236,12 +245,12 @@ def make_report(
     return page
 
 
-def page_of(folders: Sequence[Path], out: Path, *, title: str | None = None, overwrite: bool) -> Page:
+def page_of(folders: Sequence[Path], out: Path, *, title: str | None = None, overwrite: bool, texts: int = TEXTS) -> Page:
     """Write the page about these folders of results."""
     from positionbias.report.html import report_tables, write_report
     from positionbias.report.load import load_studies
 
-    path = write_report(folders, out, title=title, overwrite=overwrite)
+    path = write_report(folders, out, title=title, overwrite=overwrite, texts=texts)
     studies = load_studies(folders)
     return Page(path, [result for study in studies for result in study.results], report_tables(studies))
 

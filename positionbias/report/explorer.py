@@ -8,9 +8,7 @@ import zlib
 
 from positionbias.core.json_text import JsonObject
 
-__all__ = ["TEXTS", "packed", "utf16"]
-
-TEXTS = 300  # queries whose texts a page holds
+__all__ = ["packed", "utf16"]
 
 
 def packed(data: JsonObject) -> str:

@@ -16,9 +16,9 @@ import msgspec
 
 from positionbias import __version__
 from positionbias.core.publish import atomic_file
+from positionbias.core.shown import TEXTS
 from positionbias.report.blocks import Section
 from positionbias.report.definitions import used_in
-from positionbias.report.explorer import TEXTS
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.first_screen import first_screen
 from positionbias.report.load import Study, load_studies
