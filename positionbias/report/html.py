@@ -18,6 +18,7 @@ from positionbias import __version__
 from positionbias.core.publish import atomic_file
 from positionbias.report.blocks import Section
 from positionbias.report.definitions import used_in
+from positionbias.report.examples import without_texts
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.first_screen import first_screen
 from positionbias.report.load import Study, load_studies
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["PAGE_COLOURS", "render", "report_tables", "write_page", "write_report"]
+__all__ = ["PAGE_COLOURS", "page_title", "render", "report_tables", "write_page", "write_report"]
 
 PAGE_COLOURS: Mapping[str, Colour] = {
     "ground": Colour("#ffffff", "#15181c"),
@@ -48,6 +49,7 @@ PAGE_COLOURS: Mapping[str, Colour] = {
     "measured": Colour("#0b5cad", "#7dbdff"),
 }
 SCRIPTS = ("sort", "page")  # templates, on every page
+_COMMAND = re.compile(r"\bposbias( [a-z]+)+(?=[),.;])|(?<![\w-])--[a-z][a-z-]+")
 MOST_FINDINGS = 3  # sentences that stand unfolded
 
 
@@ -57,16 +59,20 @@ def write_report(
     *,
     title: str | None = None,
     overwrite: bool = False,
+    no_texts: bool = False,
 ) -> Path:
     """Write one self-contained HTML page about these folders of results (saved by ``results.result.save_results``).
 
-    The same folders give the same bytes.
+    The same folders give the same bytes. With ``no_texts``, ids stand in place of the texts of queries and passages.
 
     Raises:
         InputError: a folder without results, or no folder.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    return write_page(load_studies(folders), Path(out), title=title, overwrite=overwrite)
+    studies = load_studies(folders)
+    if no_texts:
+        studies = [replace(study, results=without_texts(study.results)) for study in studies]
+    return write_page(studies, Path(out), title=title, overwrite=overwrite)
 
 
 def write_page(studies: Sequence[Study], out: Path, *, title: str | None = None, overwrite: bool = False) -> Path:
@@ -82,10 +88,12 @@ def render(studies: Sequence[Study], *, title: str | None = None) -> str:
     sections = build_sections(studies)
     first = first_screen(studies, sections)
     several = len(studies) > 1
-    summary = environment.get_template("summary.html").render(first=first, shown=MOST_TILES)
+    summary = environment.get_template("summary.html").render(
+        first=first, shown=MOST_TILES, stacked=[len(group.tiles) for group in first.groups] == [2, 2, 2]
+    )
     body = environment.get_template("sections.html").render(sections=sections, several=several)
     return environment.get_template("report.html").render(
-        title=title or (studies[0].title if not several else "Artefacts in retrieval data"),
+        title=title or page_title(studies),
         subtitle=_subtitle(studies),
         several=several,
         studies=studies,
@@ -100,6 +108,11 @@ def render(studies: Sequence[Study], *, title: str | None = None) -> str:
     )
 
 
+def page_title(studies: Sequence[Study]) -> str:
+    """Return the title of a page that is given none."""
+    return studies[0].title if len(studies) == 1 else "Artefacts in retrieval data"
+
+
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -110,6 +123,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["coded"] = _coded
     environment.globals.update(
         header_groups=header_groups,
         row_groups=_row_groups,
@@ -144,6 +158,14 @@ def _inline_json(data: object) -> Markup:
 
     text = msgspec.json.encode(data).decode("utf-8")
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def _coded(text: str) -> Markup:
+    """Return a sentence with its commands and options as code, and per-cent signs that stay with their numbers."""
+    from markupsafe import Markup, escape
+
+    marked = _COMMAND.sub(r"<code>\g<0></code>", str(escape(text.replace(" %", "\u00a0%"))))
+    return Markup(marked)
 
 
 def _text_of(markup: str) -> str:
