@@ -79,6 +79,7 @@ EFFECTS = FigureKind(
 RESPONSE = FigureKind(lambda results: of_type(results, ResponseCurve), response_figure, captions.response_caption, "y")
 LENGTH = FigureKind(lambda results: of_type(results, LengthGrid), grid_figure, grid_caption)
 CHUNK = FigureKind(lambda results: of_type(results, ChunkGrid), chunk_figure, chunk_caption)
+QUOTED = "This section quotes the collection, whose licence covers these texts."
 QUALITY = {
     "quality-by-position": _quality("relative"),
     "quality-by-characters": _quality("characters"),
@@ -167,7 +168,10 @@ def _segments(study: Study) -> Block:
 
 
 def _examples(study: Study) -> Block:
-    return Block(study.title, examples=example_groups(study.results))
+    groups = example_groups(study.results)
+    quoted = any(example.original for group in groups for example in group.examples)
+    said = QUOTED if quoted else "Texts are left out: ids name queries and passages."
+    return Block(study.title, sentences=[said] if groups else [], examples=groups)
 
 
 def _compared(studies: Sequence[Study]) -> list[Block]:
@@ -266,8 +270,7 @@ PART = Part(
         PageSection(
             "examples",
             "Queries to look at",
-            "The queries that lost most by rotation, with their relevant passage as it is and rotated; answers are marked. This section "
-            "quotes the collection, whose licence covers these texts.",
+            "The queries that lost most by rotation, with their relevant passage as it is and rotated; answers are marked.",
             each(_examples),
         ),
     ),

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from positionbias.core.errors import InputError, SettingError, check_type
 
-__all__ = ["Place", "check_place", "input_place", "model_place", "output_place", "refuse_inputs"]
+__all__ = ["Place", "check_place", "input_place", "model_place", "output_place", "refuse_inputs", "replaced_file"]
 
 Place: TypeAlias = str | Path
 
@@ -35,6 +35,22 @@ def output_place(out: Place) -> Path:
 
         return home() / out
     return Path(out)
+
+
+def replaced_file(flag: str, file: Place) -> Path:
+    """Return the path of a file to write, where one that is there is replaced; a link's target, not the link.
+
+    Raises:
+        SettingError: no such folder, one that may not be written to, or a folder in the file's place.
+    """
+    place, told = Path(file).resolve(), f"{flag} {file}"
+    if not place.parent.is_dir():
+        raise SettingError(f"{told}: wanted a folder that exists; found none at {place.parent}; make it first")
+    if place.exists() and not place.is_file():
+        raise SettingError(f"{told}: wanted a file; found a folder or device; name a file")
+    if not os.access(place.parent, os.W_OK | os.X_OK):
+        raise SettingError(f"{told}: wanted a folder to write to; found no permission for {place.parent}; give another")
+    return place
 
 
 def input_place(name: Place, *, flag: str = "") -> Path:

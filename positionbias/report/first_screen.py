@@ -6,15 +6,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from positionbias.core.formatting import MISSING
 from positionbias.report.blocks import Block, Picture, Section, Sheet
 from positionbias.report.leaked_order import order_tiles
 from positionbias.report.load import Study
+from positionbias.report.markdown import code, document, escaped
 from positionbias.report.parts import main_figure, parts
 from positionbias.report.tiles import (
     MOST_TILES,
     Answered,
     Group,
     Tile,
+    Tone,
     advice_of,
     answers_table,
     groups_of,
@@ -24,7 +27,7 @@ from positionbias.report.tiles import (
 from positionbias.results.result import Result
 from positionbias.results.select import distinct
 
-__all__ = ["FirstScreen", "answers_block", "first_screen", "tiles_of"]
+__all__ = ["FirstScreen", "answers_block", "first_screen", "summary", "tiles_of"]
 
 BESIDE = 2  # studies whose figures stand side by side
 
@@ -85,6 +88,17 @@ def first_screen(studies: Sequence[Study], sections: Sequence[Section]) -> First
     tiles = tiles_of(studies)
     results = [result for study in studies for result in study.results]
     return FirstScreen(groups_of(shown_tiles(tiles), results), len(tiles), advice_of(tiles), _charts(sections))
+
+
+def summary(studies: Sequence[Study], title: str) -> str:
+    """Return Markdown for a pull request: every answer with its effect, and the advice; answers that are no good news are bold."""
+    tiles = tiles_of(studies)
+    rows = []
+    for tile in tiles:
+        answer = f"**{tile.answer}**" if tile.tone in (Tone.BAD, Tone.UNKNOWN) else str(tile.answer)
+        texts = (escaped(text or MISSING) for text in (tile.words, tile.effect, "; ".join(tile.basis)))
+        rows.append([escaped(tile.question), code(tile.subject).replace("|", "\\|"), answer, *texts])
+    return document(f"posbias report: {escaped(title)}", answers_table(tiles).columns, rows, [escaped(advice_of(tiles))])
 
 
 def _charts(sections: Sequence[Section]) -> list[tuple[str, Picture]]:

@@ -19,6 +19,7 @@ from positionbias.core.publish import atomic_file
 from positionbias.core.shown import TEXTS
 from positionbias.report.blocks import Section
 from positionbias.report.definitions import used_in
+from positionbias.report.examples import without_texts
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.first_screen import first_screen
 from positionbias.report.load import Study, load_studies
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["PAGE_COLOURS", "render", "report_tables", "write_page", "write_report"]
+__all__ = ["PAGE_COLOURS", "page_title", "render", "report_tables", "write_page", "write_report"]
 
 PAGE_COLOURS: Mapping[str, Colour] = {
     "ground": Colour("#ffffff", "#15181c"),
@@ -49,6 +50,7 @@ PAGE_COLOURS: Mapping[str, Colour] = {
     "measured": Colour("#0b5cad", "#7dbdff"),
 }
 SCRIPTS = ("sort", "page")  # templates, on every page
+_COMMAND = re.compile(r"\bposbias( [a-z]+)+(?=[),.;])|(?<![\w-])--[a-z][a-z-]+")
 MOST_FINDINGS = 3  # sentences that stand unfolded
 
 
@@ -59,16 +61,21 @@ def write_report(
     title: str | None = None,
     overwrite: bool = False,
     texts: int = TEXTS,
+    no_texts: bool = False,
 ) -> Path:
     """Write one self-contained HTML page about these folders of results (saved by ``results.result.save_results``).
 
-    The same folders give the same bytes. ``texts``: of how many queries it may show texts, from the collections that the results name.
+    The same folders give the same bytes. ``texts``: of how many queries an audit's page shows texts, from the collection that its results name. With
+    ``no_texts``, ids stand in place of all texts of queries and passages.
 
     Raises:
         InputError: a folder without results, or no folder.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    return write_page(load_studies(folders), Path(out), title=title, overwrite=overwrite, texts=texts)
+    studies = load_studies(folders)
+    if no_texts:
+        studies = [replace(study, results=without_texts(study.results)) for study in studies]
+    return write_page(studies, Path(out), title=title, overwrite=overwrite, texts=0 if no_texts else texts)
 
 
 def write_page(
@@ -87,10 +94,12 @@ def render(studies: Sequence[Study], *, title: str | None = None) -> str:
     sections = build_sections(studies)
     first = first_screen(studies, sections)
     several = len(studies) > 1
-    summary = environment.get_template("summary.html").render(first=first, shown=MOST_TILES)
+    summary = environment.get_template("summary.html").render(
+        first=first, shown=MOST_TILES, stacked=[len(group.tiles) for group in first.groups] == [2, 2, 2]
+    )
     body = environment.get_template("sections.html").render(sections=sections, several=several)
     return environment.get_template("report.html").render(
-        title=title or (studies[0].title if not several else "Artefacts in retrieval data"),
+        title=title or page_title(studies),
         subtitle=_subtitle(studies),
         several=several,
         studies=studies,
@@ -105,6 +114,11 @@ def render(studies: Sequence[Study], *, title: str | None = None) -> str:
     )
 
 
+def page_title(studies: Sequence[Study]) -> str:
+    """Return the title of a page that is given none."""
+    return studies[0].title if len(studies) == 1 else "Artefacts in retrieval data"
+
+
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -115,6 +129,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["coded"] = _coded
     environment.globals.update(
         header_groups=header_groups,
         row_groups=_row_groups,
@@ -149,6 +164,14 @@ def _inline_json(data: object) -> Markup:
 
     text = msgspec.json.encode(data).decode("utf-8")
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def _coded(text: str) -> Markup:
+    """Return a sentence with its commands and options as code, and per-cent signs that stay with their numbers."""
+    from markupsafe import Markup, escape
+
+    marked = _COMMAND.sub(r"<code>\g<0></code>", str(escape(text.replace(" %", "\u00a0%"))))
+    return Markup(marked)
 
 
 def _text_of(markup: str) -> str:

@@ -69,7 +69,7 @@ def _change(result: Result, comparison: Comparison, measure: str, results: Seque
         welcome=answer is Answered.NO,
         effect=_size(change, as_percent=True),
         basis=(f"margin ±{percent(MARGIN, 0)}", *_scope(change), f"{comparison.noted.queries or result.count:,} queries"),
-        measure=measure,
+        measure=f"change of {measure}",
     )
     return _checked(tile, result, results)
 
