@@ -27,7 +27,6 @@ from positionbias.results.select import of_type
 __all__ = ["explorer_block", "largest_table", "quoted_queries"]
 
 LARGEST = 20  # rows of the table
-SAYS_TEXT = "The texts are the collection's, under its licence."
 Found = Sequence[tuple[Result, QueryEffects]]
 
 
@@ -118,7 +117,10 @@ def _texts(study: Study, found: Found) -> _Texts:
     queries = quoted_queries(payloads, study.texts)
     total = len({query_id for payload in payloads for query_id in payload.query_ids})
     which = f"the {count(len(queries))} queries with the largest effects" if len(queries) < total else "all queries"
-    return _Texts(_quoted(collection, found, set(queries)), f"Texts are here of {which}. {SAYS_TEXT}")
+    return _Texts(
+        _quoted(collection, found, set(queries)),
+        f"This page holds the texts of {which}. They are the collection's, under its licence.",
+    )
 
 
 def _collection(study: Study) -> Collection | str:
@@ -192,7 +194,7 @@ def largest_table(results: Sequence[Result]) -> Table:
     drop_empty(columns, rows, first=3)
     drop_constant(columns, rows, [1])
     notes = ["Place: where the answer starts, from the first word (0 %) to the last one at which it could start (100 %)."]
-    return Table("largest-effects", f"The {LARGEST} largest effects by query", columns, rows, notes)
+    return Table("largest-effects", "The largest effects by query", columns, rows, notes)
 
 
 def _at(moved: Mapping[str, Sequence[float | None]], name: str, index: int) -> float | None:

@@ -36,7 +36,7 @@ def unpacked(page: Path) -> Any:
 
 
 def notes(page: Path) -> str:
-    (said,) = re.findall("<p>((?:Texts are here|This page holds figures only).*?)</p>", page.read_text("utf-8"))
+    (said,) = re.findall("<p>((?:This page holds).*?)</p>", page.read_text("utf-8"))
     return str(said)
 
 
@@ -79,7 +79,7 @@ def test_the_page_has_figures_of_all_and_texts_of_some(tmp_path: Path) -> None:
     # 😀 before the answer and 𝔵𝔶 before the cut move offsets by one and three units
     assert data["texts"]["answers"] == {"q1": [26, 30], "q3": [13, 17]}
     assert data["texts"]["cuts"] == [{"p1": CUTS["p1"], "p2": CUTS["p2"] + 3}]
-    assert notes(page).startswith("Texts are here of the 2 queries with the largest effects.")
+    assert notes(page).startswith("This page holds the texts of the 2 queries with the largest effects.")
 
 
 def test_texts_come_from_the_audited_collection_alone(tmp_path: Path) -> None:

@@ -115,11 +115,11 @@ def test_it_lists_the_largest_effects_first(browser: Browser, page: Path) -> Non
 
 def test_filters_and_counts(browser: Browser, page: Path) -> None:
     open_it(browser, page)
-    choose(browser, ".sign", "-1")
+    choose(browser, ".direction", "-1")
     assert text(browser, "[role=status]") == "3 of 6 queries"
     choose(browser, ".least", "0.5")
     assert text(browser, "[role=status]") == "2 of 6 queries"
-    choose(browser, ".sign", "0")
+    choose(browser, ".direction", "0")
     assert (text(browser, "[role=status]"), text(browser, ".range-shown")) == ("0 of 6 queries", "No query is like this.")
     browser.click("document.querySelector('.explorer .all')")
     assert text(browser, "[role=status]") == "6 of 6 queries"
@@ -130,7 +130,7 @@ def test_filters_and_counts(browser: Browser, page: Path) -> None:
     choose(browser, ".find", "")
     choose(browser, ".effect", "2")  # end − front
     assert listed(browser)[0] == HOSTILE
-    choose(browser, ".sign", "1")
+    choose(browser, ".direction", "1")
     assert text(browser, "[role=status]") == "3 of 6 queries"  # one of six was not measured
 
 
@@ -196,7 +196,7 @@ def test_right_to_left_and_an_uncut_passage(browser: Browser, page: Path) -> Non
 def test_no_text_runs(browser: Browser, page: Path) -> None:
     open_it(browser, page)
     look(browser, "</script>")
-    assert text(browser, ".opened h3") == HOSTILE
+    assert text(browser, ".opened h4") == HOSTILE
     assert opened(browser)[0] == [HOSTILE[: HOSTILE.index("1784")], "[1784]", " &amp; ", "|", HOSTILE[HOSTILE.index("until") :]]
     assert browser.run("[typeof hacked, document.images.length]") == ["undefined", 0]
     assert browser.messages == []
@@ -212,7 +212,7 @@ def test_the_keyboard_moves_opens_and_closes(browser: Browser, page: Path) -> No
     assert browser.run("document.querySelector('.opened').hidden") is False
     assert browser.run("document.activeElement.getAttribute('aria-expanded')") == "true"
     press(browser, "ArrowDown")  # the open query follows
-    assert (browser.run(focused), text(browser, ".opened h3")) == ("When was the mill built?", "When was the mill built?")
+    assert (browser.run(focused), text(browser, ".opened h4")) == ("When was the mill built?", "When was the mill built?")
     press(browser, "Escape")
     assert browser.run("document.querySelector('.opened').hidden") is True
     assert browser.run(focused) == "When was the mill built?"

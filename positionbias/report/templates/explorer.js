@@ -69,7 +69,7 @@
     <div class="choose" role="search" aria-label="Choose queries">
       <label class="of-systems">System <select class="system"></select></label>
       <label>Effect <select class="effect"></select></label>
-      <label>Which <select class="sign"><option value="">all</option><option value="-1">below 0</option><option value="1">above 0</option><option value="0">unchanged</option></select></label>
+      <label>Direction <select class="direction"><option value="">all</option><option value="-1">below 0</option><option value="1">above 0</option><option value="0">unchanged</option></select></label>
       <label>At least <input class="least" type="number" min="0" step="any" inputmode="decimal" placeholder="0"></label>
       <label class="wide">Find <input class="find" type="search" placeholder="id or words" autocomplete="off" spellcheck="false"></label>
     </div>
@@ -80,7 +80,7 @@
     <p class="counted"><span role="status"></span> <button type="button" class="all" hidden>Show all</button></p>
     <div class="scroll" role="region" tabindex="-1" aria-label="Queries"><table><thead><tr></tr></thead><tbody></tbody></table></div>
     <p class="pages"><button type="button" class="back">Previous</button> <button type="button" class="next">Next</button> <span class="of range-shown"></span></p>
-    <p class="notes">Arrow keys move through the list, Enter opens a query, Escape closes it.</p>
+    <p class="notes">Rotated: the first rotation of all passages. Arrow keys move through the list, Enter opens a query, Escape closes it.</p>
     <div class="opened" role="region" aria-label="The open query" hidden></div>`;
 
   class Explorer {
@@ -173,7 +173,7 @@
     }
 
     update() {
-      const sign = this.find(".sign").value;
+      const sign = this.find(".direction").value;
       this.wanted = { sign: sign === "" ? "" : Number(sign), least: Number(this.find(".least").value) || 0,
                       words: this.find(".find").value.trim().toLowerCase() };
       const passing = this.system.ids.map((_, i) => i).filter(i => this.passes(i));
@@ -256,7 +256,7 @@
       close.addEventListener("click", () => this.close());
       const quoted = text !== undefined && texts.queries[id] !== undefined;
       return [
-        element("div", { className: "head" }, element("h3", {}, element("bdi", {}, this.nameOf(i))), element("p", {}, close)),
+        element("div", { className: "head" }, element("h4", {}, element("bdi", {}, this.nameOf(i))), element("p", {}, close)),
         element("dl", { className: "figures" }, ...figures),
         ...(quoted ? this.quoted(text, texts.answers[id], texts.cuts[system.number][passageId])
           : [element("p", { className: "notes" }, "The texts of this query are not on this page.")]),
@@ -313,7 +313,7 @@
       for (const i of this.dots) {
         if (values[i] === null || this.system.places[i] === null) continue;
         context.beginPath();
-        context.arc(4 + this.system.places[i] * (width - 8), height / 2 - values[i] / most * (height / 2 - 6), 2.5, 0, 7);
+        context.arc(4 + this.system.places[i] * (width - 8), height / 2 - values[i] / most * (height / 2 - 6), this.dots.length < 1000 ? 3.5 : 2.5, 0, 7);
         context.fill();
       }
       context.globalAlpha = 1;
@@ -328,9 +328,9 @@
       const on = (selector, event, act) => this.find(selector).addEventListener(event, act);
       on(".system", "input", event => this.choose(Number(event.target.value)));
       on(".effect", "input", () => { this.head(); this.update(); });
-      for (const selector of [".sign", ".least", ".find"]) on(selector, "input", () => this.update());
+      for (const selector of [".direction", ".least", ".find"]) on(selector, "input", () => this.update());
       on(".all", "click", () => {
-        for (const selector of [".sign", ".least", ".find"]) this.find(selector).value = "";
+        for (const selector of [".direction", ".least", ".find"]) this.find(selector).value = "";
         this.strips.clear();
         this.update();
         this.find(".find").focus();
