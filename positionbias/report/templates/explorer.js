@@ -115,7 +115,7 @@
 
     // The columns of the list: heading, text and value of a query, and whether a narrow screen has room for it.
     head() {
-      const { system } = this, others = system.effects.filter(effect => effect.unit && effect !== this.effect);
+      const { system } = this;
       const value = (name, values, show, more = true) => ({ name, show: i => show(values[i]), key: i => values[i], more });
       this.columns = [
         { name: "Query", show: i => this.nameOf(i), key: i => this.nameOf(i), more: false },
@@ -126,7 +126,6 @@
         value(`${system.quality} rotated`, system.after, x => number(x, 3)),
         value("Rank", system.rankBefore, rank => number(rank, 0)),
         value("Rank rotated", system.rankAfter, rank => number(rank, 0)),
-        ...others.map(effect => value(effect.brief, effect.values, x => number(x, effect.digits, true))),
       ].filter(column => system.ids.some((_, i) => column.key(i) !== null));
       this.order = null;
       const heads = this.columns.map((column, place) => {
