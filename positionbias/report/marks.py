@@ -74,6 +74,8 @@ def _place(axis: Any, at: float) -> str:
         return ""
     if isinstance(axis.get_major_locator(), FixedLocator):
         labels = [" ".join(label.get_text().split()) for label in axis.get_ticklabels()]
+        if not any(labels) or any(label.startswith("←") for label in labels):
+            return ""  # hidden names, or sides in their place
         if any(char.isalpha() for label in labels for char in label):
             distance, name = min((abs(tick - at), label) for tick, label in zip(ticks, labels, strict=False))
             return name if distance < NEAR else _number(at)
