@@ -15,6 +15,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import PositionBiasError
 from positionbias.core.formatting import count
 from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import input_name
 from positionbias.report.blocks import Block, Interactive
 from positionbias.report.cells import count_cell, decimal_cell, drop_constant, drop_empty, percent_cell, text_cell
 from positionbias.report.explorer import packed, utf16
@@ -131,8 +132,12 @@ def _collection(study: Study) -> Collection | str:
     try:
         collection = Collection(os.path.normpath(study.place / recorded.path))
     except PositionBiasError:
-        return f"the collection {recorded.path} was not found or cannot be read"
-    return collection if collection.checksum == recorded.checksum else f"the collection {recorded.path} is not the audited one"
+        return f"the collection {input_name(recorded.path)} was not found or cannot be read"
+    return (
+        collection
+        if collection.checksum == recorded.checksum
+        else f"the collection {input_name(recorded.path)} is not the audited one"
+    )
 
 
 def _quoted(collection: Collection, found: Found, queries: set[str]) -> JsonObject:

@@ -12,15 +12,18 @@ import click
 from click.core import ParameterSource
 
 from positionbias.cli.before import say_before, yes_option
+from positionbias.cli.panels import PanelCommand, PanelOption
 from positionbias.cli.settings_options import option_of
 from positionbias.core.operation import Command, Given, Parameter
 from positionbias.core.progress import say
-from positionbias.core.settings import given_by_hand
+from positionbias.core.settings import Panel, given_by_hand
 from positionbias.core.terminal import json_line, to_person
 
 __all__ = ["command_of", "print_outcome"]
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
+_json_option = click.option(
+    "--json", "as_json", is_flag=True, cls=PanelOption, panel=Panel.SHARED, help="Print the results as one JSON object."
+)
 
 
 def command_of(name: str, made: Command) -> click.Command:
@@ -37,7 +40,7 @@ def command_of(name: str, made: Command) -> click.Command:
     asking = [yes_option] if made.shorter else []
     for option in reversed([*map(option_of, made.parameters), *asking, _json_option]):
         run = option(run)
-    return click.command(name, help=_help_text(made.help, made.parameters))(run)
+    return click.command(name, cls=PanelCommand, help=_help_text(made.help, made.parameters))(run)
 
 
 def _stated(name: str) -> bool:

@@ -291,7 +291,7 @@ def test_settings_out_of_range_name_their_flag(wrong: dict[str, object], flag: s
 
 
 def test_where_nothing_leaks_no_number_is_offered() -> None:
-    with pytest.raises(InputError, match=r"found 0 that can be used, .* of which 0 leak\); give more pairs, or --kind no"):
+    with pytest.raises(InputError, match=r"found 0 that can be used, .* of which 0 leak\); give more pairs, or --leakage no"):
         leaked_groups(material(source("train", 9)), LeakedSettings("msm", 4, leaked_queries=1))
 
 

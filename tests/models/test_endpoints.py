@@ -81,9 +81,7 @@ def test_names_that_cannot_be() -> None:
     with pytest.raises(InputError, match="openai:text-embedding-3: wanted FORM:NAME@URL; found no URL; add it, as in openai:"):
         load_checkpoint("openai:text-embedding-3")
     for url in ("http://[::1/v1", "http://me:secret@host:port/v1", "http://host:99999", f"http://{'a' * 64}.org"):
-        with pytest.raises(
-            InputError, match="chat:m: wanted a URL of a host and a path; found an unreadable one"
-        ) as caught:
+        with pytest.raises(InputError, match="chat:m: wanted a URL of a host and a path; found an unreadable one") as caught:
             load_checkpoint(f"chat:m@{url}")
         assert "secret" not in str(caught.value)
     for url in ("https://me:secret@host/v1", "https://host/v1?key=secret", "https://host/#secret"):

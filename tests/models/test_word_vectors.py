@@ -106,9 +106,7 @@ def test_the_lower_cased_entry_wins_else_the_first_with_capitals(tmp_path: Path,
     found = read_word_vectors(tmp_path / "v", WANTED, 2)
     assert {word: vector.tolist() for word, vector in found.vectors.items()} == {"lamp": [2, 0], "gate": [4, 0]}
     assert (found.both, found.cased, found.unreadable, found.lines) == (1, 1, 0, 7)  # lamp; gate
-    assert str(found) == (
-        "2 words found among 7; 1 also occur with capitals (skipped); 1 occur only with capitals"
-    )
+    assert str(found) == ("2 words found among 7; 1 also occur with capitals (skipped); 1 occur only with capitals")
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", " \n"])

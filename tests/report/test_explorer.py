@@ -90,11 +90,11 @@ def test_texts_come_from_the_audited_collection_alone(tmp_path: Path) -> None:
     (tmp_path / "squad").rename(tmp_path / "elsewhere")
     lost = write_report([folder], tmp_path / "lost.html")
     assert unpacked(lost)["texts"] is None
-    assert notes(lost) == "This page holds figures only, no texts: the collection ../squad was not found or cannot be read."
+    assert notes(lost) == "This page holds figures only, no texts: the collection squad was not found or cannot be read."
     collection_of(tmp_path / "squad", {**TEXTS, "p3": "Another."}, QUERIES)
     other = write_report([folder], tmp_path / "other.html")
     assert unpacked(other)["texts"] is None
-    assert notes(other) == "This page holds figures only, no texts: the collection ../squad is not the audited one."
+    assert notes(other) == "This page holds figures only, no texts: the collection squad is not the audited one."
 
 
 def test_the_same_folders_give_the_same_bytes(tmp_path: Path) -> None:
