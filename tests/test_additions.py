@@ -60,7 +60,7 @@ FORMAT: Addition = {
 
                 from positionbias.formats.toy import import_toy as read
 
-                return _told(read(Path(file), output_place(out), overwrite=overwrite), out)
+                return _told(read(Path(file), output_place(out), overwrite=overwrite))
             ''',
     },
 }

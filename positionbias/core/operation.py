@@ -59,12 +59,12 @@ Sources = Annotated[
     Setting("Collections, their folders, or their names under $POSBIAS_HOME.", metavar="COLLECTION…", place="read"),
 ]
 Seed = Annotated[int, Setting(SEED_HELP, least=0)]
-Out = Annotated[Place, Setting("Where to write. A plain name lands under $POSBIAS_HOME.", metavar="PATH|NAME", place="written")]
+Out = Annotated[Place, Setting("Where to write: a new folder or file.", metavar="PATH", place="written")]
 SavedTo = Annotated[
     Place | None,
     Setting(
-        "Save the results as a folder, for posbias report. A plain name lands under $POSBIAS_HOME.",
-        metavar="PATH|NAME",
+        "Save the results as a folder, for posbias report.",
+        metavar="DIR",
         place="written",
     ),
 ]

@@ -190,11 +190,11 @@ def check_once(listed: Mapping[str, Sequence[Any]]) -> None:
 def flags_as(names: Mapping[str, str]) -> Iterator[None]:
     """Have errors name each flag as the command at hand calls it.
 
-    >>> with flags_as({"--size": "--sizes"}):
+    >>> with flags_as({"--size": "--source-size"}):
     ...     raise SettingError("--size: wanted 2; found 1; give --size 2")
     Traceback (most recent call last):
     ...
-    positionbias.core.errors.SettingError: --sizes: wanted 2; found 1; give --sizes 2
+    positionbias.core.errors.SettingError: --source-size: wanted 2; found 1; give --source-size 2
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Which queries to draw from training for validation: whole groups that share relevant passages, or one by one."""
+"""Draw validation queries from training: in whole groups that share relevant passages, or one by one."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ __all__ = [
 ]
 
 Record = TypeVar("Record", Query, Qrel, Answer)
-_NEAR = 0.9  # the share of --validation that whole articles must reach
+_NEAR = 0.9  # the share of --validation-queries that whole articles must reach
 
 
 def check_validation(count: int) -> None:
-    """Refuse a negative ``--validation``.
+    """Refuse a negative ``--validation-queries``.
 
     Raises:
         SettingError: it is negative.
     """
     if count < 0:
-        raise SettingError(f"--validation: wanted a number of questions from 0; found {count}; leave it out for none")
+        raise SettingError(f"--validation-queries: wanted a number of questions from 0; found {count}; leave it out for none")
 
 
 class HoldOut(StrEnum):
@@ -53,8 +53,8 @@ class ValidationDraw:
         SettingError: a setting outside its range.
     """
 
-    validation: int = setting(
-        0, "Queries to move from training to validation, drawn at random.", least=0, do="leave it out for none"
+    validation_queries: int = setting(
+        0, "Queries to move from training to validation, drawn at random.", least=0, metavar="N", do="leave it out for none"
     )
     validation_by: Literal["passage", "query"] = setting(
         "passage",
@@ -74,7 +74,7 @@ class ValidationDraw:
 
 @dataclass(frozen=True, slots=True)
 class DrawnQueries:
-    """Numbers of queries ``asked`` for validation and drawn, in so many ``units`` of a kind."""
+    """The numbers of queries ``asked`` for and drawn, and of drawn ``units`` of a kind."""
 
     by: HoldOut
     asked: int
@@ -83,7 +83,7 @@ class DrawnQueries:
 
 
 class HeldOut(NamedTuple):
-    """The training queries drawn for validation: ``units`` whole groups of them, at most the ``asked`` queries."""
+    """The training queries drawn for validation, in ``units`` whole groups, at most the ``asked`` number."""
 
     by: HoldOut
     asked: int
@@ -133,7 +133,7 @@ def draw_validation(
         SettingError: no training query would be left, or no group is small enough.
     """
     if count >= len(train):
-        raise SettingError(f"--validation: wanted fewer than the {len(train):,} {what}; found {count:,}; lower it")
+        raise SettingError(f"--validation-queries: wanted fewer than the {len(train):,} {what}; found {count:,}; lower it")
     drawn = HeldOut(HoldOut.QUERY, count, 0, frozenset())
     for by, group_of in groupings.items():
         drawn = _whole_groups(train, count, by, group_of, lambda group: key64(seed, purpose, min(group)))
@@ -141,7 +141,7 @@ def draw_validation(
             break
     if not drawn.query_ids:
         raise SettingError(
-            f"--validation: wanted room for the {what} of one passage, and of those that share its queries; found {count:,}; raise it, or "
+            f"--validation-queries: wanted room for the {what} of one passage, and of those that share its queries; found {count:,}; raise it, or "
             "give --validation-by query"
         )
     return drawn
@@ -165,6 +165,6 @@ def _whole_groups(
 
 
 def part(records: Sequence[Record], drawn: frozenset[str]) -> tuple[list[Record], list[Record]]:
-    """Return the records of the other queries, and those of the drawn ones."""
+    """Divide records into those of the other queries and those of the drawn ones."""
     rest = [record for record in records if record.query_id not in drawn]
     return rest, [record for record in records if record.query_id in drawn]

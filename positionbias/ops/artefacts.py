@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
-from positionbias.core.places import Place, check_place, input_place, output_place, replaced_file
+from positionbias.core.places import Place, input_place, output_place, pasted, replaced_file
 from positionbias.core.progress import hint, say, track
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
@@ -42,10 +42,12 @@ def export(
     collection: Source,
     *,
     to: Annotated[Form, Setting("The published form to write.")],
-    splits: Annotated[Sequence[str], Setting("A split to write; all by default; may be given again.", flags=("--split",))] = (),
+    splits: Annotated[
+        Sequence[str], Setting("A split to write; all by default; may be given again.", flags=("--split",), metavar="SPLIT")
+    ] = (),
     squad_version: Annotated[Literal["1.1", "2.0"] | None, Setting("With --to squad: which form.", absent="1.1")] = None,
     engine: Engine = Engine(),
-    out: Annotated[Place, Setting("The folder to write, as a path.", metavar="DIR", place="written")],
+    out: Out,
     overwrite: Overwrite = False,
 ) -> Written:
     """Write ``collection`` in the files of a published form; importing them gives the same content back.
@@ -78,7 +80,7 @@ def export(
 
     if squad_version and to != "squad":
         raise SettingError(f"--squad-version: wanted --to squad beside it; found --to {to}; leave it out")
-    opened, place = find_collection(collection), Path(out)
+    opened, place = find_collection(collection), output_place(out)
     chosen = list(dict.fromkeys(splits)) or opened.splits
     if to == "squad":
         from positionbias.formats.squad import write_squad_release
@@ -92,7 +94,7 @@ def export(
         write = getattr(import_module(f"positionbias.formats.{module}"), writer)
         with engine.open() as map_shards:
             written = write(opened, place, chosen, overwrite=overwrite, map_shards=map_shards)
-    hint(f"written to {place}")
+    hint(f"written to {pasted(place)}")
     counts = ExportCounts(rows=written._asdict())
     result = Result(f"{EXPORT}{to}", opened.name, "+".join(chosen), "", opened.manifest.seed, None, None, len(opened), counts)
     return Written(place, [result])
@@ -147,7 +149,7 @@ def push(
 
     place = input_place(checkpoint)
     manifest = read_manifest(place, kind="checkpoint")
-    measured = [_measured(_results_place(folder), manifest) for folder in results]
+    measured = [_measured(input_place(folder), manifest) for folder in results]
     return Upload(push_checkpoint(place, repo, private=private, more="\n\n".join(measured)))
 
 
@@ -244,12 +246,11 @@ def make_report(
     from positionbias.report.table import save_tables
 
     summary_file = None if summary is None else replaced_file("--summary", summary)
-    places = list(map(_results_place, folders))
-    page = page_of(places, output_place(out), title=title, overwrite=overwrite, no_texts=no_texts)
-    hint(f"wrote {page.path}")
+    page = page_of(list(map(input_place, folders)), output_place(out), title=title, overwrite=overwrite, no_texts=no_texts)
+    hint(f"written to {pasted(page.path)}")
     if tables is not None:
         save_tables(page.tables, output_place(tables), overwrite=overwrite)
-        hint(f"wrote {len(page.tables)} tables to {output_place(tables)}")
+        hint(f"{len(page.tables)} tables written to {pasted(tables)}")
     if summary_file is not None:
         with atomic_file(summary_file, overwrite=True) as partial_file:
             partial_file.write_text(page.summary, encoding="utf-8", errors="replace")
@@ -293,7 +294,7 @@ def load(folder: Place) -> Measurements:
     from positionbias.ops.audit import Audit
     from positionbias.report.load import load_studies
 
-    place = _results_place(folder)
+    place = input_place(folder, flag="folder")
     (study,) = load_studies([place])
     made = study.manifest
     return (Audit if made.command == "audit" else Measurements)(
@@ -309,15 +310,6 @@ def load(folder: Place) -> Measurements:
         remarks=made.content_as(tuple[str, ...], REMARKS, ()),
         loaded=replace(made, files=None),
     )
-
-
-def _results_place(folder: Place) -> Path:
-    """Return a folder, or one under $POSBIAS_HOME where there is none of this name here."""
-    from positionbias.core.files import home
-
-    check_place(folder, "folder")
-    under_home = home() / folder
-    return under_home if under_home.exists() and not Path(folder).exists() else Path(folder)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -393,7 +385,7 @@ def verify(
     from positionbias.core.verify import verify as compare
 
     every = []
-    for manifest in track([one for path in paths for one in manifests_in(Path(path))], "verifying", unit="artefacts"):
+    for manifest in track([one for path in paths for one in manifests_in(input_place(path))], "verifying", unit="artefacts"):
         found = compare(manifest)
         every.append(add_digests(manifest) if seal and not found.sealed and not found.fault else found)
     bare = sum(not found.sealed for found in every)

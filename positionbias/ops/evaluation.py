@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.inputs import CollectionLike, QrelsLike, RunLike
 from positionbias.core.operation import Out, Overwrite, SavedTo, operation
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.run_header import RunHeader
 from positionbias.core.settings import Setting, check_settings, seed_setting, setting
@@ -35,7 +35,7 @@ _RUNS = Setting("Runs in TREC form, plain or .gz.", metavar="RUN…", place="rea
 class Measuring:
     """Measures of runs, and the judgements of a collection to use."""
 
-    split: str = setting("test", "Whose queries.")
+    split: str = setting("test", "Whose queries.", metavar="SPLIT")
     qrels_name: str | None = setting(None, "Which of the split's further judgement sets to use.", metavar="NAME")
     measures: Sequence[str] = setting(
         ("nDCG@10", "RR@10", "R@10"),
@@ -62,7 +62,7 @@ def evaluate(
         Place | None,
         Setting(
             "Measure apart the queries that training queries near-duplicate: what posbias leakage find wrote, or a labelled sheet.",
-            metavar="PAIRS",
+            metavar="DIR|FILE",
             place="read",
         ),
     ] = None,
@@ -123,7 +123,7 @@ def evaluate(
     apart, pairs = _leaked_apart(results, leaked, clusters, seed=measuring.seed)
     if all_swaps is not None:
         place = write_swaps(output_place(all_swaps), apart.swaps, overwrite=overwrite)
-        hint(f"{sum(map(len, apart.swaps.values())):,} swaps written to {place}")
+        hint(f"{sum(map(len, apart.swaps.values())):,} swaps written to {pasted(place)}")
     for line in _remarks(results):
         say(line)
     found = Measurements(
@@ -327,7 +327,7 @@ def ensemble(
     fused = fuse_runs([input_place(run) for run in runs], place, fusing, name=name, header=header, overwrite=overwrite)
     for line in _lacking(fused, fusing.by):
         say(line)
-    hint(f"written to {place}; next: posbias evaluate {out} --collection COLLECTION --split SPLIT")
+    hint(f"written to {pasted(place)}; next: posbias evaluate {pasted(place)} --collection COLLECTION --split SPLIT")
     return fused
 
 

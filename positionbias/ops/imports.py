@@ -13,7 +13,7 @@ from positionbias.core.columns import Columns
 from positionbias.core.formatting import plural
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, is_quiet, say
 from positionbias.core.settings import Setting
 from positionbias.core.validation_draw import DrawnQueries, ValidationDraw
@@ -94,7 +94,7 @@ def import_squad(
         train,
         test,
         output_place(out),
-        validation=validation.validation,
+        validation=validation.validation_queries,
         validation_by=validation.by,
         seed=validation.seed,
         overwrite=overwrite,
@@ -111,7 +111,7 @@ def import_squad(
             f"{item.role} file, {version}: {item.questions:,} questions, "
             f"{item.unanswerable:,} unanswerable and dropped; {item.repeated_spans:,} repeated answer spans"
         )
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -145,7 +145,7 @@ def import_msmarco(
     work = partial(read, places, output_place(out), release=release)
     collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -185,7 +185,7 @@ def import_msmarco_docs(
     work = partial(read, places, output_place(out), fields=fields, release=release)
     collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -236,7 +236,7 @@ def import_orcas(
     )
     collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -289,7 +289,7 @@ def import_msmarco_qa(
     say(f"{source.passages.read:,} passages read, {source.passages.distinct:,} distinct")
     for split, counts in source.splits.items():
         say(f"{split}: {_counted({name: number for name, number in counts.items() if number})}")
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -334,8 +334,10 @@ def import_tripclick(
         with open(path, encoding="utf-8") as lines:
             passages = list(dict.fromkeys(line.split("\t")[3] for line in lines))
         more = " …" if len(passages) > _SHOWN else ""
-        say(f"judged, and not among the documents: {len(passages):,} ({', '.join(passages[:_SHOWN])}{more}); all in {path}")
-    return _told(collection, out)
+        say(
+            f"judged, and not among the documents: {len(passages):,} ({', '.join(passages[:_SHOWN])}{more}); all in {pasted(path)}"
+        )
+    return _told(collection)
 
 
 @operation
@@ -408,7 +410,7 @@ def import_trec(
     if skipped := source.skipped_files:
         named = ", ".join(f"{ending} {count:,}" for ending, count in skipped.items())
         say(f"{sum(skipped.values()):,} files of no known form left out ({named})")
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -456,7 +458,7 @@ def import_irds(
     for split, counts in collection.manifest.content_as(IrdsSource, "source").splits.items():
         for name, count in counts.items():
             say(f"{split}: {count:,} {_LEFT_OUT[name]}")
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -511,7 +513,7 @@ def import_beir(
         say(f"{source.repeated_judgements:,} lines of qrels said again what an earlier one had said")
     if not collection.splits:
         say("no queries.jsonl and no qrels: the corpus alone came in")
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -553,7 +555,7 @@ def import_table(
     pairs = [(split or split_of_file(Path(name).name), input_place(name)) for split, name in named]
     collection = read(pairs, output_place(out), columns=columns, validation=validation, overwrite=overwrite)
     _say_rows(collection.manifest.content_as(TableSource, "source"))
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -592,7 +594,7 @@ def import_hf(
 
     collection = read(name, output_place(out), config=config, columns=columns, validation=validation, overwrite=overwrite)
     _say_rows(collection.manifest.content_as(TableSource, "source"))
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -615,14 +617,14 @@ def import_planted(*, planted: PlantedSettings = PlantedSettings(), out: Out, ov
     """
     from positionbias.planted.generator import write_planted
 
-    return _told(write_planted(output_place(out), planted, overwrite=overwrite), out)
+    return _told(write_planted(output_place(out), planted, overwrite=overwrite))
 
 
-def _told(collection: Collection, out: Place) -> Collection:
+def _told(collection: Collection) -> Collection:
     """The collection, after what its validation split was drawn from, and where it is."""
     if "validation" in collection.manifest.content:
         say(f"validation: {_draw(collection.manifest.content_as(DrawnQueries, 'validation'))}")
-    hint(f"written to {collection.path}; look at it with: posbias show {out}")
+    hint(f"written to {pasted(collection.path)}; look at it with: posbias show {pasted(collection.path)}")
     return collection
 
 
@@ -650,12 +652,12 @@ def _say_release(collection: Collection) -> None:
         found = read_manifest(run).content
         told = f"{found['unknown_queries']:,} queries and {found['unknown_pairs']:,} pairs name what is not in the collection"
         more = f"; {told}" if found["unknown_queries"] or found["unknown_pairs"] else ""
-        say(f"candidates: {run}, {found['pairs']:,} of {found['queries']:,} queries{more}")
+        say(f"candidates: {pasted(run)}, {found['pairs']:,} of {found['queries']:,} queries{more}")
     for folder in sorted((collection.path / "trainsets").glob("*")):
         made = read_manifest(folder)
         groups = made.content_as(int, "groups")
         left_out = made.content_as(int, "lines") - groups
-        say(f"training groups: {folder}, {groups:,}; {left_out:,} lines of other queries, passages or texts left out")
+        say(f"training groups: {pasted(folder)}, {groups:,}; {left_out:,} lines of other queries, passages or texts left out")
 
 
 def _say_rows(source: TableSource) -> None:

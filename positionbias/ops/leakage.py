@@ -10,7 +10,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation, settings_parameters
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting, refuse_idle, setting
 from positionbias.leakage.settings import FIELDS, Detector, FindSettings, LexicalSettings, NearestSettings
@@ -144,7 +144,7 @@ def find_leakage(
     measured = _measurements(results, found, test.name, target, settings, texts, semantic, read)
     place = output_place(out)
     save_found(place, found, results, measured.manifest(place), overwrite=overwrite)
-    hint(f"{len(found.pairs):,} pairs written to {place}")
+    hint(f"{len(found.pairs):,} pairs written to {pasted(place)}")
     return measured
 
 
@@ -230,8 +230,8 @@ def _measurements(
         read=read,
         name=f"Training queries like those of {test_name}",
         notes=(
-            "A training query and a field of a test query are one pair, with the scores of the nearest of the field's texts [decision].",
-            "Types are guessed from terms without stop words and plurals [decision].",
+            "A training query and a field of a test query are one pair, with the scores of the nearest of the field's texts.",
+            "Types are guessed from terms without stop words and plurals.",
         ),
         packages=("numpy", "bm25s", *(("torch", "transformers") if semantic else ())),
         host={"memory_gib": settings.nearest.memory},
@@ -263,7 +263,7 @@ class CountedPairs:
     threshold: float | None = setting(
         None,
         "The cosine from which a pair without a label counts.",
-        metavar="COSINE",
+        metavar="SCORE",
         absent="with --against the encoder's own; with --pairs, all found by meaning",
     )
     source: str | None = setting(None, "Of --pairs of several sources, the one that COLLECTION is.", metavar="NAME")
@@ -303,7 +303,7 @@ def clean_leakage(
         Setting("Look for leaks of these queries, as posbias leakage find does.", metavar="TEST_QUERIES", place="read"),
     ] = None,
     counted: CountedPairs = CountedPairs(),
-    split: Annotated[str, Setting("Whose queries leak; the other splits stay as they are.")] = "train",
+    split: Annotated[str, Setting("Whose queries leak; the other splits stay as they are.", metavar="SPLIT")] = "train",
     detector: Annotated[Detector | None, Setting("With --against, what looks.", absent="both")] = None,
     encoder: Encoder = Encoder(),
     out: Out,
@@ -360,7 +360,7 @@ def clean_leakage(
     inputs = [input_ref(item.role, item.path, item.checksum, artefact=place) for item in read]
     left_out = LeftOut(split, found.reasons, why, "leakage clean", {"split": split, **settings}, inputs)
     made = without(opened, place, left_out, overwrite=overwrite)
-    hint(f"written to {place}")
+    hint(f"written to {pasted(place)}")
     return Cleaned(made, removed_figures(made.manifest.content_as(dict[str, Json], "left_out"), found))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from positionbias.core.errors import bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Overwrite, SavedTo, operation
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say, step
 from positionbias.core.settings import Setting
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
@@ -225,7 +225,7 @@ def pool_verdict(
     if judge_next is not None:
         sheet = output_place(judge_next)
         listed = write_judge_next(found, sheet, overwrite=overwrite)
-        hint(f"{listed:,} documents to judge written to {sheet}, by {measures[0].name}")
+        hint(f"{listed:,} documents to judge written to {pasted(sheet)}, by {measures[0].name}")
     told: JsonObject = {"depth": settings.depth, "measures": list(settings.measures), "relevant_from": settings.relevant_from}
     results = verdict_results(found, collection=judged.name)
     return save_if_asked(judged.measured("verdict", results, told, settings.seed), out, overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""The passages that a model is probed on: the original ones behind its checkpoint, all or a keyed sample."""
+"""Choose the passages to probe a model on: all original ones behind its checkpoint, or a keyed sample."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.manifest import InputRef, Manifest
+from positionbias.core.places import shown_place
 from positionbias.core.seeds import key64
 
 __all__ = ["collection_of_checkpoint", "original_collection", "sample_passages"]
@@ -17,7 +18,7 @@ GIVE_IT = "name the collection to probe on the command line"
 
 
 def sample_passages(collection: Collection, count: int | None, seed: int) -> list[str]:
-    """Return the ids of ``count`` passages (None: all), in stored order: the same ones for a collection and for its rotation.
+    """Return the ids of ``count`` passages (None: all), in stored order, the same for a collection and its rotation.
 
     Each passage's draw is keyed by (seed, id), so it depends on no other passage.
 
@@ -28,7 +29,7 @@ def sample_passages(collection: Collection, count: int | None, seed: int) -> lis
     if count is None:
         return ids
     if count < 1:
-        raise SettingError(f"--passages: wanted 1 or more; found {count}")
+        raise SettingError(f"--probe-passages: wanted 1 or more; found {count}")
     if count >= len(ids):
         return ids
     chosen = set(heapq.nsmallest(count, ids, key=lambda passage_id: (key64(seed, "probed passages", passage_id), passage_id)))
@@ -59,7 +60,7 @@ def original_collection(collection: Collection) -> Collection:
 
 def _follow(artefact: Path, source: InputRef) -> Collection:
     path = Path(os.path.normpath(artefact.absolute() / source.path))
-    wanted = f"the {source.role} that its manifest names, {source.path}"
+    wanted = f"the {source.role} that its manifest names, {shown_place(path)}"
     if not path.is_dir():
         raise bad_input(artefact, wanted=wanted, found="nothing there any more", do=f"put it back, or {GIVE_IT}")
     collection = Collection(path)

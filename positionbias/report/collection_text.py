@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from positionbias.core.manifest import input_name
 from positionbias.report.placement import moves_table, places_table
 from positionbias.report.table import as_text
 from positionbias.results.collections import (
@@ -65,7 +66,7 @@ def _origin(made: Origin) -> str:
     version = made.versions.get("positionbias", "?")
     rows = [("made by", f"{made.command} ({settings or 'no settings'})")]
     rows += [("", f"{made.created}, positionbias {version}")]
-    rows += [(f"input {item.role}", f"{item.path} (checksum {item.checksum[:16]}…)") for item in made.inputs]
+    rows += [(f"input {item.role}", f"{input_name(item.path)} (checksum {item.checksum[:16]}…)") for item in made.inputs]
     rows += [("licence", made.licence or "not stated")]
     rows += _flat(made.content)
     rows += [("note", note) for note in made.notes]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from positionbias.core.formatting import count, setting
 from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import input_name
 from positionbias.report.load import Study
 from positionbias.results.collections import PassageFigures
 from positionbias.results.result import Result
@@ -42,7 +43,9 @@ def facts_of(study: Study) -> list[tuple[str, str, bool]]:
     facts += [(key, value, False) for key, value in _flat(manifest.settings)]
     if manifest.seed is not None:
         facts.append(("seed", str(manifest.seed), False))
-    facts += [(f"input: {item.role}", f"{item.path} (checksum {item.checksum[:16]}…)", True) for item in manifest.inputs]
+    facts += [
+        (f"input: {item.role}", f"{input_name(item.path)} (checksum {item.checksum[:16]}…)", True) for item in manifest.inputs
+    ]
     facts += _origins(study.results)
     facts.append(("Results read", _kinds(study.results), False))
     facts += [("Decision", note, False) for note in manifest.notes]

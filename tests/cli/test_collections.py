@@ -67,7 +67,7 @@ def files(tmp_path: Path) -> list[str]:
 
 
 def test_a_plain_name_lands_at_home_and_is_found_there(run_posbias: RunPosbias, files: list[str], posbias_home: Path) -> None:
-    done = run_posbias(*files, "--out", "squad", "--validation", 4)
+    done = run_posbias(*files, "--out", "squad", "--validation-queries", 4)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "squad: 11 passages",
@@ -121,11 +121,11 @@ def test_planted_takes_its_settings(run_posbias: RunPosbias, tmp_path: Path) -> 
 
 
 def test_squad_goes_out_and_comes_in_again(run_posbias: RunPosbias, files: list[str], tmp_path: Path) -> None:
-    run_posbias(*files, "--out", "./squad", "--validation", 4)
+    run_posbias(*files, "--out", "./squad", "--validation-queries", 4)
     done = run_posbias("export", "squad", "--to", "squad", "--out", "./release")
     assert (done.returncode, done.stdout) == (0, "2 articles, 11 paragraphs, 11 questions\n")
     train, dev = "release/train-v1.1.json", "release/dev-v1.1.json"
-    again = run_posbias("import", "squad", "--train", train, "--test", dev, "--validation", 4, "--out", "./again")
+    again = run_posbias("import", "squad", "--train", train, "--test", dev, "--validation-queries", 4, "--out", "./again")
     assert again.returncode == 0, again.stderr
     assert Collection(tmp_path / "again").checksum == Collection(tmp_path / "squad").checksum
 
@@ -178,7 +178,7 @@ def test_what_a_form_can_hold_comes_back(run_posbias: RunPosbias, tmp_path: Path
 def test_an_export_of_another_form_is_refused(run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path) -> None:
     done = run_posbias("export", "small", "--to", "squad", "--out", "./out")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "wanted a collection that came from SQuAD; found one made by 'a test'" in done.stderr
+    assert "wanted a collection made from SQuAD; found one made by 'a test'" in done.stderr
     done = run_posbias("export", "small", "--to", "beir", "--squad-version", "2.0", "--out", "./out")
     assert "--squad-version: wanted --to squad beside it; found --to beir; leave it out" in done.stderr
     done = run_posbias("export", "small", "--to", "beir", "--split", "dev", "--out", "./out")
@@ -205,7 +205,7 @@ def test_collections_are_merged_and_sampled(run_posbias: RunPosbias, small_colle
         (["merge", "A=small", "--out", "./x"], "wanted two collections or more; found 1"),
         (["merge", "A=small", "small", "--out", "./x"], "wanted NAME=COLLECTION, as in A=msmarco B=squad; found 'small'"),
         (["merge", "A=small", "A=small", "--out", "./x"], "wanted a name of its own for each; found 'A' twice"),
-        (["sample", "small", "--queries", 9, "--passages", 1, "--out", "./x"], "--passages: wanted room for the "),
+        (["sample", "small", "--queries", 9, "--passages", 1, "--out", "./x"], "--passages: wanted at least "),
     ):
         done = run_posbias(*arguments)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

@@ -30,7 +30,7 @@ def test_each_shell_gets_its_script(run_posbias: RunPosbias, shell: str) -> None
         ("posbias sh", {"show"}),
         ("posbias ", set(COMMANDS)),
         ("posbias import ", set(sources())),
-        ("posbias import squad --val", {"--validation", "--validation-by"}),
+        ("posbias import squad --val", {"--validation-queries", "--validation-by"}),
         ("posbias completion z", {"zsh"}),
     ],
 )

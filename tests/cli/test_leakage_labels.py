@@ -70,7 +70,7 @@ def test_review_calibrate_and_clean(run_posbias: RunPosbias, pairs: Path, small_
     assert "1 other topics at or above 0.9300" in shown.stdout
     done = run_posbias("leakage", "clean", "./small", "--pairs", two, "--threshold", "0.9", "--out", "./clean")
     assert done.returncode == 2  # q1 and q2 leak, and no query is left
-    assert "found a reason against all 2" in done.stderr
+    assert "found reasons to remove all 2" in done.stderr
     done = run_posbias("leakage", "clean", "./small", "--pairs", pairs, "--threshold", "0.94", "--out", "./clean")
     assert done.returncode == 0, done.stderr
     assert "clean: removed 1 of 2 train queries (50.00%)" in done.stdout
@@ -108,7 +108,7 @@ def test_what_words_alone_found_stays(run_posbias: RunPosbias, small_collection:
 
 
 def test_a_sample_is_drawn(run_posbias: RunPosbias, pairs: Path, tmp_path: Path) -> None:
-    done = run_posbias("leakage", "sample", pairs, "--pairs", 2, "--strata", 2, "--out", "sheet.tsv")
+    done = run_posbias("leakage", "sample", pairs, "--sample-size", 2, "--strata", 2, "--out", "sheet.tsv")
     assert done.returncode == 0, done.stderr
     assert [line.split()[-2:] for line in done.stdout.splitlines()[1:]] == [["1", "1"], ["3", "1"]]
     assert len((tmp_path / "sheet.tsv").read_text(encoding="utf-8").splitlines()) == 3

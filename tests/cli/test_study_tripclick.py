@@ -16,9 +16,20 @@ from positionbias.planted.generator import PlantedSettings, write_planted
 from ..tiny import TINY
 from .conftest import RunPosbias
 
-GIVEN = ["--tests", "test:true", "--out", "./study", "--depth", 5, "--retrieval-depth", 8, "--depths", 2, "--depths", 8]
+GIVEN = ["--test-split", "test:true", "--out", "./study", "--depth", 5, "--retrieval-depth", 8, "--depths", 2, "--depths", 8]
 GIVEN += ["--train-depth", 12, "--negatives", 2, "--threads", 1, "--batch-size", 8, "--max-steps", 2, "--validate-every", 1]
-GIVEN += ["--seeds", 1, "--negatives-of", "original=passed-over", "--truth", "true", "--models", "tk", "--models", "bert_dot"]
+GIVEN += [
+    "--seeds",
+    1,
+    "--negatives-of",
+    "original=passed-over",
+    "--complete-qrels",
+    "true",
+    "--models",
+    "tk",
+    "--models",
+    "bert_dot",
+]
 NAMES = ("dimension", "layers", "heads", "head_size", "feed_forward")
 
 
@@ -40,9 +51,9 @@ def test_bad_options(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for more, line in (
-        (["--tests", "test:"], "--tests: wanted SPLIT or SPLIT:JUDGEMENTS; found 'test:'"),
-        (["--tests", "dl19"], "found no dl19 (there are train, validation, test)"),
-        (["--tests", "test:dctr"], "wanted judgements 'dctr' of split 'test'; found true, passed-over"),
+        (["--test-split", "test:"], "--test-split: wanted SPLIT or SPLIT:JUDGEMENTS; found 'test:'"),
+        (["--test-split", "dl19"], "found no dl19 (there are train, validation, test)"),
+        (["--test-split", "test:dctr"], "wanted judgements 'dctr' of split 'test'; found true, passed-over"),
         (["--models", "bm25"], "--models: wanted some of tk,"),
         (["--models", "tk=minilm"], "--models: wanted KIND=ENCODER of a model over an encoder; found tk=minilm"),
         (["--models", "bert_cat="], "--models: wanted KIND=ENCODER of a model over an encoder; found bert_cat="),
@@ -51,10 +62,10 @@ def test_bad_options(
         (["--trainset", "mine"], "--trainset: wanted NAME=DIR; found 'mine'"),
         (["--compared", "bert_cat"], "--compared: wanted models of the study (tk, bert_dot); found 'bert_cat'"),
         (["--depth", "9"], "--depth: wanted at most --retrieval-depth (8)"),
-        (["--depths", "9"], "--depths: wanted at most --retrieval-depth (8), what BM25 gives; found 9"),
+        (["--depths", "9"], "--depths: wanted at most --retrieval-depth (8), the number of BM25's candidates; found 9"),
         (["--word-vectors", "none.bin"], "none.bin: wanted weights or word vectors to begin with; found no such file"),
         (["--group-size", "6"], "--group-size: wanted 2, as models are trained on triples; found 6"),
-        (["--set", "most_depth=50"], "found 'most_depth' in 'most_depth=50', and validation is at --depth alone; leave it out"),
+        (["--set", "most_depth=50"], "found 'most_depth' in 'most_depth=50', and validation is only at --depth; leave it out"),
         (["--set", "tk.probe_passages=9"], "found 'probe_passages' in 'tk.probe_passages=9', and MATS is not logged"),
         (
             ["--start", "nosuch=/nothing"],
@@ -65,7 +76,7 @@ def test_bad_options(
             ["--models", "bert_cat=CHECKPOINT", "--start", "bert_cat=CHECKPOINT"],
             "--start: wanted a model without an encoder of its own; found bert_cat=ENCODER; give one of the two",
         ),
-        (["--start", "bert_dot=CHECKPOINT"], "--encoder: wanted a model that it is for; found tk, bert_dot; leave it out"),
+        (["--start", "bert_dot=CHECKPOINT"], "--encoder: wanted a model that uses it; found tk, bert_dot; leave it out"),
         (["--negatives-of", "other=own", "--trainset", "other=CHECKPOINT"], "wanted each name once"),
         (["--start", "tk=none.ckpt"], "none.ckpt: wanted weights or word vectors to begin with; found no such file"),
     ):

@@ -70,7 +70,7 @@ def test_the_order_is_that_of_the_keys_and_a_smaller_set_is_the_beginning(
 
 def test_fewer_candidates_than_asked_for_make_fewer_triples(clicks: tuple[Collection, Path], tmp_path: Path) -> None:
     # of the first 6 candidates of q0: p0 clicked, p15 of grade 2 in the other set; four are left, each in one triple
-    groups = draw(tmp_path / "set", clicks, negatives=20, depth=6)
+    groups = draw(tmp_path / "set", clicks, negatives=20, train_depth=6)
     assert Counter(group.query_id for group in groups)["q0"] == 4
     counts = groups.manifest.content["clicks"]
     # "alone" has a positive and no candidates, "unjudged" neither
@@ -205,7 +205,7 @@ def test_the_quality_page_says_what_the_set_is_like(
     assert ["all", "20,", "for", "each", "positive", "30", "96.8", "%"] in lines
     run_posbias("report", str(out / QUALITY), "--out", str(tmp_path / "page.html"))
     page = (tmp_path / "page.html").read_text()
-    assert "What became of the queries" in page
+    assert "Queries by outcome" in page
     assert "Where users clicked" not in page  # there is no log
 
 
@@ -255,7 +255,7 @@ def test_what_does_not_fit_is_one_line(
     assert [path.name for path in tmp_path.iterdir()] == ["r.run"]
 
 
-@pytest.mark.parametrize("name", ["negatives", "depth", "triples", "relevant_from"])
+@pytest.mark.parametrize("name", ["negatives", "train_depth", "triples", "relevant_from"])
 def test_settings_are_checked(name: str) -> None:
     with pytest.raises(SettingError, match=rf"--{name.replace('_', '-')}: wanted at least 1; found 0"):
         ClickSettings(**{name: 0})  # type: ignore[arg-type]

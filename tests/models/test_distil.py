@@ -197,7 +197,7 @@ def test_damage_is_found_when_a_training_reads_them(encoder_at: Path, tmp_path: 
 
 def test_what_cannot_be(encoder_at: Path, tmp_path: Path) -> None:
     collection, out = collection_of(tmp_path / "c", TEXTS), tmp_path / "v.safetensors"
-    with pytest.raises(SettingError, match=r"--dimension: wanted at most the 16 that .* is wide; found 300; lower it"):
+    with pytest.raises(SettingError, match=r"--dimension: wanted at most 16, the width of .*; found 300; lower it"):
         distil([collection], str(encoder_at), out)
     with pytest.raises(SettingError, match=r"--dimension: wanted fewer than the \d+ words to be distilled; found 16"):
         distil([collection_of(tmp_path / "few", ["a a b b"])], str(encoder_at), out, DistilSettings(dimension=16))
@@ -215,7 +215,7 @@ def test_what_cannot_be(encoder_at: Path, tmp_path: Path) -> None:
     [
         ({"dimension": 0}, "--dimension: wanted at least 1; found 0"),
         ({"minimum_count": 0}, "--minimum-count: wanted at least 1; found 0"),
-        ({"batch_size": 0}, "--batch-size: wanted at least 1; found 0"),
+        ({"batch_words": 0}, "--batch-words: wanted at least 1; found 0"),
         ({"sif_coefficient": -1.0}, "--sif-coefficient: wanted a number from 0; found -1.0"),
         ({"sif_coefficient": math.nan}, "--sif-coefficient: wanted a number from 0; found nan"),
     ],

@@ -1,8 +1,8 @@
-"""The transfer study (position-bias paper, Table 5): does training elsewhere first help, and more so on rotated passages?
+"""Run the transfer study (position-bias paper, Table 5): does training on another collection first help, and more so on rotated passages?
 
     a  target alone;   b  source, then target;   c  source rotated, then target       all tested on the target's original passages
 
-Each collection has candidates, validation and settings of its own; a training on the target goes on from the checkpoint of the source.
+Each collection has candidates, validation and settings of its own; a training on the target continues from the checkpoint of the source.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from positionbias.text.statistics import collection_counts
 __all__ = ["run_transfer"]
 
 NOTES = (
-    "The training on the target goes on from the source's checkpoint, with an optimiser of its own [decision].",
-    "One re-ranking depth a model, tuned on the target's validation queries [decision].",
-    "Every training seed meets every rotation draw; a seed is that of both trainings [decision].",
+    "The training on the target goes on from the source's checkpoint, with an optimiser of its own.",
+    "One re-ranking depth a model, tuned on the target's validation queries.",
+    "Every training seed meets every rotation draw; a seed is that of both trainings.",
 )
 
 
 @dataclass(frozen=True)
 class _Artefacts:
-    """Artefacts that the measuring reads."""
+    """The input artefacts of measuring."""
 
     source: Path
     target: Path
@@ -78,7 +78,7 @@ def run_transfer(source: Collection, target: Collection, settings: TransferSetti
     """Run the study in the workspace; return the folder of its results.
 
     Raises:
-        SettingError: the collections are one.
+        SettingError: the collections are the same.
         InputError: as ``check_splits``.
     """
     before = settings.source
@@ -125,7 +125,7 @@ class _Study:
     def trained(
         self, rotated: Mapping[int, Path], given: Mapping[str, Path], runs: Mapping[str, Path]
     ) -> Iterator[tuple[Subject | None, Subject]]:
-        """Every training on the target, with that on the source before it: row a, row b, then row c for each draw."""
+        """Yield every training on the target with that on the source before it: row a, row b, then row c for each draw."""
         texts: list[tuple[str, int | None, Path]] = [("original", None, self.source.path)]
         texts += [("rotated", draw, path) for draw, path in rotated.items()]
         for seed in self.settings.seeds:
@@ -155,7 +155,7 @@ class _Study:
 
 
 def _subject(system: str, facts: Facts, path: Path, *before: Path) -> Subject:
-    """Return a trained model that rests on the trainings ``before`` as well."""
+    """Return a trained model that also depends on the trainings ``before``."""
     facts = as_ended(facts, path, *before)
     return Subject(ended_name(system, facts.unfinished), facts, path)
 
@@ -163,7 +163,7 @@ def _subject(system: str, facts: Facts, path: Path, *before: Path) -> Subject:
 def _measure(artefacts: _Artefacts, settings: PositionBiasSettings) -> list[Result]:
     source, target = Collection(artefacts.source), Collection(artefacts.target)
     qrels = judgements(target, artefacts.tests, settings.test_queries, settings.seed)
-    clusters = clusters_by_passage(qrels, level=settings.relevant_from)
+    clusters = clusters_by_passage(qrels, level=settings.test_relevant_from)
     label, seed = split_label(artefacts.tests), settings.seed
     baseline = SystemRuns(FIRST_STAGE, Facts(model=FIRST_STAGE, test="original"), artefacts.candidates)
     where = {"collection": target.name, "split": label}
@@ -216,7 +216,7 @@ def _compared(
 
 
 def _alike(one: Facts, two: Facts) -> bool:
-    """Return whether two trainings are compared: of one model, both finished or both not."""
+    """Return True if two trainings can be compared: they have one model, and both are finished or both are not."""
     return (one.model, one.unfinished) == (two.model, two.unfinished)
 
 

@@ -175,7 +175,7 @@ def test_fresh_rotations_need_no_rotated_selections(collection: Collection, tmp_
 
 def test_what_does_not_fit_is_one_clear_line(collection: Collection, tmp_path: Path) -> None:
     for doses in ((), (FRONT,), (FRONT, FRONT)):
-        with pytest.raises(SettingError, match="--dose: wanted two or more, each once; found "):
+        with pytest.raises(SettingError, match="--answers-in: wanted two or more, each once; found "):
             DoseSettings(doses=doses)
     with pytest.raises(SettingError, match="--queries: wanted at least 1; found 0"):
         DoseSettings(doses=(FRONT, WHOLE), queries=0)
@@ -300,7 +300,7 @@ def test_a_dose_whose_model_re_ranks_nothing_has_no_effect_to_compare() -> None:
     assert any(text.startswith("Does not beat its first stage on validation: tk-original, front.") for text in said)
     assert any(
         text.endswith(
-            "the change with front less the change with anywhere cannot be said: it takes a model that re-ranks at both."
+            "the change with front less the change with anywhere is undefined: it needs a model that re-ranks at both."
         )
         for text in said
     )
