@@ -286,6 +286,6 @@ class CheckFiles:
 
     @property
     def places(self) -> dict[str, Path]:
-        """Return the named files, by option."""
+        """Return the named files, by option; a link's target is replaced, not the link."""
         named = {"junit": self.junit, "summary": self.summary}
         return {name: replaced_file(f"--{name}", file) for name, file in named.items() if file is not None}

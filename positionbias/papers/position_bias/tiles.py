@@ -28,7 +28,7 @@ __all__ = ["position_tiles"]
 
 TEST_SETS, TRAININGS = "test sets", "trainings"
 _BM25 = "Leaves BM25's order"  # depth 1: its effectiveness says nothing about the model
-_ROTATE = "Train on rotated passages (posbias debias, or train --rotate) and measure again."
+_ROTATE = "Train on rotated passages (posbias debias, or train --rotate-at-reading) and measure again."
 
 
 def position_tiles(results: Sequence[Result]) -> list[Tile]:
