@@ -275,7 +275,7 @@ class CheckFiles:
     )
     summary: Place | None = setting(
         None,
-        "Write them as Markdown, for a pull request; an existing file is replaced.",
+        "Also write the answers as Markdown, for a pull request; an existing file is replaced.",
         metavar="FILE",
         place="written",
     )

@@ -212,7 +212,7 @@ def make_report(
     summary: Annotated[
         Place | None,
         Setting(
-            "Also write the answers as Markdown, for a pull request; a file that is there is replaced.",
+            "Also write the answers as Markdown, for a pull request; an existing file is replaced.",
             metavar="FILE",
             place="written",
         ),
