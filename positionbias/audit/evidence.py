@@ -26,7 +26,7 @@ from positionbias.positions.answers import SHARD_PASSAGES, AnswerShard, answer_s
 from positionbias.positions.locate import locate
 from positionbias.positions.rotate import Rotation, unit_starts
 from positionbias.positions.settings import Matching
-from positionbias.text.words import spoken_words
+from positionbias.text.words import USUAL_WORDS, spoken_words
 
 __all__ = ["Evidence", "FoundEvidence", "Movement", "evidence_of", "movements"]
 
@@ -183,7 +183,7 @@ def movements(collection: Collection, evidence: FoundEvidence, rotations: Sequen
     items = list(evidence.by_query.values())
     after = np.full((len(rotations), len(items)), np.nan)
     ends = np.full((len(rotations), len(items)), -1, np.int64)
-    for starts, text, at in _by_passage(collection, items, rotations[0].words if rotations else "blingfire"):
+    for starts, text, at in _by_passage(collection, items, rotations[0].words if rotations else USUAL_WORDS):
         for draw, rotation in enumerate(rotations):
             cut = rotation.cut_among(starts, items[at[0]].passage_id)
             turned = starts.index(cut) if cut else 0

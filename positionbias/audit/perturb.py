@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from positionbias.positions.rotate import rotate_at
 from positionbias.text.sentences import Parts, parts_of, with_own_at
-from positionbias.text.words import WordMethod, sentence_starts, word_spans
+from positionbias.text.words import USUAL_WORDS, WordMethod, sentence_starts, word_spans
 
 __all__ = [
     "NO_PLACEBO",
@@ -141,7 +141,7 @@ def turned(parts: Parts) -> tuple[str, str]:
     return _joined(texts[own], *rest), _joined(*rest, texts[own])
 
 
-def exchanged_halves(text: str, words: WordMethod = "blingfire") -> str:
+def exchanged_halves(text: str, words: WordMethod = USUAL_WORDS) -> str:
     """Exchange a passage's halves at the sentence boundary nearest to its middle word, or in a single sentence at the word boundary there.
 
     Of two equally near boundaries the first is used [decision]. A text of fewer than two words is unchanged.
@@ -163,7 +163,7 @@ def _joined(*texts: str) -> str:
     return " ".join([*(text if has_end(text) else f"{text}." for text in texts[:-1]), *texts[-1:]])
 
 
-def thirds(text: str, words: WordMethod = "blingfire") -> list[str]:
+def thirds(text: str, words: WordMethod = USUAL_WORDS) -> list[str]:
     """Return the first, middle and last third of a text's words, as slices of it; fewer if it has fewer than three words.
 
     >>> thirds("a b c d e f g")

@@ -125,5 +125,5 @@ def write_report(report: str) -> Path:
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     place = log_folder().absolute() / f"internal-error-{moment}-{uuid4().hex[:8]}.txt"
     with atomic_file(place) as partial:
-        partial.write_text(report, encoding="utf-8", errors="backslashreplace")
+        partial.write_text(report, encoding="utf-8", errors="backslashreplace", newline="\n")
     return place

@@ -164,7 +164,7 @@ def _settle_stdout() -> None:
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        sys.stdout = open(os.devnull, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
 
 
 def main(arguments: list[str] | None = None) -> None:

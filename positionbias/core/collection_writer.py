@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import stat
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -180,9 +181,10 @@ class CollectionWriter:
         self._splits[split].add_set(name, qrels)
 
     def _name(self, kind: str, name: str) -> None:
-        if (kind, name) in self._written:  # also split "a" with set "b" beside a split "a.b", which would share a file
+        alike = (kind, unicodedata.normalize("NFC", name).casefold())  # one file on Windows and macOS
+        if alike in self._written:  # also split "a" with set "b" beside a split "a.b", which would share a file
             raise InputError(f"split {name!r}: wanted the {kind} of a split once; found them twice; give each its own name")
-        self._written.add((kind, name))
+        self._written.add(alike)
 
     def finish(self, manifest: Manifest, *, allow_absent: bool = False) -> None:
         """Index the ids, check that every judged or answering passage exists, and write the manifest.
@@ -212,7 +214,9 @@ class CollectionWriter:
             **manifest.content,
         }
         facts = provenance(**manifest.provenance)
-        made = replace(manifest, content=content, versions=package_versions("pyarrow"), provenance=facts)
+        made = replace(
+            manifest, content=content, versions={**package_versions("pyarrow"), **manifest.versions}, provenance=facts
+        )
         write_manifest(self.folder / MANIFEST, made)
         self._finished = True
 
@@ -483,6 +487,10 @@ def _check_name(what: str, name: str) -> None:
     if not re.fullmatch(NAME, name):
         raise InputError(
             f"{what} {name!r}: wanted a name of letters, digits, '_', '.', '+' and '-' that begins with a letter or digit; rename it"
+        )
+    if re.match(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", name, re.IGNORECASE):
+        raise InputError(
+            f"{what} {name!r}: wanted a name that may be a file's on every system; found one that Windows keeps; rename it"
         )
 
 

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["exchange", "lock", "locked", "make_folders", "rename_new", "sync", "sync_tree"]
+from positionbias.core.system import OPENS_FOLDERS, c_function, flush, let_go, open_place, take_lock
+
+__all__ = ["exchange", "holding", "locked", "make_folders", "rename_new", "sync", "sync_tree"]
 
 _AT_FDCWD = -100
 _NOREPLACE, _EXCHANGE = 1, 2  # linux/fs.h
@@ -20,9 +22,11 @@ _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # from folders, on some n
 
 def sync(path: Path) -> None:
     """Wait until a file's bytes or a folder's names are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
+    if not OPENS_FOLDERS and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDONLY if OPENS_FOLDERS else os.O_RDWR)  # Windows syncs only what may be written
     try:
-        os.fsync(handle)
+        flush(handle)
     except OSError as error:
         if error.errno not in _NO_SYNC or not path.is_dir():
             raise
@@ -50,11 +54,7 @@ def sync_tree(folder: Path) -> None:
 
 @functools.cache
 def _renameat2() -> Callable[..., int] | None:
-    try:
-        found: Callable[..., int] = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError, TypeError):  # another system, or an old libc
-        return None
-    return found
+    return c_function("renameat2")
 
 
 def _flagged(source: Path, target: Path, flag: int) -> bool:
@@ -88,42 +88,42 @@ def rename_new(source: Path, target: Path) -> None:
     os.rename(source, target)
 
 
-def lock(handle: int) -> bool | None:
-    """Lock an open file or folder without waiting; False if another process holds it, None if this file system has no locks."""
-    import fcntl
-
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return False if error.errno in (errno.EWOULDBLOCK, errno.EACCES) else None
-    return True
-
-
 @contextmanager
 def locked(path: Path) -> Iterator[bool | None]:
-    """Hold the lock of the file or folder at ``path``, even if renamed, until the block ends; yield the result of ``lock``.
+    """Hold the lock of the file or folder at ``path``, even if renamed, until the block ends.
 
-    The result is also False if the path was gone before it was locked.
+    Yields True; False if another process holds it or the path was gone before it was locked; None if this file system has no locks.
     """
-    import fcntl
-
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        place = open_place(path)
     except OSError:
         yield False
         return
     try:
-        got = lock(handle)
-        yield got and _stands(path, handle)
-        if got:
-            # a worker forked meanwhile may also have the handle
-            fcntl.flock(handle, fcntl.LOCK_UN)
+        with holding(place) as got:
+            yield got and _stands(path, place)
     finally:
-        os.close(handle)
+        let_go(place)
 
 
-def _stands(path: Path, handle: int) -> bool:
+@contextmanager
+def holding(place: int | Path) -> Iterator[bool | None]:
+    """Hold the lock of an open file or folder as ``locked`` does. It is given back, as a worker forked meanwhile may also have the handle."""
     try:
-        return os.path.samestat(os.fstat(handle), os.lstat(path))
+        unlock = take_lock(place)
+    except FileNotFoundError:
+        unlock = False
+    if callable(unlock):
+        try:
+            yield True
+        finally:
+            unlock()
+    else:
+        yield unlock
+
+
+def _stands(path: Path, place: int | Path) -> bool:
+    try:
+        return os.path.samestat(os.stat(place), os.lstat(path))
     except FileNotFoundError:
         return False

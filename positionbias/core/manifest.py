@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, TypeAlias, TypeVar
 
 from positionbias.core.closest import near_file, or_closest
@@ -43,6 +43,7 @@ __all__ = [
 Provenance: TypeAlias = Mapping[str, Any]  # passed as keywords together with others that are not facts
 T = TypeVar("T")
 FORMAT_VERSION = 1
+_RULES = {"unicode": "1"}  # the version of our own splitter, text.unicode_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,10 @@ def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | st
     """Return an input as ``artefact`` (its final path) records it."""
     if "://" in str(path):  # a model behind an endpoint
         return InputRef(role, str(path), checksum)
-    relative = os.path.relpath(Path(path).absolute(), Path(artefact).absolute())
+    try:
+        relative = os.path.relpath(Path(path).absolute(), Path(artefact).absolute())
+    except ValueError:  # another drive
+        relative = Path(path).name
     return InputRef(role, Path(relative).as_posix(), checksum)
 
 
@@ -136,11 +140,11 @@ def input_name(path: str) -> str:
 
 
 def package_versions(*packages: str) -> dict[str, str]:
-    """Return the installed versions of this package, Python and the given distributions."""
+    """Return the installed versions of this package, Python and the given distributions, or of the splitter ``USUAL_WORDS``."""
     found = {"python": platform.python_version()}
     for package in ("positionbias", *packages):
         try:
-            found[package] = version(package)
+            found[package] = _RULES.get(package) or version(package)
         except PackageNotFoundError:
             found[package] = "not installed"
     return found
@@ -200,7 +204,7 @@ def _near(artefact: Path, kind: str | None) -> str:
     """Return the artefact that may have been meant, or what to do."""
     if artefact.exists():
         return "check the path"
-    from positionbias.core.listing import names_of
+    from positionbias.core.found import names_of
 
     return or_closest(artefact.name, names_of(kind) if kind else (), near_file(artefact, "check the path"))
 
@@ -234,7 +238,7 @@ def read_manifest_file(path: Path) -> Manifest:
     record.pop("digest", None)
     manifest = read_as(Manifest, record, path, do=AGAIN)
     for name in manifest.files or ():
-        if not name or os.path.isabs(name) or ".." in name.split("/"):
+        if not name or any(place.anchor or ".." in place.parts for place in (PurePosixPath(name), PureWindowsPath(name))):
             raise bad_input(path, wanted="files within the artefact", found=repr(name), do=AGAIN)
     return manifest
 

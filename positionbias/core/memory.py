@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from positionbias.core.system import c_function
+
 __all__ = ["keep_freed_memory"]
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's names for mallopt
@@ -17,11 +19,7 @@ def keep_freed_memory() -> None:
     Otherwise work that allocates and frees some megabytes per block has their pages mapped again for each block, which takes a
     third of the time of rotating TSV by white space. Does nothing without glibc.
     """
-    import ctypes
-
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):
-        return
-    mallopt(_TRIM_THRESHOLD, _BYTES)
-    mallopt(_MMAP_THRESHOLD, _BYTES)
+    mallopt = c_function("mallopt")
+    if mallopt is not None:
+        mallopt(_TRIM_THRESHOLD, _BYTES)
+        mallopt(_MMAP_THRESHOLD, _BYTES)

@@ -28,6 +28,7 @@ from positionbias.core.durable import exchange, locked, make_folders, rename_new
 from positionbias.core.errors import OutputExistsError, PositionBiasError
 from positionbias.core.files import refuse_links, remove, storage_errors
 from positionbias.core.seal import MANIFEST, unnamed_files
+from positionbias.core.system import at, let_go, open_place
 
 __all__ = [
     "atomic_file",
@@ -311,22 +312,23 @@ def _complete(commit: Path, final: Path) -> None:
     """Move the content of ``commit`` into place; safe for several processes at once, each in the folder that it has opened."""
     sync(final.parent)  # the commit itself, before anything it replaces is removed
     try:
-        folder = os.open(commit, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        folder = open_place(commit, folder=True)
     except FileNotFoundError:
         return
     manifest = f"{final.name}.{MANIFEST}"
     try:
         for name in os.listdir(folder):
             if name not in (final.name, manifest):
-                shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
+                path, within = at(folder, name)
+                shutil.rmtree(path, ignore_errors=True, **within)
                 with suppress(OSError):
-                    os.unlink(name, dir_fd=folder)
+                    os.unlink(path, **within)
         for name in (final.name, manifest):
             with suppress(FileNotFoundError):
                 _move(folder, name, final.with_name(name), gone=name == manifest)
         sync(final.parent)
     finally:
-        os.close(folder)
+        let_go(folder)
     try:
         os.rmdir(commit)
     except OSError as error:
@@ -334,16 +336,19 @@ def _complete(commit: Path, final: Path) -> None:
             raise
 
 
-def _move(folder: int, name: str, target: Path, *, gone: bool) -> None:
-    if gone and not os.stat(name, dir_fd=folder).st_size:
+def _move(folder: int | Path, name: str, target: Path, *, gone: bool) -> None:
+    path, within = at(folder, name)
+    if gone and not os.stat(path, **within).st_size:
         target.unlink(missing_ok=True)
         sync(target.parent)  # before its marker goes
-        os.unlink(name, dir_fd=folder)
+        os.unlink(path, **within)
     else:
-        os.replace(name, target, src_dir_fd=folder)
+        os.replace(path, target, src_dir_fd=within.get("dir_fd"))
 
 
 def write_json(path: Path | str, value: Any, *, overwrite: bool = True) -> None:
     """Write a JSON document atomically: indented, keys in the given order, a newline at the end."""
     with atomic_file(path, overwrite=overwrite) as partial:
-        partial.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+        partial.write_text(
+            json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8", newline="\n"
+        )

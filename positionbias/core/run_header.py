@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -17,6 +16,7 @@ from typing import Literal, get_args
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest
 from positionbias.core.settings import Panel, check_settings, setting
+from positionbias.core.system import memory_bytes, processor_names
 
 __all__ = ["RunHeader"]
 
@@ -117,24 +117,16 @@ def _hardware() -> JsonObject:
     distribution = ""
     with suppress(OSError):
         distribution = platform.freedesktop_os_release().get("PRETTY_NAME", "")
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    memory = memory_bytes()
     return {
         "hardware": {
             "cpu": {
-                "model": next(_cpu_models(), platform.processor()),
+                "model": next(processor_names(), platform.processor()),
                 "architecture": platform.machine(),
                 "operation mode": platform.architecture()[0].replace("bit", "-bit"),
                 "number of cores": os.cpu_count(),
             },
-            "ram": f"{memory:.2f} GB",
+            **({} if memory is None else {"ram": f"{memory / (1 << 30):.2f} GB"}),
         },
         "operating system": {"kernel": f"{platform.system()} {platform.release()}", "distribution": distribution},
     }
-
-
-def _cpu_models() -> Iterator[str]:
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                yield value.strip()

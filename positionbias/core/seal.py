@@ -86,7 +86,7 @@ def _blocks(path: Path) -> Iterator[memoryview]:
 def _content_files(folder: Path) -> list[Path]:
     """Return an artefact's content files, in order, without its manifest, ``cache`` and hidden files."""
     found = []
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(folder.rglob("*"), key=lambda path: path.parts):
         parts = path.relative_to(folder).parts
         hidden = CACHE in parts[:1] or parts == (MANIFEST,) or any(part.startswith(".") for part in parts)
         if not hidden and (path.is_symlink() or not path.is_dir()):

@@ -28,7 +28,7 @@ from uuid import uuid4
 import msgspec
 
 from positionbias import __version__
-from positionbias.core.durable import lock, make_folders, sync
+from positionbias.core.durable import holding, make_folders, sync
 from positionbias.core.errors import InputError, PositionBiasError, SettingError, StorageError
 from positionbias.core.files import remove, sha256_file, storage_errors
 from positionbias.core.input_state import file_mark
@@ -36,6 +36,7 @@ from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.publish import put_folder, refuse_existing, sweep, write_json
 from positionbias.core.schema import converted
 from positionbias.core.seal import as_signed, signed
+from positionbias.core.system import NO_BLOCK, NO_FOLLOW, OPENS_FOLDERS
 
 __all__ = ["GO_ON", "MapShards", "make_shards", "resumable_folder", "work_folder"]
 
@@ -110,26 +111,31 @@ def _only_one(root: Path, final: Path) -> Iterator[None]:
     while True:
         if _foreign(place):
             remove(place)
-        handle = open(place, "w", opener=_unlinked)  # noqa: SIM115 (open for as long as it is held)
-        if lock(handle.fileno()) is False:  # None: no locks, as on some clusters; unique names must do
-            handle.close()
-            raise StorageError(
-                f"{final}: wanted to be the only one writing here; found another run at work; "
-                "wait for it, or give another --out"
-            )
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(handle.fileno()), os.stat(place)):
-                break
-        handle.close()  # the earlier run removed its lock between our two steps
-    try:
-        yield
-    finally:
-        place.unlink(missing_ok=True)
-        handle.close()
+        with open(place, "w", encoding="utf-8", opener=_unlinked, newline="\n") as file, holding(file.fileno()) as got:
+            if got is False:  # None: no locks, as on some clusters; unique names must do
+                raise StorageError(
+                    f"{final}: wanted to be the only one writing here; found another run at work; "
+                    "wait for it, or give another --out"
+                )
+            if not _is_at(place, file.fileno()):
+                continue  # the earlier run removed its lock between our two steps
+            try:
+                yield
+            finally:
+                if not OPENS_FOLDERS:
+                    file.close()  # Windows removes no open file; there the lock is elsewhere
+                place.unlink(missing_ok=True)
+            return
+
+
+def _is_at(place: Path, handle: int) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(handle), os.stat(place))
+    return False
 
 
 def _unlinked(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    return os.open(path, flags | NO_FOLLOW | NO_BLOCK, 0o666)
 
 
 def _take_over(root: Path, job: JsonObject) -> None:
@@ -230,7 +236,7 @@ def _make(task: _Task[Any, Facts], item: str = "") -> Facts:
         receipt = _Receipt(item, sha256_file(partial), facts)
     if task.receipt:
         with _put(task.receipt) as partial:
-            partial.write_text(json.dumps(signed(asdict(receipt))), encoding="utf-8")
+            partial.write_text(json.dumps(signed(asdict(receipt))), encoding="utf-8", newline="\n")
     return converted(task.kind, facts)
 
 

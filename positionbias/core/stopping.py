@@ -11,6 +11,8 @@ import signal
 import sys
 import time
 
+from positionbias.core.system import block_signals, end_in, restore_signals, unblock_signals
+
 TYPE_CHECKING = False  # as in the package's __init__
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +70,7 @@ def raise_in_worker() -> None:
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _stop_worker)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    unblock_signals(_SIGNALS)
 
 
 def interruptibly(function: Callable[[Item], Out], item: Item) -> Out:
@@ -89,11 +91,11 @@ class held_back:
     def __enter__(self) -> None:
         global _held
         self._before, _held = _held, True  # other threads of this process receive them in any case
-        self._blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # which is inherited
+        self._blocked = block_signals(_SIGNALS)  # which is inherited
 
     def __exit__(self, *raised: object) -> None:
         global _held, _late
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._blocked)
+        restore_signals(self._blocked)
         _held = self._before
         if _late and not _held:
             number, _late = _late, 0
@@ -140,7 +142,7 @@ def _raise(number: int, frame: FrameType | None) -> None:
 
 def _stop_worker(number: int, frame: FrameType | None) -> None:
     if number == signal.SIGTERM:
-        signal.alarm(_END)
+        end_in(_END)
     _raise(number, frame)
 
 

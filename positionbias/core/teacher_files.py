@@ -133,7 +133,7 @@ def spilled_parts(path: Path, folder: Path, repeats: Repeats) -> Iterator[Teache
     size = path.stat().st_size * (8 if path.suffix in (".gz", ".zst") else 1)
     spills = [folder / f"{number:03d}.tsv" for number in range(min(_MOST_SPILLS, 1 + size // _SPILL_BYTES))]
     with ExitStack() as stack:
-        handles = [stack.enter_context(open(spill, "w", encoding="utf-8")) for spill in spills]
+        handles = [stack.enter_context(open(spill, "w", encoding="utf-8", newline="\n")) for spill in spills]
         for columns, pair in scored_pairs(path):
             handle = handles[zlib.crc32(pair.query_id.encode()) % len(handles)]
             handle.write(f"{columns} {pair.line} {pair.query_id} {pair.passage_id} {pair.score!r}\n")

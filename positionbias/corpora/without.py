@@ -76,7 +76,7 @@ def without(
             carry_split(collection, writer, name, kept if name == split else None)
         place = writer.folder / LEFT_OUT / f"{split}.jsonl"
         place.parent.mkdir()
-        place.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), encoding="utf-8")
+        place.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), encoding="utf-8", newline="\n")
         writer.finish(
             Manifest(
                 kind=KIND,

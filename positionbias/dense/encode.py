@@ -20,6 +20,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
 from positionbias.core.progress import Progress, step
 from positionbias.core.shard_work import make_shards, resumable_folder
+from positionbias.core.splitter import USUAL_WORDS, splitter_of
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.settings import ON_DISK
 from positionbias.dense.single_vectors import SingleVectors
@@ -93,6 +94,7 @@ def encode_collection(
                 if rows.first not in writer.made:  # kept from an earlier run
                     bar.advance(rows.last - rows.first)
                 facts.append(fact)
+        reading = () if splitter_of(checkpoint.manifest.versions) is None else (USUAL_WORDS,)  # a model of words
         manifest = Manifest(
             kind=KIND,
             name=out.name,
@@ -105,7 +107,7 @@ def encode_collection(
             content=_content(encoder, collection, content, facts, on_disk),
             licence=collection.manifest.licence,
             notes=(*checkpoint.manifest.notes, *_NOTES),
-            versions=package_versions("torch", "transformers"),
+            versions=package_versions("torch", "transformers", *reading),
             provenance=provenance(threads=torch.get_num_threads(), device=str(model.device)),
         )
         write_manifest(content / MANIFEST, manifest)

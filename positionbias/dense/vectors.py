@@ -32,6 +32,7 @@ from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import CACHE, SealedFile
 from positionbias.core.shards import Strings
 from positionbias.core.shown import Shown
+from positionbias.core.splitter import remark_other_splitter
 from positionbias.core.vector_blocks import stored_blocks
 from positionbias.results.artefacts import VECTORS, VectorFigures
 from positionbias.results.result import Result
@@ -212,6 +213,7 @@ class Vectors(Shown):
         """
         from positionbias.models.checkpoint import shape_of
 
+        remark_other_splitter(self.path, self.manifest.versions)
         of = self.manifest.input("model")
         wanted = checkpoint.manifest.checksum
         if of is None or of.checksum != wanted:

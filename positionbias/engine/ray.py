@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import platform
 import signal
 import socket
 import tempfile
@@ -23,6 +24,7 @@ from typing import Any, TypeVar
 from positionbias.core.errors import DependencyError, PositionBiasError, SettingError, StorageError
 from positionbias.core.manifest import package_versions
 from positionbias.core.shard_work import MapShards
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.local import check_workers
 
 __all__ = ["ray_tasks"]
@@ -182,18 +184,18 @@ def _work(place: _Place, function: Callable[[Item], Out], item: Item) -> Out:
             if here != wanted
         )
         raise PositionBiasError(
-            f"{os.uname().nodename}: wanted the same software on every machine of the cluster; found {wrong}; install the same"
+            f"{platform.node()}: wanted the same software on every machine of the cluster; found {wrong}; install the same"
         )
     try:
         os.chdir(place.folder)
     except OSError as error:
         raise StorageError(
             f"{place.folder}: wanted a folder that every machine of the cluster sees; found: {error.strerror} on "
-            f"{os.uname().nodename}; work in a folder of a shared file system"
+            f"{platform.node()}; work in a folder of a shared file system"
         ) from error
     return function(item)
 
 
 @cache
 def _software() -> tuple[tuple[str, str], ...]:
-    return tuple(package_versions("blingfire", "numpy", "pyarrow").items())
+    return tuple(package_versions(USUAL_WORDS, "numpy", "pyarrow").items())

@@ -98,7 +98,10 @@ def content_of(artefact: Path) -> str:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] != "cache")
+    return sorted(
+        (path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] != "cache"),
+        key=lambda path: path.parts,
+    )
 
 
 class Steps:

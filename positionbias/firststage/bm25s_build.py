@@ -160,7 +160,7 @@ def _merge(shards: Sequence[_Shard], settings: Bm25Settings, folder: Path) -> No
             bar.advance(len(rows))
     np.save(folder / INDPTR, starts)
     _write_arrow(folder / TERMS, [terms], _TERM)
-    (folder / PARAMS).write_text(json.dumps(_params(settings, passages), indent=4), encoding="utf-8")
+    (folder / PARAMS).write_text(json.dumps(_params(settings, passages), indent=4), encoding="utf-8", newline="\n")
 
 
 def _params(settings: Bm25Settings, passages: int) -> JsonObject:

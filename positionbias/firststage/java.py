@@ -89,7 +89,9 @@ def _machine() -> Callable[[str], Any]:
         with _environment(JAVA_HOME=str(find_java())):
             jnius_config.add_classpath(str(jar))
             # -Xrs: Ctrl-C stays Python's; no handlers for Java's logging, which would write to standard error
-            jnius_config.add_options("-Xrs", "-Djava.util.logging.config.file=/dev/null", "--enable-native-access=ALL-UNNAMED")
+            jnius_config.add_options(
+                "-Xrs", f"-Djava.util.logging.config.file={os.devnull}", "--enable-native-access=ALL-UNNAMED"
+            )
             try:
                 from jnius import autoclass
             except Exception as error:  # pyjnius raises anything

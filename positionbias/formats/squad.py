@@ -226,7 +226,7 @@ def write_squad(
     questions, left_out = _questions_by_passage(collection, splits)
     roles = {ROLE_OF_SPLIT[split] for split in splits}
     counts = {"articles": 0, "paragraphs": 0, "questions": 0}
-    with atomic_file(path, overwrite=overwrite) as partial, open(partial, "w", encoding="utf-8") as handle:
+    with atomic_file(path, overwrite=overwrite) as partial, open(partial, "w", encoding="utf-8", newline="\n") as handle:
         write_articles(handle, _articles(collection, roles, questions, counts), version)
     return Written(**counts, left_out=left_out)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +14,7 @@ from positionbias.core.publish import atomic_folder
 from positionbias.core.qrels import write_qrels
 from positionbias.core.records import Query
 from positionbias.core.shard_work import MapShards, make_shards
+from positionbias.core.system import flush
 from positionbias.formats.exported import write_export_manifest
 from positionbias.formats.markup import escape
 from positionbias.formats.trec_topics import FIELD_TAGS, LABEL, is_field_name
@@ -87,7 +87,7 @@ def _write_documents(shards: _Shards, index: int, path: Path) -> dict[str, int]:
             handle.write(document)
             count += 1
         handle.flush()
-        os.fsync(handle.fileno())
+        flush(handle.fileno())
     return {"documents": count}
 
 

@@ -202,7 +202,7 @@ class _Import(ReleaseImport):
         lines = list(_absent_lines(collection))
         if lines:
             with atomic_file(collection.path / ABSENT, overwrite=True) as partial:
-                partial.write_text("".join(lines), encoding="utf-8")
+                partial.write_text("".join(lines), encoding="utf-8", newline="\n")
             seal_again(collection.path)
 
     def add_late(self, role: str, source: Source, collection: Collection, out: Path) -> None:

@@ -85,7 +85,7 @@ def found_results(found: Found, tests: FieldTexts, *, test_name: str) -> list[Re
 def save_found(place: Path, found: Found, results: Sequence[Result], manifest: Manifest, *, overwrite: bool = False) -> None:
     """Write pairs (JSON lines), results and manifest as one folder, whole or not at all."""
     with atomic_folder(place, overwrite=overwrite) as partial:
-        with open(partial / PAIRS, "w", encoding="utf-8") as lines:
+        with open(partial / PAIRS, "w", encoding="utf-8", newline="\n") as lines:
             for pair in found.pairs:
                 lines.write(json.dumps(asdict(pair), ensure_ascii=False, allow_nan=False) + "\n")
         write_results(partial, results, manifest)

@@ -29,6 +29,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import read_as
+from positionbias.core.splitter import remark_other_splitter
 from positionbias.models.card import CARD, model_card
 from positionbias.models.endpoint_client import Endpoint, endpoint_named
 from positionbias.models.identity import model_checksum, weights_checksum
@@ -161,9 +162,11 @@ def save_checkpoint(
         write_json(partial / FACTS, {"kind": model.kind, "depth": depth, "shape": asdict(model.config)})
         write_json(partial / LOG, training)
         if timed_log:
-            (partial / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in timed_log))
+            (partial / "log.jsonl").write_text(
+                "".join(f"{json.dumps(row)}\n" for row in timed_log), encoding="utf-8", newline="\n"
+            )
         content = {**manifest.content, "checksum": model_checksum(partial)}
-        (partial / CARD).write_text(model_card(partial, model.kind, depth, manifest, base), "utf-8")
+        (partial / CARD).write_text(model_card(partial, model.kind, depth, manifest, base), "utf-8", newline="\n")
         write_manifest(partial / MANIFEST, replace(manifest, content=content))
 
 
@@ -229,6 +232,7 @@ def _load_ours(folder: Path) -> Checkpoint:
         wanted = "the weights, settings and words that manifest.json names"
         raise bad_input(folder, wanted=wanted, found="other content", do=FIX)
     manifest = replace(manifest, content={**manifest.content, "checksum": checksum})
+    remark_other_splitter(folder, manifest.versions)
     model.eval()
     return Checkpoint(folder, model, manifest, facts.depth, read_log(folder))
 

@@ -25,6 +25,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.progress import step
 from positionbias.core.publish import atomic_file, refuse_existing
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.identity import model_checksum
@@ -206,7 +207,7 @@ def _manifest(
             f"Scaled to a root mean square of {DEVIATION}.",
             "Words of which the encoder knows no piece are left out.",
         ),
-        versions=package_versions("numpy", "torch", "transformers", "safetensors"),
+        versions=package_versions("numpy", "torch", "transformers", "safetensors", USUAL_WORDS),
         provenance=provenance(threads=threads),
     )
 

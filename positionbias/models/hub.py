@@ -74,7 +74,7 @@ def _whole(folder: Path) -> Manifest:
 def _with_card(folder: Path, made: Path, manifest: Manifest, more: str) -> dict[str, Path]:
     """Write the card with ``more`` below it, and the manifest with its digest; return both paths by name."""
     card, sealed = made / CARD, made / MANIFEST
-    card.write_text(f"{(folder / CARD).read_text('utf-8').rstrip()}\n\n{more.strip()}\n", "utf-8")
+    card.write_text(f"{(folder / CARD).read_text('utf-8').rstrip()}\n\n{more.strip()}\n", "utf-8", newline="\n")
     record = read_json(folder / MANIFEST, what="a manifest")
     files = {**(manifest.files or {}), CARD: seal_file(card)}
     record["files"] = json.loads(json.dumps(asdict(replace(manifest, files=files))["files"]))

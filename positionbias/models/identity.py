@@ -47,7 +47,7 @@ def model_checksum(folder: Path) -> str:
 def weights_checksum(folder: Path) -> str:
     """Return the SHA-256 over the weights alone, as in manifests of older checkpoints."""
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin")):
+    for path in sorted(folder.rglob("*.safetensors"), key=lambda path: path.parts) or sorted(folder.glob("pytorch_model*.bin")):
         digest.update(f"{path.relative_to(folder).as_posix()} {sha256_file(path)}\n".encode())
     return digest.hexdigest()
 

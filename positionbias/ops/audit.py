@@ -28,6 +28,7 @@ from positionbias.core.operation import LeftOut, Overwrite, SavedTo, operation
 from positionbias.core.places import Place, input_place, model_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.choose import Workers
 from positionbias.ops.outcome import Judgement, Measurements, Read, refuse_outputs, save_if_asked, study_of
 from positionbias.ranking.config import Computing
@@ -216,7 +217,7 @@ def audit_systems(
             _RETRIEVES if settings.retrieve else _RE_RANKS,
             *(f"{system.name}: {note}" for system, checkpoint in loaded for note in checkpoint.manifest.notes),
         ),
-        packages=("numpy", "torch"),
+        packages=("numpy", "torch", USUAL_WORDS),
         host={"workers": workers},
         remarks=(f"\n{LEFT_OUT}",) if whole else (),
     )
@@ -361,7 +362,7 @@ def check(
     written = {"junit": junit, "summary": summary}
     for name, place in files.places.items():
         with atomic_file(place, overwrite=True) as partial_file:
-            partial_file.write_text(written[name](checks), encoding="utf-8", errors="replace")
+            partial_file.write_text(written[name](checks), encoding="utf-8", errors="replace", newline="\n")
         hint(f"written to {pasted(place)}")
     return Checked(checks, found)
 

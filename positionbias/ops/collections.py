@@ -13,6 +13,7 @@ from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Panel, Setting
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.choose import Engine
 from positionbias.ops.imports import row_remarks
 from positionbias.ops.outcome import Measurements, Read
@@ -62,6 +63,7 @@ def show(collection: Source, *, engine: Engine = Engine()) -> Measurements:
         read=read,
         name=opened.name,
         licence=opened.manifest.licence,
+        packages=(USUAL_WORDS,),
         host=engine.host,
     )
 

@@ -459,7 +459,7 @@ def import_irds(
     pairs = [name.partition("=") for name in names]
     chosen = [(first, last) if equals else (split_of(first), first) for first, equals, last in pairs]
     with (
-        open(os.devnull, "w") as nowhere,
+        open(os.devnull, "w", encoding="utf-8", newline="\n") as nowhere,
         redirect_stderr(nowhere) if is_quiet() else nullcontext(),
     ):  # ir_datasets has bars of its own
         collection = read(chosen, output_place(out), overwrite=overwrite)

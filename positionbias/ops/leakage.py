@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from positionbias.core.errors import SettingError
+from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation, settings_parameters
@@ -135,7 +136,7 @@ def find_leakage(
         read.append(true.read)
     if texts.variants:
         read.append(Read.file("variants", input_place(texts.variants)))
-    semantic = encoder.semantic(settings.nearest.floor) if settings.detector != "lexical" else None
+    semantic = _semantic(encoder, settings.nearest.floor) if settings.detector != "lexical" else None
     settings = _at_threshold(settings, semantic)
     found = find_pairs([item.source() for item in training], tests.texts, settings, semantic.vectors if semantic else None)
     if semantic:
@@ -192,6 +193,17 @@ def _true_pairs(truth: Place | None) -> _TruePairs | None:
         return None
     path = pairs_file(input_place(truth))
     return _TruePairs(list(read_pairs(path)), Read.file("true pairs", path))
+
+
+def _semantic(encoder: Encoder, threshold: float | None) -> Semantic:
+    """Return the search by meaning.
+
+    Raises:
+        DependencyError: the extra ``models`` is not installed; the detector that needs it, and the one that does not, are named.
+        InputError, SettingError: as ``Encoder.semantic``.
+    """
+    with models_extra("--detector semantic, or both", "give --detector lexical"):
+        return encoder.semantic(threshold)
 
 
 def _say_empty(found: Found, tests: FieldTexts) -> None:
@@ -390,7 +402,7 @@ def _leaks_against(
     test = QueryPlace.parse(against, "test")
     tests = field_texts(test.queries())
     read = [test.read("test queries")]
-    semantic = encoder.semantic(counted.threshold) if detector != "lexical" else None
+    semantic = _semantic(encoder, counted.threshold) if detector != "lexical" else None
     settings = _at_threshold(FindSettings(detector, NearestSettings()), semantic)
     source = collection_source("", collection, split)
     near = find_pairs([source], tests.texts, settings, semantic.vectors if semantic else None).pairs

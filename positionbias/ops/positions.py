@@ -14,6 +14,7 @@ from positionbias.core.operation import Overwrite, SavedTo, Sources, operation
 from positionbias.core.places import Place, home_place, output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting, given_flags
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Measurements, Read, save_if_asked
 from positionbias.positions.rotate import Rotation
@@ -85,7 +86,7 @@ def histogram(
         seed=options.seed,
         licence="; ".join(dict.fromkeys(item.manifest.licence for item in opened if item.manifest.licence)),
         notes=("Unbiased means that every possible start of an answer, 0 to n − L, is equally likely.",),
-        packages=("numpy", "blingfire"),
+        packages=("numpy", USUAL_WORDS),
         host=engine.host,
     )
     if plot:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.errors import SettingError
+from positionbias.core.extras import check_models
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Before, Seed, operation
 from positionbias.core.places import Place, output_place, pasted, refuse_inputs
@@ -125,6 +126,8 @@ def study(
         wanted = " and ".join(of.collections) or "no collection"
         raise SettingError(f"study {name}: wanted {wanted}; found {len(collections)} collections; give as many")
     refuse_inputs({"--out": out}, _places_in(settings))
+    if of.trains and not dry_run:
+        check_models("the study's models")
     place = _folder(output_place(out))
     if before is not None and not dry_run:
         plan = study(name, *collections, settings=settings, out=out, workers=workers, dry_run=True)
@@ -215,6 +218,7 @@ def demo(
         >>> found.path, list(found.tables)[:3]
         (PosixPath('posbias-demo'), ['collections', 'statistics-rotation', 'positions'])
     """
+    check_models("the demo's trainings")
     from positionbias.experiments.workspace import Workspace
     from positionbias.papers.position_bias.study import run_demo
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from positionbias.core.errors import SettingError
+from positionbias.core.extras import check_models
 from positionbias.core.operation import Before, Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, model_place, output_place, pasted
 from positionbias.core.progress import hint, say, set_quiet
@@ -120,6 +121,7 @@ def train(
         >>> print(pb.train("planted", plan, out="new.ckpt"))
         nDCG@10 on validation: 0.7... stopped after 2 steps: 2 steps
     """
+    check_models("a training")
     from positionbias.core.collection import find_collection
     from positionbias.training.train import train_model, training_result
 

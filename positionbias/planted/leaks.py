@@ -45,7 +45,7 @@ def plan_leaks(tests: Sequence[PlantedQuery], number: int, seed: int) -> list[Le
 
 def write_true_pairs(place: Path, leaks: Sequence[Leak]) -> None:
     """Write the true pairs, labelled with their way, as JSON lines for ``posbias leakage`` and ``trainset leaked``."""
-    with open(place, "w", encoding="utf-8") as lines:
+    with open(place, "w", encoding="utf-8", newline="\n") as lines:
         for leak in leaks:
             record = {
                 "train_id": leak.query_id,

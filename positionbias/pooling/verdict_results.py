@@ -219,5 +219,5 @@ def write_judge_next(found: RunVerdict, path: Path, *, overwrite: bool = False) 
         for place in reductions.order.tolist()
     ]
     with atomic_file(path, overwrite=overwrite) as partial:
-        partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        partial.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     return len(lines) - 1

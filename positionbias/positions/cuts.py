@@ -1,20 +1,21 @@
 """Find the cuts of many passages in bulk: those of ``positions.rotate``, in bytes, over a block of UTF-8.
 
 White-space words are found by array operations over the whole block. BlingFire's C function, which takes nearly all of the time, is
-called once for several passages where that gives the same words as separate calls.
+called once for several passages where that gives the same words as separate calls. Our own rules run passage by passage.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.core.seeds import below_many, keys64
 from positionbias.positions.rotate import PURPOSE, Rotation, draw_cut
-from positionbias.text.words import sentence_places, word_spans, words_function
+from positionbias.text.words import byte_offsets, sentence_places, word_spans, words_function
 
 __all__ = [
     "DRAWN_AS_IT_WAS",
@@ -30,7 +31,7 @@ __all__ = [
     "possible_fates",
 ]
 
-# fates of a passage; UNSPLIT is the part of ONE_WORD in which BlingFire finds several words
+# fates of a passage; UNSPLIT is the part of ONE_WORD in which the usual splitter finds several words
 ROTATED, DRAWN_AS_IT_WAS, WORDLESS = "rotated", "drawn_as_it_was", "without_words"
 ONE_WORD, UNSPLIT = "one_word", "without_white_space_inside"
 ONE_SENTENCE = "without_inner_sentence_boundary"
@@ -60,8 +61,7 @@ def byte_cuts(data: bytes, starts: np.ndarray, ends: np.ndarray, passage_ids: Se
     if rotation.mode == "sentences":
         return _by_sentences(data, starts, ends, passage_ids, rotation)
     draws = keys64(rotation.seed, PURPOSE, passage_ids)
-    cuts_of = _by_blingfire if rotation.words == "blingfire" else _by_white_space
-    parts = list(cuts_of(data, starts, ends, draws, passage_ids, rotation)) if len(starts) else []
+    parts = list(_CUTS[rotation.words](data, starts, ends, draws, passage_ids, rotation)) if len(starts) else []
     if not parts:
         return Cuts(np.empty(0, np.int64), np.empty(0, np.int64))
     return Cuts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
@@ -184,6 +184,21 @@ def _by_blingfire(
         for number in np.flatnonzero(units == 1).tolist():
             units[number] = bool(data[starts[i + number] : ends[i + number]].decode().strip())
         yield _draw(_Words(units, at, places, starts[i:j]), draws[i:j], ids[i:j], rotation)
+
+
+def _by_rules(
+    data: bytes, starts: np.ndarray, ends: np.ndarray, draws: np.ndarray, ids: Sequence[bytes], rotation: Rotation
+) -> Iterator[Cuts]:
+    """Yield the cuts of one portion after another, by ``text.unicode_words``."""
+    for i, j in _portions(starts, ends, _PORTION):
+        texts = [data[start:end].decode() for start, end in zip(starts[i:j].tolist(), ends[i:j].tolist(), strict=True)]
+        found = [byte_offsets(text, [start for start, _ in word_spans(text, "unicode")]) for text in texts]
+        units = np.fromiter(map(len, found), np.int64, len(found))
+        places = np.fromiter(chain.from_iterable(found), np.int64, int(units.sum()))
+        yield _draw(_Words(units, np.cumsum(units) - units, places, np.zeros(j - i, np.int64)), draws[i:j], ids[i:j], rotation)
+
+
+_CUTS = {"blingfire": _by_blingfire, "unicode": _by_rules, "whitespace": _by_white_space}
 
 
 class _Calls:

@@ -20,6 +20,7 @@ from positionbias.core.schema import read_as
 from positionbias.core.seal import AGAIN
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
+from positionbias.core.splitter import USUAL_WORDS, splitter_of
 from positionbias.positions.cuts import byte_cuts, fates, laid_out, possible_fates
 from positionbias.positions.rewrite import ORIGINAL, MoveSpan, Rewriting, Rewritten, RewrittenShard, moved_answers, rewrite
 from positionbias.positions.rotate import Rotation, move_span
@@ -102,6 +103,25 @@ def rotation_of(collection: Collection) -> Rotation:
     return read_as(Rotation, collection.manifest.settings, collection.path, do=AGAIN)
 
 
+def _repeatable(rotated: Collection) -> Rotation:
+    """Return the settings of a rotated collection whose cuts can be found again here.
+
+    Raises:
+        InputError: as ``rotation_of``, or its cuts were found by a splitter that is not on this machine.
+    """
+    rotation = rotation_of(rotated)
+    by_sentences = rotation.mode == "sentences"
+    needed = (splitter_of(rotated.manifest.versions) or "blingfire") if by_sentences else rotation.words
+    if needed != USUAL_WORDS and (by_sentences or needed == "blingfire"):
+        raise bad_input(
+            rotated.path,
+            wanted=f"a rotation by {USUAL_WORDS}, which splits words and sentences here",
+            found=f"one by {needed}",
+            do="rotate the collection again, or use a machine like the one that rotated it",
+        )
+    return rotation
+
+
 def uncut_queries(original: Collection, rotated: Collection, split: str) -> set[str]:
     """Return the queries of a split without a cut answer span.
 
@@ -119,7 +139,7 @@ def queries_by_cut(original: Collection, rotated: Collection, split: str) -> tup
     Raises:
         InputError: ``rotated`` was not made from ``original``.
     """
-    rotation = rotation_of(rotated)
+    rotation = _repeatable(rotated)
     source = rotated.manifest.input(ORIGINAL)
     if source is None or source.checksum != original.checksum:
         raise bad_input(

@@ -37,6 +37,7 @@ from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shown import Shown
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.positions.cuts import possible_fates
 from positionbias.positions.raw_edits import Edits, spliced
 from positionbias.positions.raw_formats import format_of
@@ -299,7 +300,7 @@ class _Task:
                 "rotation": {"passages": rotated.passages, "answers": rotated.answers},
             },
             notes=rotation_notes(self.rotation),
-            versions=package_versions("blingfire", *(("pyarrow",) if self.form.format == "parquet" else ())),
+            versions=package_versions(USUAL_WORDS, *(("pyarrow",) if self.form.format == "parquet" else ())),
             provenance=provenance(original=state, **self.provenance),
         )
 

@@ -17,12 +17,13 @@ from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, Provenance, input_ref
+from positionbias.core.manifest import Manifest, Provenance, input_ref, package_versions
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard
 from positionbias.core.split_tables import KIND
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.positions.answers import answered_passages
 from positionbias.positions.locate import TokenisedPassage, known_span, locate
 from positionbias.positions.settings import Matching
@@ -124,6 +125,7 @@ def rewrite(
                     **{key: value for key, value in original.content.items() if key not in OWN_CONTENT},
                     rewriting.what: {"passages": dict(passages), "splits": splits, **rewriting.beside(writer.folder)},
                 },
+                versions=package_versions(USUAL_WORDS),
                 provenance=provenance or {},
             ),
             allow_absent=True,  # judged passages missing in the original are missing here too

@@ -20,7 +20,7 @@ from typing import Any, Literal, overload
 from positionbias.core.errors import InputError, bad_input, check_type
 from positionbias.core.seeds import below, text_id
 from positionbias.core.settings import Panel, check_settings, seed_setting, setting
-from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod, sentence_starts, word_spans
+from positionbias.text.words import USUAL_WORDS, WORD_METHODS, WORDS_HELP, WordMethod, sentence_starts, word_spans
 
 __all__ = ["MODES", "Mode", "Rotate", "Rotation", "cut_offset", "draw_cut", "move_span", "rotate", "rotate_at", "unit_starts"]
 
@@ -41,7 +41,7 @@ class Rotation:
         SettingError: an unknown method or mode, or a negative seed.
     """
 
-    words: WordMethod = setting("blingfire", WORDS_HELP, choices=WORD_METHODS)
+    words: WordMethod = setting(USUAL_WORDS, WORDS_HELP, choices=WORD_METHODS)
     mode: Mode = setting(
         "words",
         "Where a passage may be cut: before any word, or before any sentence (the paper's rejected pilot).",
@@ -136,7 +136,7 @@ def _no_text(value: object) -> InputError:
 
 
 def rotate(
-    text: str, passage_id: str, seed: int = 1, *, words: WordMethod = "blingfire", mode: Mode = "words", identity: bool = True
+    text: str, passage_id: str, seed: int = 1, *, words: WordMethod = USUAL_WORDS, mode: Mode = "words", identity: bool = True
 ) -> str:
     """Rotate one passage; the draw depends on (seed, passage id) alone.
 
@@ -176,7 +176,7 @@ def cut_offset(
     *key: str | int,
     seed: int,
     purpose: str = PURPOSE,
-    words: WordMethod = "blingfire",
+    words: WordMethod = USUAL_WORDS,
     mode: Mode = "words",
     identity: bool = True,
 ) -> int:
@@ -203,7 +203,7 @@ def draw_cut(starts: list[int], *key: str | int, seed: int, purpose: str = PURPO
     return starts[drawn] if drawn else 0
 
 
-def unit_starts(text: str, words: WordMethod = "blingfire", mode: Mode = "words") -> list[int]:
+def unit_starts(text: str, words: WordMethod = USUAL_WORDS, mode: Mode = "words") -> list[int]:
     """Return the character offset of every word (or sentence): the possible cuts.
 
     Raises:

@@ -22,12 +22,13 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, Provenance, input_ref
+from positionbias.core.manifest import Manifest, Provenance, input_ref, package_versions
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.seeds import drawn_order
 from positionbias.core.shard_work import MapShards
 from positionbias.core.split_tables import KIND
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.positions.answers import (
     SHARD_PASSAGES,
     AnswerCounts,
@@ -105,6 +106,7 @@ def select(
                 licence=collection.manifest.licence,
                 notes=(*collection.manifest.notes, *_notes(selection)),
                 content={"selection": chosen.facts.to_rows()},
+                versions=package_versions(USUAL_WORDS),
                 provenance=provenance or {},
             ),
             allow_absent=True,  # judged passages missing in the collection are missing here too

@@ -11,7 +11,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import Panel, check_settings, required_setting, seed_setting, setting
 from positionbias.positions.density import Density
-from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
+from positionbias.text.words import USUAL_WORDS, WORD_METHODS, WORDS_HELP, WordMethod
 
 __all__ = [
     "MATCHES",
@@ -50,7 +50,7 @@ class Matching:
         SettingError: an unknown method or choice of matches.
     """
 
-    words: WordMethod = setting("blingfire", WORDS_HELP, choices=WORD_METHODS, panel=Panel.ANSWERS)
+    words: WordMethod = setting(USUAL_WORDS, WORDS_HELP, choices=WORD_METHODS, panel=Panel.ANSWERS)
     matches: Matches = setting(
         "all",
         "Matches to count for an answer that occurs several times. Only where offsets are not used.",

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 import numpy as np
 import torch
 
 from positionbias.core.errors import StorageError
 from positionbias.core.progress import step
+from positionbias.core.system import reserve
 from positionbias.models.protocols import TermEncoder
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.scored import PassageTexts
@@ -24,7 +23,6 @@ __all__ = ["EncodedPassages", "encode_passages"]
 
 BATCH_WORDS = 8_192
 READ_PASSAGES = 8_192
-RESERVE_BLOCK = 1 << 24
 
 
 @dataclass
@@ -76,7 +74,7 @@ def _room(layers: int, words: int, dimension: int, folder: Path | None) -> np.nd
     size = layers * words * dimension * 4
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            _reserve(file, size)
+            reserve(file, size)
             return np.memmap(file, dtype=np.float32, mode="r+", shape=shape)
     except OSError as error:
         found, of = error.strerror or error, f"{words:,} words{f' after {layers} layers' * (layers > 1)}"
@@ -84,16 +82,6 @@ def _room(layers: int, words: int, dimension: int, folder: Path | None) -> np.nd
             f"{folder or tempfile.tempdir or '$TMPDIR'}: wanted {size / 1e9:.3g} GB for the term vectors of {of}; found: {found}; "
             "free some space, set $TMPDIR to a folder with more, or probe fewer passages (--probe-passages)"
         ) from error
-
-
-def _reserve(file: IO[bytes], size: int) -> None:
-    """Reserve a file's disk space at once: running out of it later would end the process with a signal."""
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file.fileno(), 0, size)
-    else:  # macOS
-        for start in range(0, size, RESERVE_BLOCK):
-            file.write(bytes(min(RESERVE_BLOCK, size - start)))
-        file.flush()
 
 
 @torch.inference_mode()

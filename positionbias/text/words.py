@@ -1,28 +1,33 @@
-"""Split texts into words with character offsets, by BlingFire (the paper's) or by white space.
+"""Split texts into words with character offsets: by BlingFire (the paper's), by rules that run on any machine, or by white space.
 
-BlingFire is called through its C function, which gives byte offsets; slicing by offsets keeps every character.
+BlingFire is called through its C function, which gives byte offsets; slicing by offsets keeps every character. Where its library cannot be
+loaded, the rules of ``text.unicode_words`` take its place (``core.splitter``).
 """
 
 from __future__ import annotations
 
 import ctypes
-import platform
 import re
 import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from positionbias.core.errors import DependencyError
+from positionbias.core.splitter import USUAL_WORDS, load_blingfire
+from positionbias.text.unicode_words import unicode_sentence_starts, unicode_word_spans
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
+    "USUAL_WORDS",
     "WORDS_HELP",
     "WORD_METHODS",
     "WordMethod",
     "Words",
+    "byte_offsets",
     "sentence_places",
     "sentence_starts",
     "split_words",
@@ -33,9 +38,12 @@ __all__ = [
     "words_function",
 ]
 
-WordMethod = Literal["blingfire", "whitespace"]
-WORD_METHODS: tuple[WordMethod, ...] = ("blingfire", "whitespace")
-WORDS_HELP = "What a word is. White space never parts a word from its punctuation, and is faster."
+WordMethod = Literal["blingfire", "unicode", "whitespace"]
+WORD_METHODS: tuple[WordMethod, ...] = ("blingfire", "unicode", "whitespace")
+WORDS_HELP = (
+    "What a word is. BlingFire runs on x86-64 alone, our rules over Unicode's letters anywhere. White space never parts a word from its punctuation, "
+    "and is faster."
+)
 _KEPT = 1 << 18  # bytes of output buffer kept for the next call; rare larger ones are freed
 _PIECE = 1 << 18  # bytes of a long text that are split into sentences at once
 _NOT_BLANK = re.compile(rb"[!-~]")  # in nearly every text that has words
@@ -56,18 +64,16 @@ def words_function() -> Callable[..., int]:
 
 
 def _function(name: str) -> Callable[..., int]:
-    try:
-        import blingfire
-    except OSError as error:  # its package installs everywhere, with libraries for x86-64 alone
+    library = load_blingfire()
+    if isinstance(library, str):
         raise DependencyError(
-            f"words and sentences: wanted BlingFire's library, which is made for x86-64; found that it cannot be loaded on {platform.machine()} "
-            f"({error}); use a machine with such a processor, or --words whitespace where only words are asked for"
-        ) from error
-
+            f"--words blingfire: wanted BlingFire's library, which is made for x86-64; found that it cannot be loaded here ({library}); "
+            "give --words unicode"
+        )
     # a separate prototype leaves the library's shared function object alone; keeping the interpreter's lock makes calls cheaper
     pointer, number = ctypes.c_void_p, ctypes.c_int
     prototype = ctypes.PYFUNCTYPE(number, pointer, number, pointer, pointer, pointer, number)
-    return prototype((name, blingfire.blingfire))
+    return prototype((name, library))
 
 
 class _Buffers(threading.local):
@@ -107,13 +113,13 @@ class Words(NamedTuple):
     ends: list[int]
 
 
-def split_words(text: str, method: WordMethod = "blingfire") -> Words:
+def split_words(text: str, method: WordMethod = USUAL_WORDS) -> Words:
     """Split a text into words, case kept, in order, never overlapping: ``word_spans`` and ``tokenize`` at once.
 
     >>> split_words("Hello, world!")
     Words(words=['Hello', ',', 'world', '!'], starts=[0, 5, 7, 12], ends=[5, 6, 12, 13])
     """
-    if method == "whitespace":
+    if method != "blingfire":
         spans = word_spans(text, method)
         return Words([text[start:end] for start, end in spans], [start for start, _ in spans], [end for _, end in spans])
     if not text.strip():
@@ -138,7 +144,7 @@ def _words(text: str) -> tuple[bytes, list[int], list[int]]:
     return joined, starts.tolist(), (ends + 1).tolist()
 
 
-def word_spans(text: str, method: WordMethod = "blingfire") -> list[tuple[int, int]]:
+def word_spans(text: str, method: WordMethod = USUAL_WORDS) -> list[tuple[int, int]]:
     """Return the character span ``[start, end)`` of every word, in order, never overlapping.
 
     >>> word_spans("Hello, world!")
@@ -148,11 +154,13 @@ def word_spans(text: str, method: WordMethod = "blingfire") -> list[tuple[int, i
     """
     if method == "whitespace":
         return [match.span() for match in _WHITESPACE_WORD.finditer(text)]
+    if method == "unicode":
+        return unicode_word_spans(text)
     _, starts, ends = _words(text) if text.strip() else ("", [], [])
     return list(zip(starts, ends, strict=True))
 
 
-def spoken_words(text: str, method: WordMethod = "blingfire") -> int:
+def spoken_words(text: str, method: WordMethod = USUAL_WORDS) -> int:
     """Count the words that have a letter or a digit.
 
     >>> spoken_words("Ba."), spoken_words("Ba, bu.")
@@ -162,12 +170,16 @@ def spoken_words(text: str, method: WordMethod = "blingfire") -> int:
 
 
 def word_count(text: str) -> int:
-    """Count a text's BlingFire words, which is cheaper than their spans."""
+    """Count a text's words by the usual splitter; of BlingFire's that is cheaper than their spans."""
+    if USUAL_WORDS == "unicode":
+        return len(unicode_word_spans(text))
     return len(_buffers().call("TextToWordsWithOffsets", text.encode("utf-8", "replace"), b" ")[1]) if text.strip() else 0
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Return the character offset of each of BlingFire's sentences."""
+    """Return the character offset of each sentence, by BlingFire where it can be loaded."""
+    if USUAL_WORDS == "unicode":
+        return unicode_sentence_starts(text)
     data = text.encode("utf-8", "replace")
     starts = list(sentence_places(data))
     if len(data) == len(text):
@@ -180,13 +192,17 @@ def sentence_starts(text: str) -> list[int]:
 
 
 def sentence_places(data: bytes, size: int = _PIECE) -> Iterator[int]:
-    """Yield the byte offset of each sentence of a UTF-8 text; a blank text has none.
+    """Yield the byte offset of each sentence of a UTF-8 text, as ``sentence_starts`` does; a blank text has none.
 
     A long text is split in pieces of about ``size`` bytes, as BlingFire takes 50 bytes of memory for each byte of a call.
 
     A sentence's bounds depend on what stands near them, so pieces overlap by four sentences, and the last two of a piece are left to the next.
     """
     if not _NOT_BLANK.search(data) and not data.decode().strip():
+        return
+    if USUAL_WORDS == "unicode":
+        text = data.decode()
+        yield from byte_offsets(text, unicode_sentence_starts(text))
         return
     at, taken, done = 0, size, -1
     while at < len(data):
@@ -203,6 +219,18 @@ def sentence_places(data: bytes, size: int = _PIECE) -> Iterator[int]:
         at, taken = (found[-6], size) if len(found) > 6 else (at, 2 * taken)
 
 
-def tokenize(text: str, method: WordMethod = "blingfire") -> list[str]:
+def byte_offsets(text: str, offsets: list[int]) -> list[int]:
+    """Return the places of rising character offsets in the text's UTF-8.
+
+    >>> byte_offsets("é b", [0, 2])
+    [0, 3]
+    """
+    if text.isascii():
+        return offsets
+    edges = pairwise([0, *offsets])
+    return list(accumulate(len(text[start:end].encode()) for start, end in edges))
+
+
+def tokenize(text: str, method: WordMethod = USUAL_WORDS) -> list[str]:
     """Return the words as slices of the text, case kept."""
     return [text[start:end] for start, end in word_spans(text, method)]

@@ -82,7 +82,7 @@ def untimed(log: Sequence[Row]) -> list[Row]:
 def write_log(path: Path, log: Sequence[Row]) -> None:
     """Write the log as JSON lines."""
     with atomic_file(path, overwrite=True) as partial:
-        partial.write_text("".join(f"{json.dumps(row)}\n" for row in log))
+        partial.write_text("".join(f"{json.dumps(row)}\n" for row in log), encoding="utf-8", newline="\n")
 
 
 class Board:

@@ -11,10 +11,11 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.groups import group_queries
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
+from positionbias.core.manifest import Manifest, input_ref, manifest_if_any, package_versions, provenance
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.run import Run, read_run
+from positionbias.core.splitter import USUAL_WORDS, remark_other_splitter
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from positionbias.models.kinds import begins_with, has_term_vectors
 from positionbias.positions.rotated_texts import RotatedTexts
@@ -71,6 +72,7 @@ def train_model(
         collection.require(plan.validation_split, flag="--validation-split")
         collection.rows(validation_candidates.passage_ids)
         known_queries(validation_candidates, collection.queries(plan.validation_split))
+    _remark_splitters(collection, plan)
     groups = group_source(collection, plan)
     texts = TrainingTexts(collection, group_queries(collection, plan.splits), groups, plan.rotate)
     model, counted = build_model(collection, plan)
@@ -169,6 +171,14 @@ def _content(counted: Mapping[str, int], groups: GroupSource, record: Trained) -
     }
 
 
+def _remark_splitters(collection: Collection, plan: TrainPlan) -> None:
+    """Remark if the collection was rotated, or the vectors' words were split, by another splitter than this machine has."""
+    remark_other_splitter(collection.path, collection.manifest.versions)
+    vectors = None if plan.word_vectors is None else manifest_if_any(plan.word_vectors)
+    if vectors is not None:
+        remark_other_splitter(plan.word_vectors, vectors.versions)
+
+
 def _manifest(
     collection: Collection,
     plan: TrainPlan,
@@ -185,7 +195,7 @@ def _manifest(
     licences = [collection.manifest.licence]
     if plan.start is not None and (begun := load_checkpoint(plan.start).manifest.licence) not in licences:
         licences.append(f"{begun} (the checkpoint that it started from)")
-    reading = ("transformers", "tokenizers") if begins_with(plan.kind) == "encoder" else ("blingfire",)
+    reading = ("transformers", "tokenizers") if begins_with(plan.kind) == "encoder" else (USUAL_WORDS,)
     return Manifest(
         kind="checkpoint",
         name=out.name.split(".")[0],

@@ -24,6 +24,20 @@ from .test_main import commands
 ABSENT = (*MODELS, "datasets", "faiss", "httpx2", "sentence_transformers", "statsmodels")
 ASKED = "posbias: models: wanted the package torch; found none; run: pip install 'positionbias[models]'"
 
+NEEDED_BY = {  # by how a command begins, what needs a model, and what does without
+    "train ": ("a training", ""),
+    "demo": ("the demo's trainings", ""),
+    "study ": ("the study's models", ""),
+    "leakage find": ("--detector semantic, or both", ", or give --detector lexical"),
+}
+
+
+def asked(line: str) -> str:
+    """What a command without the packages of models tells."""
+    needed_by, instead = next((told for begins, told in NEEDED_BY.items() if line.startswith(begins)), ("models", ""))
+    return ASKED.replace("models:", f"{needed_by}:", 1) + instead
+
+
 # Runs each line of the standard input as a command, in one process, and prints its exit code and what it told as JSON.
 SCRIPT = f"""
 import io, json, shlex, sys
@@ -168,8 +182,25 @@ def test_what_needs_models_names_the_extra_in_one_line_and_writes_nothing(folder
     answers(folder, "\n".join(f"retrieve planted --split {split} --out {split}.run" for split in ("train", "test", "fresh")))
     before = sorted(folder.rglob("*"))
     found = answers(folder, NEEDS_MODELS)
-    assert {line: told for line, told in found.items() if told != (2, [ASKED])} == {}
+    assert {line: told for line, told in found.items() if told != (2, [asked(line)])} == {}
     assert sorted(folder.rglob("*")) == before
+
+
+def test_a_single_missing_package_stops_a_training_before_it_begins(folder: Path) -> None:
+    script = SCRIPT.replace(repr(ABSENT), repr(("accelerate",)))
+    made = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=folder,
+        env={**os.environ, "POSBIAS_HOME": "."},
+        input="train tk planted --candidates absent.run --out model\ndemo --out demo\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = [json.loads(line) for line in made.stdout.splitlines()]
+    wanted = "wanted the package accelerate; found none; run: pip install 'positionbias[models]'"
+    assert told == [[2, f"posbias: a training: {wanted}\n"], [2, f"posbias: the demo's trainings: {wanted}\n"]]
+    assert not (folder / "demo").exists()
 
 
 def test_every_command_shows_its_help(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from positionbias.core import system
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, StorageError
 from positionbias.models.protocols import pad_rows
@@ -121,7 +122,7 @@ def test_without_posix_fallocate(collection: Collection, model: TK, monkeypatch:
     ids = collection.passage_ids()
     usual = np.array(encode_passages(model, collection, ids).vectors)
     monkeypatch.delattr(os, "posix_fallocate", raising=False)
-    monkeypatch.setattr(encode, "RESERVE_BLOCK", 100)
+    monkeypatch.setattr(system, "RESERVE_BLOCK", 100)
     np.testing.assert_array_equal(encode_passages(model, collection, ids).vectors, usual)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, ClassVar
 
 import blingfire
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from positionbias.core import splitter
 from positionbias.core.errors import DependencyError
 from positionbias.text import words
 from positionbias.text.words import WORD_METHODS, sentence_places, sentence_starts, split_words, tokenize, word_spans
@@ -157,14 +157,22 @@ def test_threads_do_not_write_into_each_others_buffers() -> None:
 
 
 def test_a_machine_for_which_blingfire_has_no_library_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Unloadable:
-        def find_spec(self, name: str, *_: object) -> None:
-            if name == "blingfire":
-                raise OSError("libblingfiretokdll.so: wrong ELF class")
-
-    monkeypatch.delitem(sys.modules, "blingfire")
-    monkeypatch.setattr(sys, "meta_path", [Unloadable(), *sys.meta_path])
+    monkeypatch.setattr(words, "load_blingfire", lambda: "libblingfiretokdll.so: wrong ELF class")
     with pytest.raises(
-        DependencyError, match=r"made for x86-64; found that it cannot be loaded on \w+ \(lib.*; use .* --words whitespace"
+        DependencyError, match=r"^--words blingfire: .*x86-64; found .* here \(lib.*class\); give --words unicode$"
     ):
         words.words_function()
+
+
+@pytest.mark.parametrize("fault", [OSError("no such file"), ModuleNotFoundError("blingfire"), None])
+def test_whatever_keeps_blingfire_from_loading_is_a_reason(fault: Exception | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Spec:
+        submodule_search_locations: ClassVar = ["/nowhere"]
+
+    def find_spec(name: str) -> Any:
+        if isinstance(fault, ImportError):
+            raise fault
+        return Spec() if fault else None
+
+    monkeypatch.setattr(splitter, "find_spec", find_spec)
+    assert isinstance(splitter.load_blingfire.__wrapped__(), str)

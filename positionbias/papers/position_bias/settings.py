@@ -29,7 +29,7 @@ from positionbias.papers import StudyCommand
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import SEVERAL, AnswerRange, Matching, Selection, Several
 from positionbias.results.result import TEXTS
-from positionbias.text.words import WordMethod
+from positionbias.text.words import USUAL_WORDS, WordMethod
 from positionbias.training.config import AT_READING
 
 __all__ = [
@@ -71,7 +71,7 @@ class PositionBiasSettings:
     models: tuple[ModelSettings, ...] = (ModelSettings(),)
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     draws: tuple[int, ...] = declared_setting((1,), DRAWS)
-    words: WordMethod = declared_setting("blingfire", settings_of(Rotation)["words"])
+    words: WordMethod = declared_setting(USUAL_WORDS, settings_of(Rotation)["words"])
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
     depth: int = setting(100, "Candidates per validation or test query.", least=1)
     train_depth: int = setting(100, "Candidates from which negatives are drawn.", least=1)

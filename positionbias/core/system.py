@@ -1,0 +1,192 @@
+"""What operating systems do differently: locks, signals of threads, names that change in one step, facts of the machine.
+
+No other module imports ``fcntl``, ``resource`` or ``msvcrt``, reads ``/proc`` or calls the C library. Each function says what it does on a system
+that has none of it. Nothing heavy is imported here, as stopping a command begins before all else.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+TYPE_CHECKING = False  # as in the package's __init__
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+    from typing import IO, Any
+
+__all__ = [
+    "NO_BLOCK",
+    "NO_FOLLOW",
+    "OPENS_FOLDERS",
+    "at",
+    "block_signals",
+    "c_function",
+    "end_in",
+    "flush",
+    "let_go",
+    "memory_bytes",
+    "open_place",
+    "processor_names",
+    "reserve",
+    "restore_signals",
+    "take_lock",
+    "unblock_signals",
+]
+
+OPENS_FOLDERS = hasattr(
+    os, "O_DIRECTORY"
+)  # Windows opens none: there no folder can be synced, and names in it are used by path
+NO_FOLLOW, NO_BLOCK = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
+RESERVE_BLOCK = 1 << 24
+
+
+def open_place(path: Path, *, folder: bool = False) -> int | Path:
+    """Open a file or folder that is no link, for reading; a folder where none can be opened stays a path.
+
+    Raises:
+        OSError: it is gone, a link, or with ``folder`` something else.
+    """
+    if OPENS_FOLDERS:
+        return os.open(path, os.O_RDONLY | NO_FOLLOW | (os.O_DIRECTORY if folder else 0))
+    if path.is_symlink() or not (path.is_dir() if folder else path.exists()):
+        raise FileNotFoundError(str(path))
+    return path
+
+
+def let_go(place: int | Path) -> None:
+    """Close what ``open_place`` opened."""
+    if isinstance(place, int):
+        os.close(place)
+
+
+def at(folder: int | Path, name: str) -> tuple[str, dict[str, Any]]:
+    """Return a name in an open folder, as functions of ``os`` take it: a path, and ``dir_fd`` where there is one."""
+    return (name, {"dir_fd": folder}) if isinstance(folder, int) else (str(folder / name), {})
+
+
+def flush(handle: int) -> None:
+    """Wait until an open file's bytes are on the disk; macOS would only hand them to the drive."""
+    try:
+        from fcntl import F_FULLFSYNC, fcntl  # type: ignore[attr-defined,unused-ignore]
+    except ImportError:
+        os.fsync(handle)
+        return
+    try:
+        fcntl(handle, F_FULLFSYNC)
+    except OSError:  # a file system without it
+        os.fsync(handle)
+
+
+def take_lock(place: int | Path) -> Callable[[], object] | bool | None:
+    """Lock an open file or folder, or the one at a path, without waiting; return what unlocks it.
+
+    False if another process holds it, None if this file system has no locks. The lock ends with the process. Without ``fcntl``, as on Windows, it
+    is a file in the folder of temporary files, named for what it locks.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return _lock_elsewhere(os.stat(place))
+    assert isinstance(place, int)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        return None
+    return lambda: fcntl.flock(place, fcntl.LOCK_UN)
+
+
+def _lock_elsewhere(what: os.stat_result) -> Callable[[], object] | bool | None:
+    import tempfile
+    import warnings
+
+    try:
+        with warnings.catch_warnings(action="ignore"):  # that neither Windows' locks nor fcntl are there
+            from filelock import FileLock, Timeout
+    except ImportError:
+        return None
+    lock = FileLock(os.path.join(tempfile.gettempdir(), f"posbias-{what.st_dev:x}-{what.st_ino:x}.lock"), is_singleton=False)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return False
+    except (OSError, NotImplementedError):
+        return None
+    return lock.release
+
+
+def c_function(name: str) -> Callable[..., int] | None:
+    """Return a function of this process's C library; None where there is none."""
+    import ctypes
+
+    try:
+        found: Callable[..., int] = getattr(ctypes.CDLL(None, use_errno=True), name)
+    except (OSError, AttributeError, TypeError):  # another system, or an older library
+        return None
+    return found
+
+
+def reserve(file: IO[bytes], size: int) -> None:
+    """Reserve a new file's disk space at once, where the system cannot by writing zeros.
+
+    Raises:
+        OSError: there is too little.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    for start in range(0, size, RESERVE_BLOCK):
+        file.write(bytes(min(RESERVE_BLOCK, size - start)))
+    file.flush()
+
+
+def block_signals(numbers: Iterable[int]) -> Any:
+    """Hold these signals back from this thread and what it starts; return what ``restore_signals`` takes. Nothing on Windows."""
+    return signal.pthread_sigmask(signal.SIG_BLOCK, numbers) if hasattr(signal, "pthread_sigmask") else None
+
+
+def restore_signals(before: Any) -> None:
+    """Undo ``block_signals``."""
+    if before is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def unblock_signals(numbers: Iterable[int]) -> None:
+    """Let these signals through to this thread. Nothing on Windows."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
+
+
+def end_in(seconds: int) -> None:
+    """Let the system end this process after so many seconds. Nothing on Windows, where SIGTERM ends it at once."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
+
+
+def memory_bytes() -> int | None:
+    """Return the machine's memory in bytes; None where nothing tells."""
+    if hasattr(os, "sysconf"):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        from psutil import virtual_memory
+    except ImportError:
+        return None
+    return int(virtual_memory().total)
+
+
+def processor_names() -> Iterator[str]:
+    """Yield the processor's name once a core, as Linux tells it; nothing on other systems."""
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            lines = file.readlines()
+    except OSError:
+        return
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            yield value.strip()
