@@ -98,5 +98,5 @@ def test_no_lengths_and_bad_ones():
     assert length_groups([]).labels == []
     with pytest.raises(ValueError, match="wanted at least 1"):
         length_groups([3], 0)
-    with pytest.raises(ValueError, match="lengths that are numbers"):
+    with pytest.raises(ValueError, match="numbers as lengths"):
         length_groups([float("nan")])
