@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import Place, output_place
 from positionbias.core.progress import hint
+from positionbias.core.screen import wrapped
 from positionbias.core.shown import Shown
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Measurements(Shown):
     def __str__(self) -> str:
         from positionbias.report.text import text_of
 
-        return "\n".join([text_of(self.results, self.form or self.command.rpartition(" ")[2]), *self.remarks])
+        return "\n".join([text_of(self.results, self.form or self.command.rpartition(" ")[2]), *map(wrapped, self.remarks)])
 
     def manifest(self, place: Path) -> Manifest:
         """Return the manifest of these results in a folder at ``place``."""

@@ -7,6 +7,8 @@ from typing import Any
 
 from msgspec import UNSET
 
+from positionbias.core.screen import line_width
+from positionbias.report.layout import Grid, lay_out
 from positionbias.report.placement import moves_table, places_table
 from positionbias.report.table import as_text
 from positionbias.results.collections import (
@@ -92,13 +94,13 @@ def _number(value: Any, form: str = ",") -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Return rows as lines of equal columns; the first ``left`` columns flush left, the others flush right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = (cell.ljust(w) if n < left else cell.rjust(w) for n, (cell, w) in enumerate(zip(row, widths, strict=True)))
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    """Return rows as lines of equal columns; the first ``left`` columns flush left, the others flush right.
+
+    They fit the terminal: a text wraps, and columns for which there is no room stand below, beside the first ones again.
+    """
+    columns = len(rows[0])
+    right = [at >= left for at in range(columns)]
+    return "\n".join(lay_out(Grid(rows, right, min(left, columns - 1)), line_width()))
 
 
 def rotation_text(results: Sequence[Result]) -> str:
