@@ -22,4 +22,3 @@ def audit_text(results: Sequence[Result]) -> str:
     if described:
         parts += [f"{DESCRIPTION}\n{'=' * len(DESCRIPTION)}", *described]
     return "\n\n".join(part for part in parts if part)
-

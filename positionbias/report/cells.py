@@ -92,7 +92,14 @@ def percent_cell(
     near, lopsided = _plus_minus(value, bounds, 1, 100)
     near = near and f"{brief.removesuffix(f'{NBSP}%')}{NBSP}{near}{NBSP}%"
     return Cell(
-        shown + more, value, bounds.low, bounds.high, strong=strong, brief=brief + more, near=near and near + more, lopsided=lopsided
+        shown + more,
+        value,
+        bounds.low,
+        bounds.high,
+        strong=strong,
+        brief=brief + more,
+        near=near and near + more,
+        lopsided=lopsided,
     )
 
 

@@ -106,16 +106,29 @@ def _fitted(grid: Grid, least: list[int], width: int) -> list[int] | None:
 
 
 def _parts(grid: Grid, narrowest: int, width: int) -> list[Grid]:
-    """Return grids of the row names and as many of the other columns as fit; none where one does not."""
+    """Return grids of the row names and as many of the other columns as fit, groups whole where they can be; none where a column does not fit."""
     least, names = grid.least(narrowest), list(range(grid.stub))
+
+    def fitting(columns: Sequence[int]) -> bool:
+        return _room([least[at] for at in (*names, *columns)]) <= width
+
     parts: list[list[int]] = []
-    for at in range(grid.stub, len(grid.right)):
-        if _room([least[one] for one in (*names, at)]) > width:
-            return []
-        if not parts or _room([least[one] for one in (*names, *parts[-1], at)]) > width:
-            parts.append([])
-        parts[-1].append(at)
+    for unit in _units(grid):
+        for columns in [unit] if fitting(unit) else [[at] for at in unit]:
+            if not fitting(columns):
+                return []
+            if parts and fitting([*parts[-1], *columns]):
+                parts[-1] += columns
+            else:
+                parts.append(list(columns))
     return [grid.only([*names, *part]) for part in parts]
+
+
+def _units(grid: Grid) -> list[list[int]]:
+    """Return the columns behind the row names that stay together: those of a group."""
+    spans = [(group, range(max(start, grid.stub), start + count)) for group, start, count in grid.spans()]
+    spans = spans or [("", range(grid.stub, len(grid.right)))]
+    return [unit for group, columns in spans for unit in ([list(columns)] if group else [[at] for at in columns]) if unit]
 
 
 def _shared(wanted: Sequence[int], least: Sequence[int], width: int) -> list[int]:

@@ -43,7 +43,7 @@ def _curve_table(results: Sequence[Result]) -> Table:
             deviations = [decimal_cell(over_terms), decimal_cell(over_pairs)]
             rows.append([text_cell(result.system), count_cell(delta), decimal_cell(value), *counts, *deviations])
     headings = [Column("Δ"), Column("ATS"), Column("Terms"), Column("Pairs")]
-    headings += [Column("over terms", "Deviation"), Column("over pairs", "Deviation")]
+    headings += [Column("over terms", "Deviation"), Column("over pairs", "Deviation", wide=True)]
     return Table("ats", "Average term similarity (ATS)", [Column("Model", numeric=False), *headings], rows)
 
 

@@ -53,6 +53,10 @@ class Cell:
     near: str = ""
     lopsided: bool = False
 
+    def briefly(self) -> Cell:
+        """Return it without its interval."""
+        return replace(self, text=self.brief or self.text, near="")
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -156,7 +160,12 @@ def _narrowed(table: Table, width: int | None) -> tuple[Table, list[str]]:
         return table, notes
     if any(cell.near for row in table.rows for cell in row):
         notes += [LARGER_SIDE] if any(cell.near and cell.lopsided for row in table.rows for cell in row) else []
-        columns = [replace(column, name=_near(column.name), group=_near(column.group)) for column in table.columns]
+        columns = [
+            replace(column, name=_near(column.name), group=_near(column.group))
+            if any(row[at].near for row in table.rows)
+            else column
+            for at, column in enumerate(table.columns)
+        ]
         rows = [[replace(cell, text=cell.near or cell.text) for cell in row] for row in table.rows]
         table = replace(table, columns=columns, rows=rows)
     left, gone = list(range(len(table.columns))), 0
@@ -248,7 +257,7 @@ def as_latex(table: Table) -> str:
     """
     brief = _letters_across(table) > MOST and any(cell.brief for row in table.rows for cell in row)
     if brief:
-        rows = [[replace(cell, text=cell.brief or cell.text) for cell in row] for row in table.rows]
+        rows = [[cell.briefly() for cell in row] for row in table.rows]
         table = replace(table, rows=rows, notes=[*table.notes, "Intervals stand in the CSV of this table."])
     wide = _letters_across(table) > LINE
     alignment = "".join("r" if column.numeric else "l" for column in table.columns)
