@@ -106,10 +106,11 @@ class Checked(Judgement):
         return overall(self.checks)
 
     def __str__(self) -> str:
+        from positionbias.core.screen import wrapped
         from positionbias.report.check_files import check_table
         from positionbias.report.table import as_text
 
-        return as_text(check_table(self.checks))
+        return f"{wrapped(self.verdict)}\n\n{as_text(check_table(self.checks))}"
 
     @property
     def verdict(self) -> str:

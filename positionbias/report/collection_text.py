@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import UNSET
 
 from positionbias.core.screen import line_width
+from positionbias.report.headlines import collection_headlines
 from positionbias.report.layout import Grid, lay_out
 from positionbias.report.placement import moves_table, places_table
 from positionbias.report.table import as_text
@@ -37,7 +38,7 @@ def _counts(results: Sequence[Result]) -> str:
     header = ("split", "queries", "judgements", "answers")
     splits = [(result.split, figures) for result, figures in of_type(results, QueryFigures)]
     rows = [(split, f"{f.queries:,}", f"{f.judgements:,}", f"{f.answers:,}") for split, f in splits]
-    lines = [f"{results[0].collection}: {results[0].count:,} passages", "", aligned([header, *rows])]
+    lines = [*collection_headlines(results), "", aligned([header, *rows])]
     for split, figures in splits:
         further = figures.further_judgements or {}
         lines += [f"{split}: {count:,} judgements more, {name!r}" for name, count in further.items()]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from positionbias.core.interval import Interval
 from positionbias.evaluation.significance import CORRECTIONS
 from positionbias.report.cells import decimal_cell, level_heading, p_cell, percent_cell, text_cell
+from positionbias.report.headlines import evaluation_headlines
 from positionbias.report.leaked_order import order_sentences
 from positionbias.report.table import Cell, Column, Table, as_text
 from positionbias.results.leakage import LeakedAndClean
@@ -25,9 +26,10 @@ def ensemble_text(results: Sequence[Result]) -> str:
 
 
 def evaluation_text(results: Sequence[Result]) -> str:
-    """Return whether leakage changes the order of runs, then measures, differences, measures by leaked and clean queries."""
+    """Return the best run, whether leakage changes the order of runs, then measures, differences, measures by leaked and clean queries."""
     orders = ["\n  ".join(order_sentences(result.measure, order)) for result, order in of_type(results, LeakedOrder)]
-    return "\n\n".join(filter(None, (*orders, _measures(results), _comparisons(results), _leaked(results))))
+    told = "\n".join(evaluation_headlines(results))
+    return "\n\n".join(filter(None, (told, *orders, _measures(results), _comparisons(results), _leaked(results))))
 
 
 def _measures(results: Sequence[Result]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.report.headlines import position_headlines
 from positionbias.report.table import as_text
 from positionbias.report.tables import outcomes_table, positions_table
 from positionbias.results.payloads import PositionHistogram
@@ -13,8 +14,13 @@ __all__ = ["positions_text"]
 
 
 def positions_text(results: Sequence[Result]) -> str:
-    """Return the tables of positions and of what happened to answers, with remarks."""
-    parts = [as_text(positions_table(results)), as_text(outcomes_table(results)), *map(_remarks, results)]
+    """Return whether answers sit at the front, the tables of positions and of what happened to answers, with remarks."""
+    parts = [
+        "\n".join(position_headlines(results)),
+        as_text(positions_table(results)),
+        as_text(outcomes_table(results)),
+        *map(_remarks, results),
+    ]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from positionbias.report.cells import count_cell, decimal_cell, text_cell
+from positionbias.report.headlines import similarity_headlines
 from positionbias.report.table import Column, Table, as_csv, as_text
 from positionbias.report.tables import mats_table
 from positionbias.results.payloads import AtsCurve
@@ -16,7 +17,7 @@ __all__ = ["ats_csv", "ats_text", "mats_text"]
 
 def mats_text(results: Sequence[Result]) -> str:
     """Return MATS of each model, and its basis."""
-    return f"{as_text(mats_table(results))}\n\n{_remarks(results)}"
+    return "\n\n".join((_said(results), as_text(mats_table(results)), _remarks(results)))
 
 
 def ats_text(results: Sequence[Result]) -> str:
@@ -26,7 +27,11 @@ def ats_text(results: Sequence[Result]) -> str:
         for result, curve in of_type(results, AtsCurve)
         if curve.figures.undefined
     )
-    return f"{as_text(_curve_table(results))}\n\n{_remarks(results)}{undefined}"
+    return "\n\n".join((_said(results), as_text(_curve_table(results)), f"{_remarks(results)}{undefined}"))
+
+
+def _said(results: Sequence[Result]) -> str:
+    return "\n".join(similarity_headlines(results))
 
 
 def ats_csv(results: Sequence[Result]) -> str:

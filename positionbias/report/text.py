@@ -52,8 +52,12 @@ TEXTS = {
 
 # first payload -> the module, and its function there that says in sentences what they conclude
 VERDICTS = {
+    "AtsCurve": ("report.headlines", "similarity_headlines"),
     "CandidateCounts": ("leakage.text", "candidates_verdict"),
     "LeakShare": ("leakage.text", "calibration_verdict"),
+    "PerQuery": ("report.headlines", "evaluation_headlines"),
+    "PositionHistogram": ("report.headlines", "position_headlines"),
+    "TaskFigures": ("pooling.text", "pool_headlines"),
 }
 
 
