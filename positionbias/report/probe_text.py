@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.report.bars import area
 from positionbias.report.cells import count_cell, decimal_cell, text_cell
 from positionbias.report.headlines import similarity_headlines
 from positionbias.report.table import Column, Table, as_csv, as_text
@@ -27,11 +28,19 @@ def ats_text(results: Sequence[Result]) -> str:
         for result, curve in of_type(results, AtsCurve)
         if curve.figures.undefined
     )
-    return "\n\n".join((_said(results), as_text(_curve_table(results)), f"{_remarks(results)}{undefined}"))
+    return "\n\n".join((_said(results), *_curves(results), as_text(_curve_table(results)), f"{_remarks(results)}{undefined}"))
 
 
 def _said(results: Sequence[Result]) -> str:
     return "\n".join(similarity_headlines(results))
+
+
+def _curves(results: Sequence[Result]) -> list[str]:
+    """Draw each curve, all on one scale."""
+    found = [(result, own) for result, own in of_type(results, AtsCurve) if len(own.ats)]
+    ends = (min(min(own.ats) for _, own in found), max(max(own.ats) for _, own in found)) if found else None
+    heads = (f"{result.system}: ATS by distance Δ, {min(own.deltas)} to {max(own.deltas)}" for result, own in found)
+    return ["\n".join([head, *area(list(own.ats), ends)]) for head, (_, own) in zip(heads, found, strict=True)]
 
 
 def ats_csv(results: Sequence[Result]) -> str:
