@@ -12,6 +12,7 @@ from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation, settings_parameters
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.progress import hint, say
+from positionbias.core.screen import wrapped
 from positionbias.core.settings import Setting, refuse_idle, setting
 from positionbias.leakage.settings import FIELDS, Detector, FindSettings, LexicalSettings, NearestSettings
 from positionbias.ops.outcome import Measurements, Printed, Read, refuse_outputs
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from positionbias.core.collection import Collection
     from positionbias.core.records import Query
-    from positionbias.leakage.find import Found
+    from positionbias.leakage.find import Found, FoundPair
     from positionbias.leakage.leaks import Leaks
     from positionbias.leakage.pairs import Pair
     from positionbias.leakage.queries import FieldTexts
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from positionbias.results.leakage_pairs import QueriesRemoved
     from positionbias.results.result import Result
 
-__all__ = ["Cleaned", "CountedPairs", "SearchedTexts", "clean_leakage", "find_leakage"]
+__all__ = ["Cleaned", "CountedPairs", "FoundPairs", "SearchedTexts", "clean_leakage", "find_leakage"]
 
 # options of one detector alone
 _SEMANTIC = tuple(one.of.flag(one.name) for kind in (NearestSettings, Encoder) for one in settings_parameters(kind, ""))
@@ -53,6 +54,21 @@ class SearchedTexts:
         flags=("--field",),
         choices=FIELDS,
     )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FoundPairs(Measurements):
+    """The counts of near-duplicate queries, and the surest of the pairs, which stand in ``pairs_at`` with all others."""
+
+    surest: Sequence[FoundPair] = ()
+    pairs: int = 0
+    pairs_at: Place = ""
+
+    def __str__(self) -> str:
+        from positionbias.leakage.text import found_text
+
+        text = found_text(self.results, self.surest, self.pairs, str(self.pairs_at))
+        return "\n".join([wrapped(text), *map(wrapped, self.remarks)])
 
 
 @operation
@@ -84,7 +100,7 @@ def find_leakage(
     ] = None,
     out: Out,
     overwrite: Overwrite = False,
-) -> Measurements:
+) -> FoundPairs:
     """Find training queries that near-duplicate test queries, by meaning and by words.
 
     Queries are a collection's split (NAME:SPLIT), a file of lines (id, tab, text), or TREC topics, whose title, description and narrative
@@ -117,6 +133,7 @@ def find_leakage(
     from positionbias.leakage.found_results import save_found
     from positionbias.leakage.published import target_of
     from positionbias.leakage.queries import field_texts
+    from positionbias.leakage.surest import surest
 
     if settings.detector == "lexical":
         refuse_idle(_SEMANTIC, wanted="--detector semantic or both, which it is for", found="--detector lexical")
@@ -145,7 +162,7 @@ def find_leakage(
     place = output_place(out)
     save_found(place, found, results, measured.manifest(place), overwrite=overwrite)
     hint(f"{len(found.pairs):,} pairs written to {place}")
-    return measured
+    return replace(measured, surest=surest(found.pairs), pairs_at=place)
 
 
 def _sides(queries: Sequence[CollectionLike], sources: Sequence[str]) -> tuple[list[QueryPlace], QueryPlace]:
@@ -222,8 +239,8 @@ def _measurements(
     texts: SearchedTexts,
     semantic: Semantic | None,
     read: Sequence[Read],
-) -> Measurements:
-    return Measurements(
+) -> FoundPairs:
+    return FoundPairs(
         results,
         command="leakage find",
         settings={"fields": list(texts.fields), **_record(settings, semantic)},
@@ -237,6 +254,7 @@ def _measurements(
         host={"memory_gib": settings.nearest.memory},
         content={"pairs": len(found.pairs), **({"target": target} if target else {})},
         remarks=("", f"By meaning: {semantic.rests_on}.") if semantic else (),
+        pairs=len(found.pairs),
     )
 
 
