@@ -240,11 +240,24 @@ def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) 
     return replace(made, kind="results", inputs=inputs, content={}, files=None)
 
 
-def json_of(outcome: Any) -> JsonObject:
-    """Return what an operation gave back as one JSON object: a judgement's own, else its results."""
-    if isinstance(outcome, Judgement):
-        return outcome.to_json()
-    return {"results": [result.to_json() for result in results_of(outcome)]}
+def json_of(outcome: Any, *, per_query: bool = False) -> JsonObject:
+    """Return what an operation gave back as one JSON object: a judgement's own, else its results; values by query where they are wanted."""
+    found: dict[str, Any] = {}
+    found |= (
+        outcome.to_json() if isinstance(outcome, Judgement) else {"results": [one.to_json() for one in results_of(outcome)]}
+    )
+    for record in () if per_query else found.get("results", ()):
+        _drop_queries(record["payload"], record["kind"])
+    return found
+
+
+def _drop_queries(payload: dict[str, Any], kind: str) -> None:
+    """Remove what a payload holds for each query; a folder of results has it."""
+    if kind == "per_query":
+        for name in ("query_ids", "values", "clusters"):
+            payload.pop(name, None)
+    elif "rows" in payload:
+        payload["rows"] = {name: value for name, value in payload["rows"].items() if not name.endswith(" by query")}
 
 
 def text_of(outcome: Any) -> str:
