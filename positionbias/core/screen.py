@@ -14,7 +14,7 @@ __all__ = ["LEAST", "PIPED", "line_width", "lines_of", "shown_width", "wrap", "w
 
 LEAST, PIPED = 80, 100  # columns: the fewest that output is made for, and those of a pipe or a file
 _given: ContextVar[tuple[int | None] | None] = ContextVar("line width", default=None)
-_BREAKS = re.compile(r"(?<=[-/_.:,])(?=[^\W\d_])|(?<=/)")  # in a word that is too long: never within a number
+_BREAKS = re.compile(r"(?<=[-/_:,])(?=[^\W\d_])|(?<=/)")  # in a word that is too long: never within a number
 
 
 def line_width() -> int | None:
@@ -99,5 +99,6 @@ def _wrapped(line: str, width: int) -> list[str]:
     words = line.lstrip(" ")
     indent = min(len(line) - len(words), width // 2)
     more = indent + 2 if indent or words.startswith("- ") else 0
-    first, *rest = wrap(" " * (more - indent) + words, width - more) if more > indent else wrap(words, width - indent)
-    return [" " * indent + first.lstrip(" "), *(" " * more + part for part in rest)]
+    first = wrap(words, width - indent)[0]
+    rest = wrap(words[len(first) :].lstrip(" "), width - more)
+    return [" " * indent + first, *(" " * more + part for part in rest)]
