@@ -67,7 +67,7 @@ def test_table(small_collection, runs, capsys):
     assert table[3].startswith("two  0.6667 [")
     assert table[5].split()[:4] == ["Against", "the", "first", "run"]
     assert table[7].split()[:5] == ["one", "→", "two", "RR@10", "+0.1667"]
-    assert "+33.3 %" in table[7]
+    assert "+33.3 ± 261.9 %" in table[7]
 
 
 def test_every_cutoff_has_its_j(small_collection, runs, capsys):
