@@ -1,6 +1,6 @@
-"""Our re-rankers, retrievers and rotation as PyTerrier transformers (extra ``pyterrier``).
+"""Re-rankers, retrievers and rotation as PyTerrier transformers (extra ``pyterrier``).
 
-The other way round, ``audit_model`` and ``Audited`` take a PyTerrier transformer that re-ranks texts as a model.
+Conversely, ``audit_model`` and ``Audited`` take a PyTerrier transformer that re-ranks texts as a model.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ __all__ = ["Reranker", "Retriever", "Rotated"]
 
 
 def _check_queries(frame: pandas.DataFrame, who: str) -> None:
-    """Check that each qid has one query, which is a text. pandas leaves out rows without a qid.
+    """Check that each qid has one query that is text. (pandas drops rows without a qid.)
 
     Raises:
-        InputError: it has not.
+        InputError: a qid with several queries, or a query that is not text.
     """
     asked: dict[str, str] = {}
     for qid, query in zip(frame["qid"], frame["query"], strict=True):
         _check_text(query, who, f"the query of qid {qid!r}", "drop the row")
         if asked.setdefault(identifier(qid, "qid"), query) != query:
-            raise bad_input(who, wanted=f"one query of qid {qid!r}", found="two", do="give each query an id of its own")
+            raise bad_input(who, wanted=f"one query for qid {qid!r}", found="two", do="give each query its own id")
 
 
 def _check_text(value: object, who: str, wanted: str, do: str) -> None:
@@ -62,19 +62,19 @@ def _check_text(value: object, who: str, wanted: str, do: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise bad_input(who, wanted=wanted, found="text that is not Unicode", do="correct it") from None
+        raise bad_input(who, wanted=wanted, found="text that is not valid Unicode", do="correct it") from None
 
 
 class Reranker(pyterrier.Transformer):
-    """Re-rank by a model: a frame with qid, query, docno and text gets its ``score`` and ``rank``, other columns stay.
+    """Re-rank by a model: a frame with qid, query, docno and text gets the model's ``score`` and ``rank``; other columns stay.
 
-    Every row is scored, whatever depth the model was tuned to; ``% 30`` in front of it sets one. The rows of a query come by rank, which
-    starts at 0. Ranks and scores are those of ``rerank``: equal scores by docno descending, then lowered by the smallest step.
+    Every row is scored, whatever depth the model was tuned to; put ``% 30`` before it to set a depth. A query's rows are sorted by rank,
+    which starts at 0. Ranks and scores are those of ``rerank``: ties by docno descending, then lowered by the smallest step.
 
     Args:
-        model: A name, a loaded checkpoint, a function or an encoder, as ``audit_model`` takes it.
-        kind: What the model is, where its files do not tell.
-        computing: Device and precision; by default a GPU where there is one.
+        model: A name, a loaded checkpoint, a function or an encoder, as for ``audit_model``.
+        kind: The kind of model, if its files do not tell.
+        computing: Device and precision; by default a GPU if there is one.
 
     Raises:
         InputError, SettingError: as ``load_checkpoint``.
@@ -98,16 +98,16 @@ class Reranker(pyterrier.Transformer):
         return f"Reranker({self._checkpoint.name!r})"
 
     def transform(self, inp: pandas.DataFrame) -> pandas.DataFrame:
-        """Return the rows of each query by the model's scores; queries stay in their order.
+        """Return the rows of each query sorted by the model's scores; queries keep their order.
 
         Raises:
-            pyterrier.validate.InputValidationError: a column is missing.
-            InputError: a text or query that is none, a qid of two queries, a docno that stands twice for a query, or as ``rescore``.
+            pyterrier.validate.InputValidationError: a missing column.
+            InputError: a text or query that is not text, a qid with two queries, a docno repeated for a query, or as ``rescore``.
         """
         pyterrier.validate.columns(inp, includes=["qid", "query", "docno", "text"])
         _check_queries(inp, "Reranker")
         if "rank" in inp.columns:
-            inp = inp.sort_values("rank", kind="stable")  # so that a scorer of lists reads them best first
+            inp = inp.sort_values("rank", kind="stable")  # a listwise scorer reads them best first
         groups = [group for _, group in inp.groupby("qid", sort=False, observed=True)]
         parts = [inp.iloc[:0].assign(score=np.array([], float), rank=np.array([], int))]
         for group, scores in zip(groups, self._scores(groups), strict=True):
@@ -118,7 +118,7 @@ class Reranker(pyterrier.Transformer):
         return pandas.concat(parts[1:] or parts, ignore_index=True)
 
     def _scores(self, groups: Sequence[pandas.DataFrame]) -> list[list[float]]:
-        """Return the score of each row, by query. Equal texts of a query are scored once."""
+        """Return the score of each row, by query; equal texts of a query are scored once."""
         from positionbias.ranking.rerank import rescore
 
         texts = _Texts()
@@ -133,7 +133,7 @@ class Reranker(pyterrier.Transformer):
 
 
 class _Texts:
-    """Distinct texts, each found by its number, written out."""
+    """Distinct texts, looked up by number as a string."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, str] = {}
@@ -143,7 +143,7 @@ class _Texts:
         """Return the number of each row's text.
 
         Raises:
-            InputError: it is no text.
+            InputError: a value that is not text.
         """
         for docno, text in zip(group["docno"], group["text"], strict=True):
             _check_text(text, "Reranker", f"the text of docno {docno!r}", "add the texts first")
@@ -153,23 +153,23 @@ class _Texts:
         return [self._numbers[text] for text in group["text"]]
 
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
-        """Return the texts of these numbers."""
+        """Return the texts with these numbers."""
         return [self._texts[int(number)] for number in passage_ids]
 
 
 class Retriever(pyterrier.Transformer):
-    """Retrieve from a collection by BM25, or by a model's vectors: a frame with qid and query becomes one with docno, score and rank too.
+    """Retrieve from a collection by BM25 or a model's vectors: a frame with qid and query also gets docno, score and rank.
 
-    Ranks start at 0 and are those of ``retrieve``; a query without a known term has no rows. Search by vectors is exact. Without
-    ``vectors`` every frame encodes the whole collection anew.
+    Ranks start at 0 and are those of ``retrieve``; a query without a known term has no rows. Vector search is exact. Without
+    ``vectors`` the whole collection is encoded again for each frame.
 
     Args:
         collection: A collection, its folder or its name under $POSBIAS_HOME.
-        model: A model of one vector a text, as ``audit_model`` takes it; by default BM25.
-        vectors: The model's vectors of the collection, of ``encode``.
-        depth: Passages for each query.
-        kind: What the model is, where its files do not tell.
-        computing: Device and precision; by default a GPU where there is one.
+        model: A model with one vector per text, as for ``audit_model``; by default BM25.
+        vectors: The model's vectors of the collection, from ``encode``.
+        depth: Passages per query.
+        kind: The kind of model, if its files do not tell.
+        computing: Device and precision; by default a GPU if there is one.
 
     Raises:
         InputError: no such collection or model.
@@ -195,7 +195,7 @@ class Retriever(pyterrier.Transformer):
         computing: Computing | None = None,
     ) -> None:
         if vectors is not None and model is None:
-            raise SettingError("vectors: wanted the model that made them; found none; give it")
+            raise SettingError("vectors: wanted the model that made them; found none; give model")
         if depth < 1:
             raise SettingError(f"depth: wanted at least 1; found {depth}; raise it")
         computing = computing or Computing()
@@ -210,8 +210,8 @@ class Retriever(pyterrier.Transformer):
         """Return the passages of each query, best first; other columns of queries stay.
 
         Raises:
-            pyterrier.validate.InputValidationError: a column is missing.
-            InputError: a query that is no text, a qid of two queries, or as ``retrieve``.
+            pyterrier.validate.InputValidationError: a missing column.
+            InputError: a query that is not text, a qid with two queries, or as ``retrieve``.
             SettingError: as ``retrieve``.
         """
         pyterrier.validate.columns(inp, includes=["qid", "query"])
@@ -243,9 +243,9 @@ class Retriever(pyterrier.Transformer):
 
 
 class Rotated(pyterrier.Transformer):
-    """Rotate the texts of a frame with docno and text, each as ``debias`` rotates the passage of that id with the same seed.
+    """Rotate the texts of a frame with docno and text, as ``debias`` rotates the passages of these ids with the same seed.
 
-    In front of an indexer it gives the index of a rotated collection; in front of a re-ranker, rotated candidates.
+    Before an indexer it gives the index of a rotated collection; before a re-ranker, rotated candidates.
 
     Raises:
         SettingError: a negative seed.
@@ -268,8 +268,8 @@ class Rotated(pyterrier.Transformer):
         """Return the frame with rotated texts; a missing text (None) stays.
 
         Raises:
-            pyterrier.validate.InputValidationError: a column is missing.
-            InputError: a text that is a number or the like, or an id that is no text or whole number.
+            pyterrier.validate.InputValidationError: a missing column.
+            InputError: a text that is not a string, or an id that is neither text nor a whole number.
         """
         pyterrier.validate.columns(inp, includes=["docno", "text"])
         return inp.assign(**self._rotate({name: inp[name].tolist() for name in ("docno", "text")}))

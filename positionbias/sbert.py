@@ -1,4 +1,4 @@
-"""Position bias during a training by sentence-transformers (extra ``sbert``)."""
+"""Measure position bias during training with sentence-transformers (extra ``sbert``)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ except ModuleNotFoundError as error:
     if str(error.name).partition(".")[0] != "sentence_transformers":
         raise
     raise DependencyError(
-        "positionbias.sbert: wanted the package sentence-transformers from 6.0 on; found none; "
+        "positionbias.sbert: wanted the package sentence-transformers, 6.0 or newer; found none; "
         "run: pip install 'positionbias[sbert]'"
     ) from None
 
@@ -41,25 +41,25 @@ _REPORTED = {Contrast.ENDS: "end_minus_front", Contrast.MIDDLE: "middle_minus_en
 
 
 class PositionBiasEvaluator(BaseEvaluator):
-    """Audit a model of sentence-transformers while it is trained: does the place of the evidence in its passage change the score?
+    """Audit a sentence-transformers model during training: does the place of the evidence in its passage change the score?
 
-    It moves the evidence of each query as ``audit_model`` does, and gives the same effects, in deviations of the scores of a query's
-    candidates, with simultaneous 95 % intervals. The collection is read and the candidates are found once, when the evaluator is made.
+    It moves the evidence of each query as ``audit_model`` does and returns the same effects, in deviations of the scores of a query's
+    candidates, with simultaneous 95 % intervals. The collection is read and candidates are found once, when the evaluator is made.
     A model may be a SentenceTransformer, CrossEncoder, SparseEncoder or MultiVectorEncoder; a cross-encoder's scores are taken before
-    its activation. ``primary_metric`` is the size of end − front, and smaller is better. A model that ranks nothing is unbiased too:
-    watch a measure of quality beside it.
+    its activation. ``primary_metric`` is the size of end − front; smaller is better. A useless model is unbiased too, so also
+    watch a measure of quality.
 
     Args:
         collection: A collection, its folder or its name under $POSBIAS_HOME.
-        split: Whose queries; never those that are tested on in the end.
-        queries: How many queries to draw by the seed; by default all with evidence.
+        split: The split with the queries; never the final test queries.
+        queries: Number of queries to draw by the seed; by default all with evidence.
         candidates: The run whose scores give the unit; by default BM25's.
-        settings: What is moved and drawn; what the effects do not rest on (rotations, thirds, examples …) is left out.
-        name: The start of each metric's name.
+        settings: What to move and draw; parts that the effects do not need (rotations, thirds, examples …) are left out.
+        name: Prefix of each metric's name.
 
     Raises:
         InputError: no such collection or split, or no evidence in it.
-        SettingError: ``settings`` that move nothing, or retrieve; fewer than one of ``queries``.
+        SettingError: ``settings`` that move nothing or retrieve, or ``queries`` below 1.
 
     Example:
         >>> import positionbias as pb
@@ -92,7 +92,7 @@ class PositionBiasEvaluator(BaseEvaluator):
                 raise SettingError(f"queries: wanted at least 1; found {queries}; raise it")
         if settings.retrieve or not settings.needles:
             found = "retrieve=True" if settings.retrieve else "needles=0"
-            raise SettingError(f"settings: wanted evidence moved in candidates that are re-ranked; found {found}; leave it out")
+            raise SettingError(f"settings: wanted evidence moved in re-ranked candidates; found {found}; leave it out")
         self.name, self.greater_is_better = name, False
         self.primary_metric = "absolute_end_minus_front"
         self.csv_file = f"position_bias_evaluation{'_' * bool(name)}{name}_results.csv"
@@ -116,20 +116,20 @@ class PositionBiasEvaluator(BaseEvaluator):
             raise bad_input(opened.path, wanted=f"answers in the split {split}", found="none", do=do)
 
     def __call__(self, model: Any, output_path: str | None = None, epoch: float = -1, steps: int = -1) -> dict[str, float]:
-        """Return the effects of the model as it is; its modes and weights stay, and no draw is taken from torch's generators.
+        """Return the model's current effects; its modes and weights stay, and torch's generators are not used.
 
         Args:
             model: The model, on its own device.
-            output_path: A folder, to whose CSV file a line is added.
+            output_path: A folder with the CSV file to add a line to.
             epoch: The epoch, for the file and the model card.
-            steps: The step, for the same.
+            steps: The step, for the file and the model card.
 
         Returns:
-            ``end_minus_front`` and ``middle_minus_ends``, each with ``_low`` and ``_high``; ``absolute_end_minus_front``, and ``queries``:
-            those with both places. All of texts that the model reads whole, where enough are; NaN where undefined.
+            ``end_minus_front`` and ``middle_minus_ends``, each with ``_low`` and ``_high``; ``absolute_end_minus_front``; and ``queries``,
+            the number with both places. All from texts that the model reads whole, if there are enough; NaN if undefined.
 
         Raises:
-            InputError: it is none of the library's models, or its scores are not finite.
+            InputError: not one of the library's models, or scores that are not finite.
         """
         from positionbias.models.sbert import wrap_library_model
 
@@ -145,7 +145,7 @@ class PositionBiasEvaluator(BaseEvaluator):
         return metrics
 
     def get_config_dict(self) -> dict[str, Any]:
-        """Return what the model card says of the evaluator."""
+        """Return the evaluator's settings for the model card."""
         return {"collection": self._task.collection.name, "split": self._task.split, "seed": self._settings.seed}
 
     def _write(self, place: Path, row: dict[str, float]) -> None:
@@ -159,14 +159,14 @@ class PositionBiasEvaluator(BaseEvaluator):
 
 
 class PositionBiasCallback(TrainerCallback):
-    """Audit the model each time its trainer evaluates, or after each epoch where the trainer never does.
+    """Audit the model each time its trainer evaluates, or after each epoch if the trainer never does.
 
-    For a training whose ``evaluator=`` is taken, or that evaluates by a loss alone. The effects join the evaluation's metrics, named ``eval_…``, so
+    Use it if ``evaluator=`` is taken or the training evaluates by a loss alone. The effects join the evaluation's metrics, named ``eval_…``, so
     that ``metric_for_best_model`` and early stopping see them; the trainer's log history; and the evaluator's CSV file in the folder ``eval`` of the
-    trainer's output. Of several processes the main one audits. A tracker gets them by ``evaluator=`` only.
+    trainer's output. With several processes, the main one audits. A tracker gets the effects through ``evaluator=`` only.
 
     Args:
-        evaluator: What is audited, and how.
+        evaluator: The evaluator to run.
 
     Example:
         >>> import positionbias as pb
@@ -187,7 +187,7 @@ class PositionBiasCallback(TrainerCallback):
         self._audit(args, state, of["model"], {} if metrics is None else metrics)
 
     def on_epoch_end(self, args: Any, state: TrainerState, control: TrainerControl, **of: Any) -> None:
-        """Audit after an epoch of a trainer that does not evaluate."""
+        """Audit after an epoch if the trainer does not evaluate."""
         if args.eval_strategy == "no":
             self._audit(args, state, of["model"], {})
 
@@ -202,7 +202,7 @@ class PositionBiasCallback(TrainerCallback):
 
 
 def _metrics(effects: Sequence[Effect]) -> dict[str, float]:
-    """Return the effects in deviations by name. A verdict's own come before those of all texts."""
+    """Return the effects in deviations, by name; a verdict's own effects take precedence over those of all texts."""
     own: dict[Contrast, Effect] = {}
     for effect in effects:
         if effect.unit == DEVIATIONS:
@@ -219,7 +219,7 @@ def _metrics(effects: Sequence[Effect]) -> dict[str, float]:
 
 @contextmanager
 def _modes_kept(model: Any) -> Iterator[None]:
-    """Leave every module within the block in training or evaluation mode, as it was."""
+    """Restore every module's training or evaluation mode after the block."""
     modes = [(module, module.training) for module in model.modules()]
     try:
         yield

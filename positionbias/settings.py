@@ -1,4 +1,4 @@
-"""Settings of all public functions in one place, to import them from.
+"""Settings of all public functions, to import from one place.
 
 >>> from positionbias.settings import AuditSettings, Limits, Rotation
 >>> Rotation(seed=2)

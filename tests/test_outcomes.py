@@ -118,7 +118,7 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(name: str, retur
                 write(tmp_path / "written")
         return
     if isinstance(found, Collection | Vectors):  # saving it would be taken for a copy
-        with pytest.raises(SettingError, match="save: wanted results; found .*, which stands on disk already; copy its folder"):
+        with pytest.raises(SettingError, match="save: wanted results; found .*, which is already on disk; copy its folder"):
             found.save(tmp_path / "saved")
         return
     again = positionbias.load(found.save(tmp_path / "saved"))

@@ -105,8 +105,8 @@ def test_equal_texts_tie_by_docno_and_lists_come_best_first() -> None:
     [
         ((None, "lamp", "p2", "a lamp"), "qid: wanted ids as text or whole numbers; found nan"),  # pandas would drop the row
         (("q2", float("nan"), "p2", "a lamp"), "{}: wanted the query of qid 'q2'; found nan; drop the row"),
-        (("q1", "gate", "p2", "a lamp"), "{}: wanted one query of qid 'q1'; found two; give each query an id of its own"),
-        (("q1", "lamp \ud800", "p2", "a lamp"), "{}: wanted the query of qid 'q1'; found text that is not Unicode"),
+        (("q1", "gate", "p2", "a lamp"), "{}: wanted one query for qid 'q1'; found two; give each query its own id"),
+        (("q1", "lamp \ud800", "p2", "a lamp"), "{}: wanted the query of qid 'q1'; found text that is not valid Unicode"),
     ],
 )
 def test_rows_without_a_query_are_one_line(collection: pb.Collection, row: tuple[Any, ...], said: str) -> None:
@@ -121,7 +121,7 @@ def test_a_text_that_is_not_unicode_and_unused_categories() -> None:
     rows = [("q1", "lamp", "p1", "a"), ("q2", "gate", "p1", "\ud800")]
     frame = pandas.DataFrame(rows, columns=["qid", "query", "docno", "text"], dtype=object)
     reranker = Reranker(lambda query, passages: [len(text) for text in passages])
-    with pytest.raises(InputError, match="Reranker: wanted the text of docno 'p1'; found text that is not Unicode"):
+    with pytest.raises(InputError, match="Reranker: wanted the text of docno 'p1'; found text that is not valid Unicode"):
         reranker.transform(frame)
     assert reranker.transform(frame.astype({"qid": "category"})[:1])["qid"].tolist() == ["q1"]
 

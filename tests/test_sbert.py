@@ -59,7 +59,7 @@ def test_without_the_package_the_import_is_one_line_that_names_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == (
-        "positionbias.sbert: wanted the package sentence-transformers from 6.0 on; found none; run: pip install 'positionbias[sbert]'\n"
+        "positionbias.sbert: wanted the package sentence-transformers, 6.0 or newer; found none; run: pip install 'positionbias[sbert]'\n"
     )
 
 

@@ -65,14 +65,14 @@ def collection_of(place: Path, texts: Sequence[str]) -> Collection:
 WORDS = ("what", "the", "of", "in", "is", "and", "lamp", "gate", "green", "iron", "oil", "burn", "hall", "water", "stone")
 
 
-def tiny_encoder(folder: Path, *, seed: int = 1, **config: object) -> Path:
+def tiny_encoder(folder: Path, words: Sequence[str] = WORDS, *, seed: int = 1, **config: object) -> Path:
     """A folder with a BERT of two layers, 16 wide, with random weights, and a word-piece tokenizer that spells most words."""
     from transformers import BertConfig, BertModel
 
     torch.manual_seed(seed)
     shape: dict[str, object] = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
     shape["initializer_range"] = 0.5  # wide enough that scores differ
-    tokenizer = tiny_tokenizer()
+    tokenizer = tiny_tokenizer(words)
     settings = BertConfig(**{**shape, "vocab_size": len(tokenizer), "max_position_embeddings": 256, **config})
     with quiet_transformers():
         BertModel(settings, add_pooling_layer=False).save_pretrained(folder)
@@ -80,10 +80,10 @@ def tiny_encoder(folder: Path, *, seed: int = 1, **config: object) -> Path:
     return folder
 
 
-def tiny_tokenizer() -> Any:
-    """Lower-cased word pieces: a few words whole, all else by letters."""
+def tiny_tokenizer(words: Sequence[str] = WORDS) -> Any:
+    """Lower-cased word pieces: some words whole, all else by letters."""
     from transformers import BertTokenizer
 
     letters = [*ascii_lowercase, *digits, *punctuation]
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters), *WORDS]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters), *words]
     return BertTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}, do_lower_case=True)

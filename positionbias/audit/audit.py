@@ -1,4 +1,4 @@
-"""The audit: measure each system in turn and give its verdicts."""
+"""Audit systems: measure each in turn and give its verdicts."""
 
 from __future__ import annotations
 
@@ -59,10 +59,11 @@ def make_task(
     map_shards: MapShards = map,
     rule: Rule | None = None,
 ) -> Task:
-    """Return the queries of a split with evidence, or where no answer is known with a relevant passage (or ``queries`` of them, drawn by the seed), with their candidates to ``depth``.
+    """Return the queries of a split with evidence, or ``queries`` of them drawn by the seed, and their candidates to ``depth``.
 
-    ``candidates`` are the first stage, which re-rankers rank and retrievers are compared with; or a function that ranks passages for the drawn queries
-    only. A ``rule`` chooses the evidence, else it is the answers.
+    If no answer is known, these are the queries with a relevant passage. ``candidates`` are the first stage, which re-rankers rank and
+    retrievers are compared with, or a function that ranks passages for the drawn queries. A ``rule`` chooses the evidence; without one
+    it is the answers.
 
     Raises:
         InputError: no evidence, or candidates of another collection.
@@ -81,7 +82,7 @@ def make_task(
     chosen = [query for query in collection.queries(split) if query.query_id in kept]
     run = candidates if isinstance(candidates, Run) else candidates(chosen)
     clusters = clusters_by_passage(qrels, level=settings.relevant_from)
-    if evidence.whole:  # the one relevant passage of several that is changed
+    if evidence.whole:  # the one of several relevant passages that is changed
         clusters = {query_id: f"passage {item.passage_id}" for query_id, item in evidence.by_query.items()}
     return Task(
         collection=collection,
@@ -97,7 +98,7 @@ def make_task(
 
 
 def _of_queries(run: Run, query_ids: Sequence[str], depth: int) -> Run:
-    """Restrict a run to these queries and to a depth; queries without passages are left out."""
+    """Restrict a run to these queries and a depth; queries without passages are skipped."""
     rankings = ((query_id, run[query_id]) for query_id in query_ids if query_id in run)
     cut = ((query_id, ranking.passage_ids[:depth], ranking.scores[:depth]) for query_id, ranking in rankings)
     found = Run(run.name, (item for item in cut if item[1]))
@@ -112,13 +113,13 @@ def _of_queries(run: Run, query_ids: Sequence[str], depth: int) -> Run:
 def audit(
     task: Task, systems: Sequence[System], settings: AuditSettings, *, tell: Callable[[str], None] = lambda line: None
 ) -> list[Result]:
-    """Return the verdicts on all systems, and the measures behind them and the description.
+    """Return the verdicts on all systems, the measures behind them, and descriptive results.
 
-    A run gets the measures by position; a model also those that query it again: moved sentences, rotated passages, thirds, term vectors.
-    ``tell`` receives progress, and how long a model will take before long work.
+    A run gets the measures by position. A model also gets those that query it again: moved sentences, rotated passages, thirds, term
+    vectors. ``tell`` receives progress and, before long work, the expected time.
 
     Raises:
-        InputError: two systems of one name, a run that ranks none of the queries, or a model whose scores are not finite.
+        InputError: two systems with one name, a run that ranks none of the queries, or a model whose scores are not finite.
         SettingError: an unknown measure.
     """
     results = [_counted(task)]
@@ -149,7 +150,7 @@ def audit(
 
 
 def _counted(task: Task) -> Result:
-    """The number of queries with evidence, and why the others have none."""
+    """Count the queries with evidence, and the others by reason."""
     count = len(task.query_ids)
     figures = EvidenceFigures(outcomes=task.evidence.counts, audited=count, with_candidates=len(task.candidates))
     facts = Facts(evidence=task.rule)
@@ -158,13 +159,13 @@ def _counted(task: Task) -> Result:
     )
 
 
-PILOT = 50  # queries for measuring the scorer's noise and speed
+PILOT = 50  # queries to measure the scorer's noise and speed
 ORDERS = (2, 4, 6, 8)
 CURVE = 200  # queries of the response curve
 
 
 class _Piloted(NamedTuple):
-    """A model's results before its ranking: its nature, and the pilot's trials and scores."""
+    """The pilot of a model: its nature, and the first trials with their scores."""
 
     query_ids: list[str]
     trials: list[Trial]
@@ -174,7 +175,7 @@ class _Piloted(NamedTuple):
 
 @dataclass
 class _Audit:
-    """One system's measures."""
+    """The measuring of one system."""
 
     system: System
     task: Task
@@ -203,7 +204,7 @@ class _Audit:
                 self._needles(ranked, piloted)
             self._longer(piloted, reads)
         if self.system.model is not None:
-            # the rows of a sparse model are words and weights, which have no meaningful mean
+            # the rows of a sparse model are words and weights; their mean has no meaning
             if settings.segments and isinstance(self.system.model, PassageEncoder) and self.system.kind != "sparse":
                 self._segments(self.system.model)
             if settings.probe:
@@ -213,7 +214,7 @@ class _Audit:
             self.found.append(self.system.result(self.task, RETRIEVAL, figures, value=float(count), count=count))
 
     def of_run(self, results: Sequence[Result], blind: Sequence[Run]) -> list[Result]:
-        """The verdict on a run, from runs over rotated collections; without those "cannot tell". The first stage has none."""
+        """Return the verdict on a run, from runs over rotated collections; without those "cannot tell". The first stage has none."""
         system = self.system
         if system.run is None or system.first_stage:
             return []
@@ -226,7 +227,7 @@ class _Audit:
         return [replace(alone, payload=replace(alone.payload, sentences=[*alone.payload.sentences, f"{beside.text}."]))]
 
     def _pilot(self) -> _Piloted:
-        """Score the first queries' texts, and report how long all will take."""
+        """Score the first queries' texts, and report the expected time of all."""
         system, task, settings = self.system, self.task, self.settings
         declared = {"pointwise": Nature(False, declared=True), "listwise": Nature(True, declared=True)}
         nature = declared.get(settings.lists) or nature_of(system, task, settings.seed)
@@ -246,10 +247,10 @@ class _Audit:
         return _Piloted(ids, trials, nature, known)
 
     def _tell_time(self, known: Asked, piloted: int, characters: int) -> None:
-        """Report how long all will take, and of an endpoint to how much it comes by the ``characters`` that the pilot sent."""
+        """Report the expected time of all and, for an endpoint, the characters to send, from those of the pilot."""
         task, settings = self.task, self.settings
         if isinstance(self.system.model, Served) and not characters:
-            self.tell(f"{self.system.name}: what the pilot asks is kept from before; each step tells what it sends")
+            self.tell(f"{self.system.name}: the pilot's answers are kept from before; each step reports what it sends")
             return
         each = known.seconds / known.texts
         moved = known.texts * (min(settings.needles, len(task.query_ids)) / max(1, piloted) - 1)
@@ -274,7 +275,7 @@ class _Audit:
         )
 
     def _manipulations(self, piloted: _Piloted, ranked: Run, rotated: Rotated | None, reads: Reads) -> None:
-        """The moved sentence and rotation at sentence boundaries, and the verdicts that rest on them."""
+        """Move sentences, rotate passages at sentence boundaries, and give the verdicts that follow."""
         system, task, settings = self.system, self.task, self.settings
         how = self._how(piloted.nature, ranked, rotated.first_run if rotated is not None else None)
         first = measure(how, piloted.trials, piloted.known, everything)
@@ -295,7 +296,7 @@ class _Audit:
         self.found.append(self._counts(trials, skipped, orders, piloted.nature, reads.found))
 
     def _sensitivity(self, piloted: _Piloted, ranked: Run, reads: Reads) -> None:
-        """Relevant passages and placebos in another order of their text, and the verdicts that need no answer."""
+        """Reorder the text of relevant passages and placebos, and give the verdicts that need no answer."""
         system, task, settings = self.system, self.task, self.settings
         how = self._how(piloted.nature, ranked, None)
         made = text_trials(task, piloted.query_ids, settings, most=settings.needles)
@@ -309,7 +310,7 @@ class _Audit:
         self.found.append(self._counts([*made.relevant, *made.placebo], made.skipped, 0, piloted.nature, reads.found))
 
     def _order(self, nature: Nature, trials: Sequence[Trial], drawn: int) -> None:
-        """The order of the list, on the queries of these trials."""
+        """Measure the effect of the list's order, on the queries of these trials."""
         slopes = None
         if not nature.order_matters_not:
             slopes = order_slopes(self.system, self.task, [one.query_id for one in trials], self.settings.seed)
@@ -350,7 +351,7 @@ class _Audit:
         return rotated
 
     def _needles(self, ranked: Run, piloted: _Piloted) -> None:
-        """The response by place with the other sentences in their own order: descriptive, no verdict rests on it."""
+        """Measure the response by place, with the other sentences in their own order; descriptive, without a verdict."""
         task, settings = self.task, self.settings
         if piloted.nature.listwise:
             return
@@ -365,13 +366,13 @@ class _Audit:
             self.found.append(self.system.result(task, RESPONSE, curve, value=value, count=count, seed=settings.seed))
 
     def _longer(self, piloted: _Piloted, reads: Reads) -> None:
-        """The same evidence in longer texts, and in documents cut into chunks."""
+        """Measure the same evidence in longer texts, and in documents cut into chunks."""
         settings = self.settings
         if piloted.nature.listwise:
             for flag in [
                 name for name, given in (("--lengths", settings.lengths), ("--chunk", settings.chunks.chunk)) if given
             ]:
-                self.tell(f"{self.system.name}: {flag} is left out, as the scorer is listwise")
+                self.tell(f"{self.system.name}: {flag} is skipped, as the scorer is listwise")
             return
         longer = LongerTexts(
             self.system, self.task, settings, reads, piloted.query_ids, piloted.trials, piloted.known, self.tell
@@ -395,7 +396,7 @@ class _Audit:
         self.found.append(self.system.result(task, SEGMENTS, payload, value=value, count=count, seed=settings.seed))
 
     def _probe(self) -> None:
-        """ATS and MATS of models with term vectors."""
+        """Measure ATS and MATS of models with term vectors."""
         from positionbias.probe.term_vectors import probe_model
 
         checkpoint, settings = self.system.checkpoint, self.settings
@@ -407,14 +408,14 @@ class _Audit:
 
 
 def _characters(system: System) -> int:
-    """The characters that an endpoint has been sent."""
+    """Return the number of characters sent to an endpoint."""
     return system.model.characters if isinstance(system.model, Served) else 0
 
 
 def orders_wanted(pilot: Measured, queries: int, margin: float) -> int:
-    """The number of orders of the other sentences for each query, 2 to 8 [decision].
+    """Return the number of orders of the other sentences per query, 2 to 8 [decision].
 
-    It is the smallest that gives an interval of ± half the margin, or noise within a query of a quarter of the differences between queries."""
+    It is the smallest that gives an interval of ± half the margin, or a variance within queries of at most a quarter of that between queries."""
     contrasts, unit = pilot.by_unit["score"][:, 0], np.nanmean(pilot.units) if (~np.isnan(pilot.units)).any() else np.nan
     known = contrasts[~np.isnan(contrasts)]
     if len(known) < 2 or not unit > 0:
@@ -428,4 +429,4 @@ def orders_wanted(pilot: Measured, queries: int, margin: float) -> int:
     return ORDERS[-1]
 
 
-_CRITICAL = 2.4  # of three contrasts at once, many queries
+_CRITICAL = 2.4  # for three contrasts at once and many queries

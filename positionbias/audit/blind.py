@@ -1,8 +1,8 @@
-"""Position-blind scorers on the audited queries: the slopes that the questions alone produce.
+"""Rank the audited queries by position-blind scorers, to see the slopes that the questions alone produce.
 
 Late and early answers belong to different questions, so even BM25 shows a slope. These scorers rank the same
-candidates by words, weights and lengths; none changes when the words of a passage are reordered. A system whose slope lies beyond all
-of theirs is unusual: a reason to rotate passages, not a finding.
+candidates by words, weights and lengths, and ignore the order of words. A system whose slope lies beyond all of theirs is unusual,
+which is a reason to rotate passages but not a finding.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from positionbias.text.words import word_count
 
 __all__ = ["ALIKE", "BlindRange", "alike", "blind_results", "blind_runs", "outside_blind"]
 
-ALIKE = 0.9  # mean rank-biased overlap from which two rankings count as one scorer's
-PERMUTATIONS = 100  # for the mean of the null only: the p of these scorers is not used
-_PAIRS = 20_000  # of a query and a passage, scored at a time
+ALIKE = 0.9  # mean rank-biased overlap from which two rankings count as the same scorer's
+PERMUTATIONS = 100  # only for the mean of the null; the p of these scorers is not used
+_PAIRS = 20_000  # pairs of a query and a passage, scored at a time
 
 Pairs = tuple[np.ndarray, np.ndarray]
 
@@ -49,12 +49,11 @@ def blind_runs(
     *,
     vectors: Mapping[str, np.ndarray] | None = None,
 ) -> list[Run]:
-    """Rank the candidates of these queries by each position-blind scorer, a run each.
+    """Rank the candidates of these queries by each position-blind scorer; return a run each.
 
-    BM25 (with the statistics of the candidates' texts; candidates that are ``alike`` in order
-    replace it), tf-idf cosine, word overlap,
-    passage length (longest first, shortest first), a random order keyed by (seed, query, passage), and with ``vectors`` (lower-cased word to
-    vector) the cosine of the words' mean vectors. The order of queries and of candidates changes nothing.
+    The scorers are BM25 (with the statistics of the candidates' texts, or the candidates themselves if they are ``alike`` in order), tf-idf
+    cosine, word overlap, passage length (longest first, shortest first), a random order keyed by (seed, query, passage), and with
+    ``vectors`` (lower-cased word to vector) the cosine of the words' mean vectors. The order of queries and candidates changes nothing.
 
     Raises:
         InputError: a candidate is not in the collection.
@@ -90,9 +89,9 @@ def blind_runs(
 
 
 def alike(run: Run, others: Iterable[Run]) -> list[str]:
-    """The names of the runs that rank like this one: a mean rank-biased overlap of 0.9 or more over common queries [decision].
+    """Name the runs that rank like this one, with a mean rank-biased overlap of 0.9 or more over common queries [decision].
 
-    An audited system may be one of the blind scorers under another name, which must not be its own control.
+    An audited system may be one of the blind scorers under another name, and must not be its own control.
     """
     found = []
     for other in others:
@@ -105,7 +104,7 @@ def alike(run: Run, others: Iterable[Run]) -> list[str]:
 
 
 def blind_results(task: Task, runs: Iterable[Run], settings: AuditSettings) -> list[Result]:
-    """Each run of ``blind_runs`` measured by ``position_results``: first measure, first buckets, standardised over length and over all passages.
+    """Measure each run of ``blind_runs`` by ``position_results``: first measure, first buckets, standardised over length and over all passages.
 
     Their measure and ``facts.model`` are ``BLIND``, so that they do not count as audited systems.
     """
@@ -122,7 +121,7 @@ def blind_results(task: Task, runs: Iterable[Run], settings: AuditSettings) -> l
 class BlindRange:
     """A system's slope beside those of the position-blind scorers on the same queries.
 
-    ``slopes`` of the scorers by name; ``low`` and ``high`` are the ends of all their intervals together. ``left_out`` names the
+    ``slopes`` are the scorers' by name; ``low`` and ``high`` are the ends of all their intervals together. ``left_out`` names
     scorers that are the system itself.
     """
 
@@ -154,10 +153,10 @@ class BlindRange:
 
 
 def outside_blind(results: Sequence[Result], system: str, *, without: Iterable[str] = ()) -> BlindRange | None:
-    """A system's slope beside those of the ``blind_results`` among these results; None where either has no slope.
+    """Compare a system's slope with those of the ``blind_results`` among these results; None if either has no slope.
 
-    Both are standardised over passage length where the system's is. ``without`` names scorers that are the system itself (``alike``); one
-    of the same name is always left out. The system may be one of the scorers.
+    Both are standardised over passage length if the system's is. ``without`` names scorers that are the system itself (``alike``); a
+    scorer of the same name is always left out. The system may be one of the scorers.
     """
     own = _slopes(results, PSI).get(system) or _slopes(results, BLIND).get(system)
     if own is None or own.figures.slope.value is None:
@@ -185,7 +184,7 @@ def outside_blind(results: Sequence[Result], system: str, *, without: Iterable[s
 
 
 def _slopes(results: Sequence[Result], measure: str) -> dict[str, QueryBuckets]:
-    """The first description of each system with a slope, preferably the one standardised over length."""
+    """Return each system's first description with a slope, preferably one standardised over length."""
     found: dict[str, QueryBuckets] = {}
     for group in (STANDARDISED, ""):
         for result, payload in of_type(results, QueryBuckets):
@@ -195,7 +194,7 @@ def _slopes(results: Sequence[Result], measure: str) -> dict[str, QueryBuckets]:
 
 
 def _rankings(ranked: Mapping[str, list[str]], scores: np.ndarray) -> Iterator[tuple[str, Sequence[str], np.ndarray]]:
-    """Each query's passages with their part of the scores of all pairs, ``(pairs,)``."""
+    """Yield each query's passages with their scores, from those of all pairs ``(pairs,)``."""
     start = 0
     for query_id, passage_ids in ranked.items():
         yield query_id, passage_ids, scores[start : start + len(passage_ids)]
@@ -217,7 +216,7 @@ class _Bags:
         return _Bags(_counted(rows, len(columns)), columns)
 
     def rows(self, texts: Iterable[str], terms: Callable[[str], Iterable[str]]) -> Any:
-        """The counts of other texts in these columns, ``(texts, terms)``; other terms are left out."""
+        """Count these terms in other texts, ``(texts, terms)``; other terms are skipped."""
         columns = self.columns
         return _counted([[columns[term] for term in terms(text) if term in columns] for text in texts], len(columns))
 
@@ -238,14 +237,14 @@ def _counted(rows: Sequence[Sequence[int]], width: int) -> Any:
 
 
 def _scaled(counts: Any, values: np.ndarray) -> Any:
-    """The sparse matrix with its stored values replaced."""
+    """Return the sparse matrix with its stored values replaced."""
     found = counts.copy()
     found.data = values
     return found
 
 
 def _paired(left: Any, right: Any, pairs: Pairs) -> np.ndarray:
-    """The inner product of each pair of rows, ``(pairs,)``."""
+    """Return the inner product of each pair of rows, ``(pairs,)``."""
     found = np.empty(len(pairs[0]))
     for start in range(0, len(found), _PAIRS):
         block = slice(start, start + _PAIRS)
@@ -254,7 +253,7 @@ def _paired(left: Any, right: Any, pairs: Pairs) -> np.ndarray:
 
 
 def _bm25(terms: _Bags, settings: Bm25Settings = Bm25Settings()) -> Any:  # noqa: B008
-    """The BM25 weight of each term of each text, as in ``firststage.bm25``."""
+    """Return the BM25 weight of each term of each text, as in ``firststage.bm25``."""
     counts, texts = terms.counts, terms.counts.shape[0]
     with_term = terms.texts_with
     rarity = np.log1p((texts - with_term + 0.5) / (with_term + 0.5))
@@ -265,7 +264,7 @@ def _bm25(terms: _Bags, settings: Bm25Settings = Bm25Settings()) -> Any:  # noqa
 
 
 def _cosine(asked: Any, terms: _Bags, pairs: Pairs) -> np.ndarray:
-    """The cosine of term counts weighted by 1 + ln((1 + N) / (1 + n)), N texts of which n hold the term."""
+    """Return the cosine of term counts weighted by 1 + ln((1 + N) / (1 + n)), for a term in n of N texts."""
     rarity = 1 + np.log((1 + terms.counts.shape[0]) / (1 + terms.texts_with))
     left, right = (_scaled(one, one.data * rarity[one.indices]) for one in (asked, terms.counts))
     lengths = [np.sqrt(one.multiply(one).sum(axis=1)) for one in (left, right)]
@@ -274,7 +273,7 @@ def _cosine(asked: Any, terms: _Bags, pairs: Pairs) -> np.ndarray:
 
 
 def _overlap(questions: Sequence[str], texts: Sequence[str], pairs: Pairs) -> np.ndarray:
-    """``text.overlap.word_overlap`` of every pair, each text read once."""
+    """Return ``text.overlap.word_overlap`` of every pair; each text is read once."""
     held = _Bags.of(texts, content_words)
     wanted = np.array([len(content_words(question)) for question in questions], np.float64)
     return _paired(held.rows(questions, content_words), held.counts, pairs) / np.maximum(wanted, 1)[pairs[0]]
@@ -288,7 +287,7 @@ def _random(seed: int, ranked: Mapping[str, list[str]]) -> np.ndarray:
 def _mean_vectors(
     questions: Sequence[str], texts: Sequence[str], vectors: Mapping[str, np.ndarray], pairs: Pairs
 ) -> np.ndarray:
-    """The cosine of the mean vectors of the words that have one; 0 where a side has none."""
+    """Return the cosine of the mean vectors of the words that have one; 0 if a side has none."""
 
     def known(text: str) -> list[str]:
         return [word for word in words_of(text) if word in vectors]

@@ -1,7 +1,7 @@
-"""A ranking's quality by the position of the evidence: buckets, PSI and direction of any run.
+"""Measure a ranking's quality by the position of the evidence: buckets, PSI and direction.
 
-These figures mix a model's preference with the difficulty of questions. They describe; no verdict rests on them. Passage length correlates with
-both, so the first description is standardised over passage length; the one over all passages follows.
+These figures mix a model's preference with the difficulty of questions, so no verdict rests on them. Passage length correlates with
+both; the first description is therefore standardised over passage length, and the one over all passages follows.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _COLUMNS = {"relative": "relative", "characters": "start"}
 def position_results(
     system: System, task: Task, values: Mapping[str, np.ndarray], settings: AuditSettings, *, by_length: bool = True
 ) -> list[Result]:
-    """Return results by measure and scale: standardised over passage length, then over all passages; the first measure also within each length group,
-    unless ``by_length`` is false.
+    """Return results by measure and scale, standardised over passage length and over all passages.
 
-    ``values`` has each measure's value of every audited query, ``(queries,)``. A Result's value is PSI, its payload the buckets, its count
-    the queries in them: answers that fill their passage have no position and count in ``figures.without_position``.
+    The first measure is also described within each length group, unless ``by_length`` is false. ``values`` has each measure's value of every
+    audited query, ``(queries,)``. A Result's value is PSI, its payload the buckets, its count the queries in them. Answers that fill their
+    passage have no position and count in ``figures.without_position``.
     """
     results = []
     for number, (measure, of_queries) in enumerate(values.items()):
@@ -53,7 +53,7 @@ def position_results(
 def gain_result(
     system: System, task: Task, values: np.ndarray, first: System, before: np.ndarray, settings: AuditSettings
 ) -> Result:
-    """The system's gain over the first stage, by query and position of the evidence.
+    """Measure the system's gain over the first stage, by query and position of the evidence.
 
     Difficulty may correlate with position; the difference of two rankings of the same questions contains
     less of it [decision]. ``values`` and ``before (queries,)`` are the first measure's; the Result's value is the slope of the gain.
@@ -71,7 +71,7 @@ def gain_result(
 
 
 def positions_of(evidence: FoundEvidence, buckets: Buckets) -> np.ndarray:
-    """The position of each query's evidence on the buckets' scale, ``(queries,)``; NaN where it fills its passage."""
+    """Return the position of each query's evidence on the buckets' scale, ``(queries,)``; NaN if it fills its passage."""
     return np.where(np.isnan(evidence.column("relative")), np.nan, evidence.column(_COLUMNS[buckets.scale]))
 
 
@@ -86,7 +86,7 @@ def _payloads(
     lengths = length_groups(task.evidence.column("words"), settings.length_groups)
     if not grouped:
         return [standardised(values, positions, buckets, task.clusters, lengths, settings=how), whole]
-    # default equal shares follow the number of queries of a group too
+    # the default number of equal shares depends on the group's queries
     within = Buckets.relative_for if settings.buckets is None and buckets.scale == "relative" else None
     first, *groups = bucket_means_by_length(values, positions, buckets, task.clusters, lengths, settings=how, within=within)
     return [first, whole, *groups]

@@ -36,7 +36,7 @@ __all__ = [
 
 
 def _level(bounds: Iterable[Interval | None]) -> str:
-    """Return ``95 % intervals``, or ``intervals`` where levels differ or none is known."""
+    """Return ``95 % intervals``, or ``intervals`` if levels differ or none is known."""
     levels = {b.level for b in bounds if b is not None}
     return f"{percent(levels.pop(), 0)} intervals" if len(levels) == 1 else "intervals"
 
@@ -51,7 +51,7 @@ def _listed(parts: Sequence[str]) -> list[str]:
 
 
 def _standardised(results: Sequence[Result]) -> str:
-    return ", as if all buckets held passages of the same lengths" if described_group(results) else ""
+    return ", as if all buckets had passages of the same lengths" if described_group(results) else ""
 
 
 def quality_caption(results: Sequence[Result], scale: str) -> str:
@@ -71,7 +71,7 @@ def quality_caption(results: Sequence[Result], scale: str) -> str:
         f"{_level(ranges)}; a line breaks where a bucket has too few queries."
     ]
     if any(series[system_of(result)].first_stage for result, _ in found):
-        sentences.append("Grey: the first stage on the same queries; where it bends too, the queries differ in difficulty.")
+        sentences.append("Grey: the first stage on the same queries; if it changes too, the queries differ in difficulty.")
     beside = [slope.value for result, payload in found for slope in blind_slopes(results, result, payload).values()]
     slopes = [slope for slope in beside if slope is not None]
     if slopes:
@@ -81,7 +81,7 @@ def quality_caption(results: Sequence[Result], scale: str) -> str:
 
 
 def length_caption(results: Sequence[Result]) -> str:
-    """Say why passages of similar length have separate panels."""
+    """Explain why passages of similar length have separate panels."""
     return (
         f"{main_quality(results)} by where the answer starts, among passages of similar length, so that length does not pass for position. "
         "Standardised: as if all buckets held passages of the same lengths. A group whose buckets all have too few queries has no panel."
@@ -145,7 +145,7 @@ def segment_caption(results: Sequence[Result]) -> str:
 
 
 def compared_caption(results: Sequence[Result]) -> str:
-    """Say how the panels are read, and what the band is."""
+    """Explain the panels and the band."""
     verdicts = [verdict for _, verdict in verdicts_of(results)]
     shown, contrasts = margins(verdicts), [contrast for contrast, _ in compared_effects(results)]
     sentences = [

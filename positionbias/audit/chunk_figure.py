@@ -1,4 +1,4 @@
-"""The heat map of documents in chunks."""
+"""Draw the heat map of documents in chunks."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def setting_name(one: ChunkSetting | ChunkEffect, grid: ChunkGrid) -> str:
 
 
 def chunk_caption(results: Sequence[Result]) -> str:
-    """Say how a cell is read."""
+    """Explain a cell."""
     found = of_audit(results, ChunkGrid)
     basis = distinct(
         f"Documents of {grid.figures.document:,} {grid.figures.unit}, {grid.figures.queries:,} queries, fillers {grid.figures.apart}"

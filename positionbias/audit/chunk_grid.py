@@ -1,15 +1,18 @@
-"""The same evidence at places of a document and of its chunks, where a document has the score of its best chunk.
+"""Move the same evidence through a document and its chunks, where a document scores as its best chunk.
 
-A chunked system keeps a vector for each chunk and scores a document by the maximum over its chunks (MaxP; Dai and Callan, SIGIR 2019). Two sets of documents of the same evidence and
-fillers (``chunks``) are scored for each setting, chunk size and overlap [decision]:
+A chunked system keeps a vector per chunk and scores a document by the maximum over its chunks (MaxP; Dai and Callan, SIGIR 2019). For each
+setting, a chunk size and overlap, two sets of documents of the same evidence and fillers (``chunks``) are scored [decision]:
 
-- *where it falls*: the evidence at five places of the document, across a border where one comes to lie there. They show what a user gets, and how often an answer is cut. It stands at the very start and end, and
-  within an eighth of the document around ¼, ½ and ¾, at a place drawn for each query, as borders would lie at these shares themselves.
-- *crossed*: the evidence whole at the start, in the middle and at the end of the first, middle and last whole chunk, and across a border between two. They separate the place in the chunk
-  from that of the chunk: each is averaged over the other. These documents end with a chunk of full size, so that as many chunks hold evidence at an end as at a start.
+- *where it falls*: the evidence at five places of the document, even across a border. They show what a user gets, and how often an answer is
+  cut. The evidence stands at the very start and end, and within an eighth of the document around ¼, ½ and ¾, at a place drawn for each query,
+  since borders tend to lie at exactly these shares.
+- *crossed*: the evidence whole at the start, in the middle and at the end of the first, middle and last whole chunk, and across a border
+  between two. They separate the place in the chunk from that of the chunk: each is averaged over the other. These documents end with a chunk
+  of full size, so that as many chunks hold evidence at an end as at a start.
 
-The evidence is its sentence with as many neighbours as fit into half of the smallest chunk. Competitors are those of ``length_grid``, in documents of the same length with the same fillers;
-one after the other they stand at the five places, drawn likewise, so that borders cut them as often. The whole document as one chunk is the last setting.
+The evidence is its sentence with as many neighbours as fit into half of the smallest chunk. Competitors are those of ``length_grid``, in
+documents of the same length with the same fillers. They stand at the five places in turn, drawn likewise, so that borders cut them as often.
+The last setting is the whole document as one chunk.
 """
 
 from __future__ import annotations
@@ -34,14 +37,14 @@ from positionbias.results.chunk_grid import ChunkFigures, ChunkGrid, Within
 
 __all__ = ["Documents", "chunk_grid", "chunks_to_score", "make_documents"]
 
-BLOCK = 50_000_000  # characters of texts held at a time
-WORD = 6  # characters, roughly
-NEAR = 0.25  # the share of a document around an inner place from which the evidence's is drawn
+BLOCK = 50_000_000  # characters of texts in memory at a time
+WORD = 6  # characters of a word, roughly
+NEAR = 0.25  # the share of a document around an inner place from which the place of evidence is drawn
 
 
 @dataclass(frozen=True)
 class Documents:
-    """The material of a query's documents of one length; ``answer`` are the words of the evidence that answer it, None where no answer is known."""
+    """The material of a query's documents of one length; ``answer`` are the answering words of the evidence, None if no answer is known."""
 
     material: Material
     circle: Circle
@@ -51,13 +54,13 @@ class Documents:
     seed: int
 
     def _share(self, place: float, of: str) -> float:
-        """The share of the document before evidence at one of the five places, drawn for the query."""
+        """Draw for the query the share of the document before evidence at one of the five places."""
         if place in (PLACES[0], PLACES[-1]):
             return place
         return place + (key64(self.seed, "chunk grid place", self.material.query.query_id, of) / 2**64 - 0.5) * NEAR
 
     def of(self, cell: Cell, window: Window) -> Document | None:
-        """The document with the evidence at a cell; None where it has no such place, as evidence that no border can cut."""
+        """Return the document with the evidence at a cell; None if there is no such place, as for evidence that no border can cut."""
         natural = cell.within is Within.ANYWHERE
         circle = self.circle if natural else self.circle.shorter(window.fitted(self.circle.length))
         place = self._share(cell.place, f"{cell.place:g}") if natural else cell.place
@@ -66,7 +69,7 @@ class Documents:
         return None if before is None else circle.document(self.piece, before)
 
     def competitors(self) -> Iterator[Document]:
-        """The competitors' documents, one after the other at the five places."""
+        """Yield the competitors' documents, at the five places in turn."""
         for number, piece in enumerate(self.others):
             wanted = self._share(PLACES[number % len(PLACES)], f"competitor {number}") * (self.circle.length - piece.size)
             before = self.circle.before(piece, wanted, 0, self.circle.length)
@@ -75,7 +78,7 @@ class Documents:
 
 
 def make_documents(materials: Sequence[Material], length: int, sizes: Sizes, *, answers: bool, seed: int) -> list[Documents]:
-    """Measure the words of each query's evidence, competitors and fillers; ``answers``: its evidence was taken for an answer."""
+    """Measure the words of each query's evidence, competitors and fillers; ``answers``: the evidence has a known answer."""
     known: dict[str, int] = {}
 
     def measured(text: str) -> Measured:
@@ -112,7 +115,7 @@ def chunk_grid(
     apart: str,
     seed: int,
 ) -> ChunkGrid | None:
-    """Score all chunks, a setting at a time; None where no query has documents or all competitors score alike."""
+    """Score all chunks, a setting at a time; None if no query has documents or all competitors score alike."""
     if not documents:
         return None
     by_setting = [_setting(system, task, documents, Window(*pair), reads, seed) for pair in pairs]
@@ -134,8 +137,9 @@ def chunk_grid(
 
 
 class _Row(NamedTuple):
-    """One query in one setting: ``cells (5, cells)``, its leads, ranks, starts, chunks that hold the evidence, and whether it is beyond what is read, NaN where there is no such
-    document; the deviation of its competitors and its budget; and how many of its documents at the five places have the evidence, or the answer, whole in no chunk."""
+    """One query in one setting. ``cells (5, cells)`` are its leads, ranks, starts, chunks with the evidence, and whether it is beyond the limit,
+    NaN without such a document. Then the deviation of its competitors, its index budget, and the number of its documents at the five places whose
+    evidence, or answer, is whole in no chunk."""
 
     cells: np.ndarray
     unit: float
@@ -166,7 +170,7 @@ def _total(counts: Sequence[int | None]) -> int | None:
 
 
 def _setting(system: System, task: Task, documents: Sequence[Documents], window: Window, reads: Reads, seed: int) -> list[_Row]:
-    """The rows of all queries, scored in blocks that a memory holds."""
+    """Return the rows of all queries, scored in blocks that fit in memory."""
     length = documents[0].circle.length
     each = window.count(length) * window.size * WORD * max(len(CELLS) + len(one.others) for one in documents)
     size = max(1, BLOCK // each)
@@ -180,7 +184,7 @@ def _setting(system: System, task: Task, documents: Sequence[Documents], window:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A query's documents in one setting, each with its chunks; and the number of each distinct chunk by its text."""
+    """A query's documents in one setting with their chunks, and the number of each distinct chunk by its text."""
 
     of_query: Documents
     own: Sequence[tuple[Document, Sequence[Span]] | None]
@@ -208,11 +212,11 @@ class _Asked:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Each distinct chunk by name."""
+        """The distinct chunks by name."""
         return {made_id(self.query_id, number): text for text, number in self.numbers.items()}
 
     def best(self, document: Document, chunks: Sequence[Span], scores: np.ndarray) -> float:
-        """A document's score, of the ``scores (chunks,)`` by number."""
+        """Return a document's score, the maximum of its chunks' ``scores (chunks,)``, which are by number."""
         return float(max(scores[self.numbers[document.text(span)]] for span in chunks))
 
 

@@ -1,4 +1,4 @@
-"""Documents in chunks in a report: tables of index budgets and of effects, and what they say in sentences."""
+"""Documents in chunks in a report: tables of index budgets and effects, and sentences about them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ IN_DOCUMENT: Mapping[Key, str] = {
 
 
 def chunk_sentences(name: str, grid: ChunkGrid) -> list[str]:
-    """Say for each kind of effect in how many settings it is found, with the lowest and the highest; and what limits it."""
+    """Say for each kind of effect in how many settings it is found, with the lowest and the highest, and its limits."""
     said = []
     for label, effects in _families(grid):
         ordered = sorted(effects, key=lambda one: one.value or 0.0)
@@ -66,13 +66,13 @@ def chunk_sentences(name: str, grid: ChunkGrid) -> list[str]:
         )
     if grid.figures.limit in UNKNOWN_LIMIT:
         said.append(
-            "How much it reads is not known: a place that is not read looks like one that it dislikes (--reads N says it)."
+            "Its length limit is not known: a place that is not read looks like one that it dislikes (--reads N gives the limit)."
         )
     return said
 
 
 def _families(grid: ChunkGrid) -> Iterator[tuple[str, list[ChunkEffect]]]:
-    """The effects that sentences name by their heading, without those of unequal numbers of chunks."""
+    """Yield the effects for sentences by heading, without those of unequal numbers of chunks."""
     named = {**{key: name for key, name in IN_CHUNKS.items() if key != _OUTER}, _WHOLE: IN_DOCUMENT[_WHOLE]}
     for key, name in named.items():
         equal = [one for one in grid.effects if _key(one) == key and _equal(one)]
@@ -85,7 +85,7 @@ def _key(one: ChunkEffect) -> Key:
 
 
 def _equal(one: ChunkEffect) -> bool:
-    """Return true if no more chunks hold the evidence on the first side, and, where it is whole on both, as many."""
+    """Return True if the first side has no more chunks with the evidence and, if it is whole on both sides, as many."""
     return one.more <= 0 if one.of in (ChunkEffectOf.PLACE, ChunkEffectOf.CUT) else not one.more
 
 
@@ -107,7 +107,7 @@ def _effect_cell(effect: ChunkEffect | None, every: list[Interval | None]) -> Ce
 
 
 def chunk_budget_table(results: Sequence[Result]) -> Table:
-    """Return the settings by index budget, those of about as many vectors beside each other."""
+    """Return the settings by index budget, grouped by about equal numbers of vectors."""
     series, rows, every = series_of(results), [], list[Interval | None]()
     found = of_audit(results, ChunkGrid)
     for result, grid in found:
@@ -156,7 +156,7 @@ def _left_out(found: Iterable[tuple[Result, ChunkGrid]]) -> list[str]:
 
 
 def chunk_places_table(results: Sequence[Result]) -> Table:
-    """Return the effects of the place in the chunk and of the chunk, and of a border, a row for each system and setting."""
+    """Return the effects of the place in the chunk, of the chunk, and of a border, a row per system and setting."""
     columns, rows, marked = _by_setting(results, IN_CHUNKS)
     notes = [
         "In deviations of the competitors' scores; intervals hold for all effects of a system together. The place in the chunk is over first, middle and last chunk, that of the chunk over the places in it."
@@ -169,15 +169,15 @@ def chunk_places_table(results: Sequence[Result]) -> Table:
 
 
 def chunk_documents_table(results: Sequence[Result]) -> Table:
-    """Return the effects of the place in the document, a row for each system and setting."""
+    """Return the effects of the place in the document, a row per system and setting."""
     columns, rows, marked = _by_setting(results, IN_DOCUMENT)
-    notes = ["The evidence stands where it falls, at the start of a chunk, elsewhere in it, or across a border."]
+    notes = ["The evidence is wherever its place falls: at the start of a chunk, elsewhere in it, or across a border."]
     notes += [MORE] if marked else []
     return Table(f"{slug(CHUNKS)}-documents", "Place in the document, in chunks and whole", columns, rows, notes, stub=2)
 
 
 def _by_setting(results: Sequence[Result], wanted: Mapping[Key, str]) -> tuple[list[Column], list[list[Cell]], bool]:
-    """A row of these effects for each system and setting that has one; and whether one has unequal numbers of chunks."""
+    """Return a row of these effects per system and setting, and whether one has unequal numbers of chunks."""
     series, rows, every = series_of(results), [], list[Interval | None]()
     marked = False
     for result, grid in of_audit(results, ChunkGrid):
@@ -199,7 +199,7 @@ def _by_setting(results: Sequence[Result], wanted: Mapping[Key, str]) -> tuple[l
 
 
 def chunk_cells_table(results: Sequence[Result]) -> Table:
-    """Return the data of the heat map, and of each chunk by itself."""
+    """Return the data of the heat map, and of each single chunk."""
     series, rows, every = series_of(results), [], []
     for result, grid in of_audit(results, ChunkGrid):
         for cell in grid.cells:
@@ -234,7 +234,7 @@ def chunk_cells_table(results: Sequence[Result]) -> Table:
 
 
 def chunk_effects_table(results: Sequence[Result]) -> Table:
-    """Return all effects with their p and what would be detectable."""
+    """Return all effects with their p and the detectable effect."""
     series, rows, every = series_of(results), [], []
     for result, grid in of_audit(results, ChunkGrid):
         for one in grid.effects:

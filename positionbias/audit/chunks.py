@@ -1,12 +1,13 @@
-"""Documents of a query's evidence and fillers, cut into chunks: where the evidence stands in them.
+"""Build documents of a query's evidence and fillers, cut into chunks, with the evidence at any place.
 
 The fillers of a query form a circle, cut where the evidence stands [decision]: with n words of fillers, of which m stand before the evidence, a document is
 
     fillers[n − m:] + evidence + fillers[:n − m]
 
-So all documents of a query have the same words and length, and the evidence starts at any wanted word and always has the same whole sentences beside it. The circle begins at a drawn sentence, and
-what is too much for n words is cut from the sentences farthest from the evidence. A document may begin and end within a sentence, as chunks do. Chunk k holds the words that begin at [k·step, k·step + size), step = size − overlap,
-counted in words or in a model's tokens; the last chunk ends with the document and may be shorter.
+So all documents of a query have the same words and length, and the evidence can start at any word, always beside the same whole sentences.
+The circle begins at a drawn sentence, and is cut to n words within the sentences farthest from the evidence. A document may begin and end
+within a sentence, as chunks do. Chunk k holds the words that begin at [k·step, k·step + size), step = size − overlap, counted in words or in a
+model's tokens; the last chunk ends with the document and may be shorter.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ _WORD = re.compile(r"\S+")
 
 
 class Window(NamedTuple):
-    """Chunks of ``size`` words or tokens, of which neighbours share ``overlap``."""
+    """Chunks of ``size`` words or tokens; neighbours share ``overlap``."""
 
     size: int
     overlap: int
 
     @property
     def step(self) -> int:
-        """From the start of a chunk to that of the next."""
+        """The distance between the starts of neighbouring chunks."""
         return self.size - self.overlap
 
     def count(self, total: int) -> int:
-        """The chunks of a document of ``total`` words or tokens.
+        """Return the number of chunks of a document of ``total`` words or tokens.
 
         >>> Window(256, 0).count(1_024), Window(256, 128).count(1_024), Window(256, 0).count(1_025)
         (4, 7, 5)
@@ -46,24 +47,25 @@ class Window(NamedTuple):
         return 1 + max(0, -(-(total - self.size) // self.step))
 
     def whole(self, total: int) -> int:
-        """The chunks of full size."""
+        """Return the number of chunks of full size."""
         return 1 + (total - self.size) // self.step if total >= self.size else 0
 
     def spans(self, starts: np.ndarray) -> list[Span]:
-        """The words of each chunk; ``starts (words + 1,)`` are the words or tokens before each word, the last is the document's length."""
+        """Return the words of each chunk; ``starts (words + 1,)`` counts the words or tokens before each word, and ends with the document's length."""
         first = np.arange(self.count(int(starts[-1]))) * self.step
         low, high = (np.searchsorted(starts[:-1], bound, side="left").tolist() for bound in (first, first + self.size))
         return [(begin, end) for begin, end in zip(low, high, strict=True) if begin < end]
 
     def fitted(self, length: int) -> int:
-        """The longest document up to a length whose chunks are all of full size; 0 where not one is."""
+        """Return the longest length up to ``length`` at which all chunks have full size; 0 if none does."""
         whole = self.whole(length)
         return self.size + (whole - 1) * self.step if whole else 0
 
     def start_of(self, within: Within, place: float, length: int, evidence: int) -> tuple[float, float, float] | None:
-        """Return where evidence of a size starts in a document of a length, and the least and most that keep it there; None where it cannot stand there.
+        """Return the start of evidence of a size in a document of a length, and the lowest and highest start that keep its place; None if it has none.
 
-        ``place`` 0 is the first chunk, ½ the middle one, 1 the last, in a ``fitted`` document of two chunks or more; for ``CUT`` the borders likewise. For ``ANYWHERE`` it is a share of the document.
+        ``place`` 0 is the first chunk, ½ the middle one, 1 the last, in a ``fitted`` document of two chunks or more; for ``CUT`` the same holds of
+        borders. For ``ANYWHERE`` it is a share of the document.
         """
         if within is Within.ANYWHERE:
             return place * (length - evidence), 0, length
@@ -88,20 +90,20 @@ class Measured(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The size of all."""
+        """The total size."""
         return int(self.sizes.sum())
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document's words, the words or tokens before each, ``starts (words + 1,)``, and the words that are the evidence."""
+    """A document's words, the number of words or tokens before each, ``starts (words + 1,)``, and the words of the evidence."""
 
     words: Sequence[str]
     starts: np.ndarray
     evidence: Span
 
     def text(self, span: Span) -> str:
-        """The text of some words."""
+        """Return the text of some words."""
         return " ".join(self.words[span[0] : span[1]])
 
     def held(self, span: Span, chunks: Iterable[Span]) -> int:
@@ -109,7 +111,7 @@ class Document:
         return sum(first <= span[0] and span[1] <= end for first, end in chunks)
 
     def read_to(self, chunks: Iterable[Span]) -> list[str]:
-        """The text of each chunk with the evidence's first word, up to that word."""
+        """Return the text of each chunk with the evidence's first word, up to that word."""
         at = self.evidence[0]
         return [self.text((first, at + 1)) for first, end in chunks if first <= at < end]
 
@@ -124,13 +126,13 @@ class Circle:
         self._shorter: dict[int, Circle] = {}
 
     def shorter(self, length: int) -> Circle:
-        """The same for shorter documents."""
+        """Return the circle for shorter documents."""
         if length not in self._shorter:
             self._shorter[length] = Circle(self.sentences, length)
         return self._shorter[length]
 
     def fillers(self, piece: Measured) -> Measured:
-        """The circle around a piece: whole sentences to about its half, then others that end with a sentence and fill the rest to the word."""
+        """Return the circle around a piece: whole sentences for about half of it, then others, cut at the front to fill the rest exactly."""
         room = self.length - piece.size
         if room not in self._fillers:
             self._fillers[room] = self._filling(room)
@@ -145,14 +147,14 @@ class Circle:
         return Measured([*behind.words, *before.words[start:]], np.concatenate([behind.sizes, before.sizes[start:]]))
 
     def before(self, piece: Measured, wanted: float, least: float, most: float) -> int | None:
-        """Return the number of words before a piece that starts nearest to a wanted word or token; None where none lies within the bounds."""
+        """Return the number of words before a piece that starts nearest to a wanted word or token; None if none is within the bounds."""
         found = np.concatenate([[0], np.cumsum(self.fillers(piece).sizes[::-1])])
         distance = np.where((found >= least) & (found <= most), np.abs(found - wanted), np.inf)
         best = int(np.argmin(distance))
         return best if np.isfinite(distance[best]) else None
 
     def document(self, piece: Measured, before: int) -> Document:
-        """The document with a piece behind so many words."""
+        """Return the document with a piece after so many words."""
         words, sizes = self.fillers(piece)
         turn = len(words) - before
         every = [*words[turn:], *piece.words, *words[:turn]]
@@ -168,7 +170,7 @@ def _joined(sentences: Sequence[Measured]) -> Measured:
 
 
 def words_within(text: str, span: Span) -> Span:
-    """The words between spaces that a span of characters touches.
+    """Return the words, separated by spaces, that a span of characters touches.
 
     >>> words_within("In 1066 (Hastings) he won", (9, 17))
     (2, 3)

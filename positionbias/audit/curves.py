@@ -1,4 +1,4 @@
-"""The position response: the score of the same evidence at each place of its passage."""
+"""Draw the position response: the score of the same evidence at each place of its passage."""
 
 from __future__ import annotations
 

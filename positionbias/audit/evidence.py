@@ -1,10 +1,10 @@
-"""The evidence of each query: the answer in its relevant passage, and its position.
+"""Find the evidence of each query, the answer in its relevant passage, and its position.
 
-The relative position is the answer's first word over the last word at which it could start, so that 0 is the very front and 1 the very end
-for answers of every length [decision]. Divided by the passage's words, long answers would never be late. The
+The relative position is the answer's first word divided by the last word at which it could start, so that 0 is the very front and 1 the
+very end for answers of every length [decision]. Divided by the passage's words, long answers would never be late. The
 histogram of answer positions (``positions``) keeps the paper's definition.
 
-Where no answer is known, the evidence of a query is a whole relevant passage, which has no position: it serves what judgements alone allow.
+If no answer is known, the evidence of a query is a whole relevant passage, which has no position, for measures that need only judgements.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ class Evidence:
 
     @property
     def relative(self) -> float:
-        """first / (words − length), in [0, 1]; NaN where the answer fills its passage: then it has no position."""
+        """first / (words − length), in [0, 1]; NaN if the answer fills its passage and so has no position."""
         return self.relative_of(self.first)
 
     def relative_of(self, first: int) -> float:
-        """The relative position with another first word."""
+        """Return the relative position with another first word."""
         last = self.words - self.length
         return first / last if last > 0 else math.nan
 
 
 @dataclass(frozen=True, slots=True)
 class FoundEvidence:
-    """The evidence of each query that has some, by query id in sorted order; ``counts`` the others by reason. ``whole``: no answer is known, and
+    """The evidence of queries, by query id in sorted order; ``counts`` has the queries without any by reason. ``whole``: no answer is known, and
     the evidence of each query is a whole passage."""
 
     by_query: Mapping[str, Evidence]
@@ -69,7 +69,7 @@ class FoundEvidence:
         return list(self.by_query)
 
     def column(self, name: str) -> np.ndarray:
-        """One attribute of all evidence, ``(queries,)`` float64."""
+        """Return one attribute of all evidence, ``(queries,)`` float64."""
         return np.array([getattr(item, name) for item in self.by_query.values()], np.float64)
 
     @property
@@ -94,8 +94,8 @@ def evidence_of(
 ) -> FoundEvidence:
     """Find the evidence of every query of a split: the earliest answer in a passage judged ``level`` or higher.
 
-    Of several relevant passages with answers, the one judged highest counts, then the one answering earliest; one that the answer fills
-    comes last within its grade, as it has no position [decision]. Where no query has such an answer, the evidence is ``whole`` passages.
+    Of several relevant passages with answers, the one judged highest is used, then the one answering earliest; a passage that the answer fills
+    comes last within its grade, as it has no position [decision]. If no query has such an answer, the evidence is ``whole`` passages.
 
     Raises:
         InputError: no query has a relevant passage of two words or more, or an answer lies outside its passage.
@@ -128,7 +128,7 @@ def evidence_of(
 def _whole_passages(
     collection: Collection, split: str, grades: Mapping[tuple[str, str], int], matching: Matching, counts: Counter[str]
 ) -> FoundEvidence:
-    """Return for each query the passage of two words or more that was judged highest, ties by id [decision].
+    """Return each query's highest judged passage of two words or more, ties by id [decision].
 
     Raises:
         InputError: no query has such a passage.
@@ -155,7 +155,7 @@ def _whole_passages(
 
 
 def _shard(matching: Matching, shard: AnswerShard) -> tuple[list[Evidence], Counter[str]]:
-    """Return the earliest located answer of each query in each passage, and the counts of outcomes; a pure function."""
+    """Return the earliest located answer of each query in each passage, and counts of outcomes; a pure function."""
     found, counts = [], Counter[str]()
     for passage, answers in answers_by_query(matching, shard):
         places = [locate(passage, answer) for answer in answers]
@@ -171,15 +171,15 @@ def _shard(matching: Matching, shard: AnswerShard) -> tuple[list[Evidence], Coun
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """The evidence after rotations, ``(draws, queries)`` each: its relative position, on the scale before, NaN where the cut went
-    through the answer or the answer fills its passage; and its end in characters, with the ``texts`` that a model must read to see all of it (−1: cut through)."""
+    """The evidence after rotations, ``(draws, queries)`` each: its relative position, on the scale before (NaN if the cut went through the
+    answer or the answer fills its passage), and its end in characters, with the ``texts`` that a model must read to see all of it (−1: cut through)."""
 
     after: np.ndarray
     ends: np.ndarray
 
 
 def movements(collection: Collection, evidence: FoundEvidence, rotations: Sequence[Rotation]) -> Movement:
-    """Locate each query's evidence after each rotation; all rotations find words in one way. A passage is read and split once for all its queries."""
+    """Locate each query's evidence after each rotation; all rotations must split words alike. A passage is read and split once for all its queries."""
     items = list(evidence.by_query.values())
     after = np.full((len(rotations), len(items)), np.nan)
     ends = np.full((len(rotations), len(items)), -1, np.int64)

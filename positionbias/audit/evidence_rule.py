@@ -1,8 +1,8 @@
-"""Evidence chosen by a rule: for each query, one sentence of its relevant passage, whether or not an answer is known.
+"""Choose evidence by a rule: one sentence of each query's relevant passage, whether or not an answer is known.
 
-``terms`` takes the sentence whose query terms, each counted once and weighted by BM25's idf, sum highest. A model takes the one that it scores highest by
-itself. Equal sentences are drawn among by the seed, keyed by the query, so that ties favour no place [decision]. The rule errs, and its errors
-have places of their own: an effect of moving its sentence is not corrected for them (``benchmarks/evidence_rule.py`` measures them).
+``terms`` takes the sentence with the highest sum over its distinct query terms, weighted by BM25's idf. A model takes the sentence that it
+scores highest alone. Ties are drawn by the seed, keyed by the query, so that they favour no place [decision]. A rule makes errors, and these
+depend on the place: the effect of moving its sentence is not corrected for them (``benchmarks/evidence_rule.py`` measures them).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule's name, and its scores of each query's sentences, ``(sentences,)`` each; all 0 or below: it chooses none if it is ``sparse``."""
+    """A rule's name, and its scores of each query's sentences, ``(sentences,)`` each; a ``sparse`` rule chooses none if all are 0 or below."""
 
     name: str
     score: Callable[[Sequence[Asked]], Sequence[np.ndarray]]
@@ -103,11 +103,11 @@ class _Sentences(dict[str, str]):
 
 
 def model_rule(checkpoint: Checkpoint, config: RankingConfig | None = None, name: str = "") -> Rule:
-    """Return the rule by a model: it scores each sentence by itself for the query, an encoder by the similarity of their vectors."""
+    """Return the rule by a model, which scores each sentence alone for the query, an encoder by the similarity of their vectors."""
     from positionbias.ranking.rerank import rescore
 
     def score(asked: Sequence[Asked]) -> list[np.ndarray]:
-        ids: dict[str, str] = {}  # of each distinct sentence, which is read once
+        ids: dict[str, str] = {}  # by distinct sentence, each read once
         for one in asked:
             for sentence in one.sentences:
                 ids.setdefault(sentence, made_id(one.query_id, len(ids)))
@@ -131,7 +131,7 @@ def model_rule(checkpoint: Checkpoint, config: RankingConfig | None = None, name
 
 
 def chosen_place(scores: np.ndarray, seed: int, query_id: str, *, sparse: bool = False) -> int | None:
-    """Return the sentence with the highest score, one drawn by (seed, query) of equal ones; None where a ``sparse`` rule has no score above 0."""
+    """Return the sentence with the highest score, ties drawn by (seed, query); None if a ``sparse`` rule has no score above 0."""
     if sparse and not scores.max() > 0:
         return None
     best = np.flatnonzero(scores == scores.max())
@@ -149,8 +149,8 @@ def chosen_evidence(
 ) -> FoundEvidence:
     """Return the sentence that a rule chooses for each query (or ``queries`` of them, drawn by the seed) of a split, as its evidence.
 
-    It stands in the passage judged highest, ``relevant_from`` or higher, of several the first by id; a passage of one sentence comes last within its grade,
-    as its evidence has no position [decision].
+    It is in the passage judged highest, ``relevant_from`` or higher, of several the first by id. A passage of one sentence comes last within its
+    grade, as its evidence has no position [decision].
 
     Raises:
         InputError: no query has a relevant passage, or the rule chooses no sentence at all.
@@ -183,7 +183,7 @@ def chosen_evidence(
 
 
 def _judged(collection: Collection, qrels: Sequence[Qrel], texts: Mapping[str, str], level: int) -> dict[str, tuple[str, str]]:
-    """The one passage of each query, with its text."""
+    """Return the one passage of each query, with its text."""
     relevant = [qrel for qrel in qrels if qrel.grade >= level and qrel.query_id in texts]
     ids = sorted({qrel.passage_id for qrel in relevant})
     absent = set(collection.absent(ids))
@@ -206,7 +206,7 @@ def _texts(collection: Collection, ids: Sequence[str]) -> Iterator[tuple[str, st
 
 
 class Wrong(NamedTuple):
-    """How often a rule chooses a sentence without the answer, of SQuAD's questions and of MS MARCO's (``benchmarks/results/evidence_rule.json``)."""
+    """The shares of SQuAD's and MS MARCO's questions for which a rule chooses a sentence without the answer (``benchmarks/results/evidence_rule.json``)."""
 
     squad: float
     msmarco: float
@@ -216,7 +216,7 @@ MEASURED = {BY_TERMS: Wrong(0.199, 0.377), "minilm": Wrong(0.229, 0.280)}
 
 
 def noted(result: Result, rule: str) -> Result:
-    """Add to a verdict on the place in the passage that its effect is uncorrected, and how often the rule errs."""
+    """Add to a verdict on the place in the passage that its effect is uncorrected, and the rule's error rate."""
     verdict = result.payload
     if not rule or not isinstance(verdict, Verdict) or verdict.question != Question.PASSAGE:
         return result
@@ -224,7 +224,7 @@ def noted(result: Result, rule: str) -> Result:
 
 
 def error_note(rule: str) -> str:
-    """Say how often the rule errs, where that was measured.
+    """Report the rule's error rate, where measured.
 
     >>> error_note("a model of mine")
     'Uncorrected for the errors of a model of mine in choosing the sentence, which were not measured.'

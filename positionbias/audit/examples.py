@@ -1,4 +1,4 @@
-"""The queries that rotation harms most, with their passages, for inspection."""
+"""Collect the queries that rotation harms most, with their passages, for inspection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXAMPLES = "examples"
 def worst_queries(
     system: System, task: Task, ranked: Run, values: np.ndarray, rotated: Rotated, settings: AuditSettings
 ) -> Result:
-    """Return the queries that lose most of the first measure in the first draw; only those with a loss, ties by id."""
+    """Return the queries with the largest losses of the first measure in the first draw, ties by id."""
     measure = settings.measures[0]
     change = rotated.values[measure][0] - values
     order = [index for index in np.argsort(change, kind="stable")[: settings.examples].tolist() if change[index] < 0]
@@ -50,6 +50,6 @@ def worst_queries(
 
 
 def _rank(run: Run, item: Evidence) -> int | None:
-    """The rank of the evidence's passage; None where it is not ranked."""
+    """Return the rank of the evidence's passage; None if it is not ranked."""
     ids = run[item.query_id].passage_ids if item.query_id in run else []
     return ids.index(item.passage_id) + 1 if item.passage_id in ids else None

@@ -1,4 +1,4 @@
-"""Neutral words that separate the evidence from its neighbours: from the collection's other passages, so that a model knows them."""
+"""Make neutral words that separate the evidence from its neighbours, from other passages, so that a model knows them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["FILLER_WORDS", "TextsByRow", "filler", "known_words"]
 FILLER_WORDS = 20
 SAMPLE = 500  # passages
 COMMON = 100  # words
-LEAST = 5  # different words of a filler
+LEAST = 5  # distinct words of a filler
 _TRIED = 4  # candidate words per wanted word
-_PREFIX = 4  # initial characters that a word of filler must not share with a word of the query or the passage
+_PREFIX = 4  # first characters that a filler word must not share with a word of the query or the passage
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PLAIN = "further sundry remarks various notes perhaps later among several unrelated matters".split()
 
@@ -37,7 +37,7 @@ class TextsByRow(Protocol):
 def known_words(passages: TextsByRow, seed: int) -> list[str]:
     """Return the words, of two characters or more, in at least two of 500 passages drawn by the seed, without the 100 most common; sorted.
 
-    The most common words are left out, as a scorer may drop them and then see no filler at all.
+    The most common words are left out, as a scorer may ignore them and then see no filler at all.
     """
     rows = np.sort(np.array(choose(len(passages), SAMPLE, seed, "known words"), dtype=np.int64))
     counts: Counter[str] = Counter()
@@ -59,7 +59,7 @@ def filler(avoided: str, known: Sequence[str], seed: int, *of: str, words: int =
     """
     beginnings = {word.casefold()[:_PREFIX] for word in split_words(avoided).words}
     free = list[str]()
-    for tried in (_TRIED * words, len(known)):  # many words begin alike only where few are known
+    for tried in (_TRIED * words, len(known)):  # many words begin alike only if few are known
         drawn = (known[place] for place in choose(len(known), tried, seed, "filler", *of)) if known else ()
         free = [word for word in drawn if word[:_PREFIX] not in beginnings][:words]
         if len(free) == words:

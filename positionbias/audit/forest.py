@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 __all__ = ["CARD", "compare_figure", "effects_figure", "has_effects"]
 
-CARD = 4.4  # inches: a forest plot that stands beside a verdict's words
+CARD = 4.4  # inches: a forest plot beside a verdict's words
 MOST_ACROSS, COLUMNS = 3, 6  # panels side by side: the grid's columns that one, two or three panels share
-EM_SPACE = "\u2003"  # ordinary spaces would be drawn as one
+EM_SPACE = "\u2003"  # several ordinary spaces would be drawn as one
 ROW = 0.4  # inches: a row of a system's own forest plot
 
 
 def has_effects(results: Sequence[Result]) -> bool:
-    """Return whether any manipulation's effect can be drawn."""
+    """Return True if any manipulation's effect can be drawn."""
     return bool(compared_effects(results))
 
 
@@ -106,7 +106,7 @@ def compare_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
 def effects_figure(results: Sequence[Result], *, system: System | None = None, width: float = CARD) -> Figure:
     """Draw one system's effects with their intervals, a row per contrast; by default those of the first system that has any.
 
-    Where a system does not read all texts to the end, a hollow point is the effect over all of them. The scale has room for all
+    If a system does not read all texts to the end, a hollow point is the effect over all of them. The scale has room for all
     systems' effects.
 
     Raises:
@@ -148,7 +148,7 @@ def _margin(results: Sequence[Result], system: System, contrast: Contrast, unit:
 
 
 def _rows(verdict: Verdict) -> list[tuple[Effect, float | None, bool]]:
-    """Return the effects in a system's own plot, each with its margin, and whether the verdict rests on other queries."""
+    """Return the effects in a system's own plot, each with its margin and whether the verdict uses other queries."""
     subset = deciding_subset(verdict)
     rows = [(effect, margin_in(verdict, effect.unit), effect.subset != subset) for effect in shown_effects(verdict)]
     return sorted(rows, key=lambda row: row[0].unit != rows[0][0].unit)
@@ -187,7 +187,7 @@ def _effect(axes: Axes, effect: Effect, row: int, series: Series, *, hollow: boo
 
 
 def _plain(axes: Axes, width: float) -> None:
-    """Draw lines and marks for the numbers, which have ``width`` inches, and none for the names."""
+    """Draw lines and marks for the axis of numbers, ``width`` inches wide, and none for that of names."""
     from matplotlib.ticker import MaxNLocator
 
     axes.grid(False, axis="y")

@@ -1,4 +1,4 @@
-"""Heat maps: cells with a value and what else is to be said of it, the darker the higher."""
+"""Draw heat maps, whose cells are darker for higher values."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 __all__ = ["ROW", "heat_axes", "heat_cell"]
 
 _LIGHT, _DARK = (0.93, 0.95, 0.98), (0.0, 0.30, 0.55)  # of the lowest and the highest score, the same on a dark ground
-_ON_LIGHT, _ON_DARK = "#101418", "#fdfdfd"  # no colours of the style, which turn where the screen is dark
+_ON_LIGHT, _ON_DARK = "#101418", "#fdfdfd"  # not from the style, whose colours invert on a dark screen
 ROW, _SMALL, _LARGE = 0.52, 6.5, 8.5  # inches of a row, and points of text
 
 
 def heat_axes(axes: Axes, columns: Sequence[str], rows: Sequence[str]) -> None:
-    """Name the columns and rows, the first at the top, without a frame."""
+    """Name the columns and rows, the first row at the top, without a frame."""
     axes.set_xlim(-0.5, len(columns) - 0.5)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xticks(range(len(columns)), columns)
@@ -29,7 +29,7 @@ def heat_axes(axes: Axes, columns: Sequence[str], rows: Sequence[str]) -> None:
 
 
 def heat_cell(axes: Axes, at: tuple[int, int], share: float, lines: Sequence[str], *, dashed: bool = False) -> None:
-    """Draw the cell at a column and row; ``share`` is its place between the lowest and the highest score, the first of its lines its value."""
+    """Draw the cell at a column and row; ``share`` is its place between the lowest and the highest score, and its first line is its value."""
     from matplotlib.patches import Rectangle
 
     column, row = at

@@ -1,17 +1,17 @@
-"""The same evidence at five places of texts of several lengths, padded with other passages of the collection.
+"""Move the same evidence through five places of texts of several lengths, padded with other passages of the collection.
 
-A text of length L holds a *piece* and fillers, whole sentences of other passages in a drawn order, as many as fit into L. A query has one sequence of fillers: a
-longer text begins with the fillers of a shorter one, and at every place the text is split at the sentence nearest to that share of its fillers. What is
-decided [decision]:
+A text of length L holds a *piece* and fillers, as many whole sentences of other passages, in a drawn order, as fit into L. A query has one
+sequence of fillers: a longer text begins with the fillers of a shorter one, and the piece is put at the sentence boundary nearest to each place,
+a share of the fillers. Decisions [decision]:
 
-- The piece is the sentence with the evidence and as many of its neighbours as fit into half of the shortest length, so that texts stay natural and all lengths
-  have the same piece; where no answer is known it is the whole relevant passage. Longer evidence is left out and counted.
-- Competitors are the query's first ``COMPETITORS`` candidates that are not judged relevant, each a drawn sentence with its neighbours, in texts of the
-  same length with the same fillers. They stand at place 0: so every place of a length is measured against the same competitors in the same unit, and what the
-  length alone does at place 0 is no matter of places.
-- Fillers are neither among the query's first ``TOP`` candidates nor judged relevant, hold none of its answers as text, and come from other articles where the collection
-  knows articles.
-- At most ``MOST`` queries are scored, as long texts take long.
+- The piece is the sentence with the evidence and as many of its neighbours as fit into half of the shortest length, so that texts stay natural
+  and all lengths have the same piece. If no answer is known, it is the whole relevant passage. Longer evidence is skipped and counted.
+- Competitors are the query's first ``COMPETITORS`` candidates that are not judged relevant, each a drawn sentence with its neighbours, in texts
+  of the same length with the same fillers. They stand at place 0, so every place of a length is compared with the same competitors in the same
+  unit, and the effect of length at place 0 is separate from that of place.
+- Fillers are neither among the query's first ``TOP`` candidates nor judged relevant, contain none of its answers as text, and come from other
+  articles if the collection records articles.
+- At most ``MOST`` queries are scored, as long texts are slow.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = ["COMPETITORS", "MOST", "Material", "Piece", "length_grid", "make_mate
 
 MOST = 100
 COMPETITORS = 10
-TOP = 30  # candidates that are no fillers
+TOP = 30  # candidates that cannot be fillers
 LONG, LONELY, UNFILLED = (
     "evidence longer than half of the shortest length",
     "fewer than two irrelevant candidates",
@@ -55,8 +55,8 @@ Sizes = Callable[[Sequence[str]], list[int]]
 
 
 class Piece(NamedTuple):
-    """Consecutive sentences of a passage, their size, the characters of them for which they were taken, and their text down to the end of the sentence with
-    these."""
+    """Consecutive sentences of a passage: their text and size, the span of characters around which they were taken, and the text up to the end of
+    the sentence with that span."""
 
     text: str
     size: int
@@ -66,7 +66,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Material:
-    """What a query's texts are made of: its piece, those of its competitors, and the sentences of its fillers with their sizes."""
+    """The material of a query's texts: its piece, those of its competitors, and the sentences of its fillers with their sizes."""
 
     query: Query
     cluster: str
@@ -80,14 +80,14 @@ class Material:
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
     def split(self, piece: Piece, length: int, place: float) -> tuple[list[str], list[str], int]:
-        """The fillers before and behind a piece, and the token or word at which it starts."""
+        """Return the fillers before and after a piece, and the token or word at which it starts."""
         starts = self._starts
         count = int(np.searchsorted(starts, length - piece.size, side="right")) - 1
         before = int(np.argmin(np.abs(starts[: count + 1] - place * starts[count])))
         return [*self.fill[:before]], [*self.fill[before:count]], int(starts[before])
 
     def text(self, piece: Piece, length: int, place: float) -> str:
-        """A piece at a place of a text of this length."""
+        """Return the text of this length with a piece at a place."""
         before, behind, _ = self.split(piece, length, place)
         return " ".join([*before, piece.text, *behind])
 
@@ -97,14 +97,14 @@ class Material:
         return [made_id(self.query.query_id, number) for number in range(len(PLACES) + len(self.others))]
 
     def texts(self, length: int) -> dict[str, str]:
-        """All texts of one length by name."""
+        """Return all texts of one length by name."""
         made = [self.text(self.piece, length, place) for place in PLACES]
         made += [self.text(other, length, PLACES[0]) for other in self.others]
         return dict(zip(self.names, made, strict=True))
 
 
 def sizes_of(system: System) -> tuple[Sizes, str]:
-    """How texts are measured, and the unit: a model's tokens where it has a tokenizer, else words."""
+    """Return the function that measures texts, and its unit: a model's tokens if it has a tokenizer, else words."""
     if (reader := token_reader(system.model)) is not None:
         return lambda texts: [len(row) for row in reader.read_passages(list(texts))], "tokens"
     return lambda texts: [len(text.split()) for text in texts], "words"
@@ -119,7 +119,7 @@ class _Source(msgspec.Struct):
 
 
 def _articles(collection: Collection) -> np.ndarray | None:
-    """The number of the article of each stored passage, ``(passages,)``; None where the collection does not know it."""
+    """Return the article number of each stored passage, ``(passages,)``; None if the collection does not record articles."""
     try:
         source = converted(_Source, collection.manifest.content.get("source"), more=True)
     except msgspec.ValidationError:
@@ -133,7 +133,7 @@ def _articles(collection: Collection) -> np.ndarray | None:
 def make_materials(
     task: Task, query_ids: Sequence[str], lengths: Sequence[int], sizes: Sizes, *, most: int, seed: int, level: int
 ) -> tuple[list[Material], dict[str, int], str]:
-    """Make what the texts of the first ``most`` of these queries are made of; the others tried by reason; and how far fillers are from the evidence."""
+    """Make the material of the first ``most`` of these queries; also return the skipped ones by reason, and how far fillers are from the evidence."""
     articles = _articles(task.collection)
     queries = {query.query_id: query for query in task.queries}
     clusters = dict(zip(task.query_ids, task.clusters, strict=True))
@@ -182,7 +182,7 @@ def _competitor(text: str, at: int, room: int, sizes: Sizes) -> Piece | None:
 
 
 def _piece(text: str, span: tuple[int, int], room: int, sizes: Sizes) -> Piece | None:
-    """The sentences with a span of characters, and as many neighbours in turn as fit; None where not even these do."""
+    """Return the sentences with a span of characters and as many neighbours in turn as fit; None if even these sentences do not."""
     spans = sentence_spans(text)
     if not spans:
         return None
@@ -210,7 +210,7 @@ def _ended(text: str) -> str:
 
 
 class _Apart(NamedTuple):
-    """Which passages may pad a query's texts."""
+    """The conditions on passages that pad a query's texts."""
 
     collection: Collection
     excluded: set[str]
@@ -219,7 +219,7 @@ class _Apart(NamedTuple):
     answers: set[str]
 
     def of(self, rows: Sequence[int]) -> list[str]:
-        """The texts of those of these rows that may."""
+        """Return the texts of the rows that meet them."""
         drawn = np.array(rows, np.int64)
         if self.articles is not None:
             own = self.articles[self.collection.rows(sorted(self.relevant))]
@@ -230,12 +230,12 @@ class _Apart(NamedTuple):
 
 
 def _plain(text: str) -> str:
-    """A text's words in lower case between spaces, so that one is in another where its words are."""
+    """Return a text's words in lower case between spaces, so that one text contains another if it contains its words."""
     return f" {' '.join(split_words(text).words).casefold()} "
 
 
 def _fillers(apart: _Apart, size: int, sizes: Sizes, seed: int, query_id: str) -> tuple[list[str], list[int]]:
-    """The sentences of drawn passages, and their sizes, until they fill ``size``, or all."""
+    """Return sentences of drawn passages with their sizes, until they fill ``size`` or no passage is left."""
     fill, filled, used, wanted = list[str](), list[int](), 0, 32
     total, number = 0, len(apart.collection)
     while total < size and used < number:
@@ -249,7 +249,7 @@ def _fillers(apart: _Apart, size: int, sizes: Sizes, seed: int, query_id: str) -
 
 
 def texts_to_score(materials: Sequence[Material], lengths: Sequence[int], room: int | None) -> tuple[int, float]:
-    """How many texts there will be, and the tokens or words of all that are read."""
+    """Return the number of texts, and the tokens or words of them that are read."""
     each = sum(len(PLACES) + len(one.others) for one in materials)
     return each * len(lengths), float(each * sum(min(length, room or length) for length in lengths))
 
@@ -266,7 +266,7 @@ def length_grid(
     apart: str,
     seed: int,
 ) -> LengthGrid | None:
-    """Score all texts, a length at a time; None where no query has texts or all competitors score alike."""
+    """Score all texts, a length at a time; None if no query has texts or all competitors score alike."""
     if not materials:
         return None
     by_length = [_scored(system, task, materials, length, reads, seed) for length in lengths]
@@ -293,7 +293,7 @@ def length_grid(
 def _scored(
     system: System, task: Task, materials: Sequence[Material], length: int, reads: Reads, seed: int
 ) -> tuple[np.ndarray, ...]:
-    """Leads, units, ranks, starts and whether the evidence starts beyond what is read, or is cut by its end, one row a query."""
+    """Return leads, units, ranks, starts, and whether the evidence starts beyond the limit or is cut by it, one row per query."""
     made = {name: text for one in materials for name, text in one.texts(length).items()}
     # in a drawn order, as a scorer may depend on the order of its list
     lists = [(one.query.query_id, drawn_order(one.names, seed, "length grid")) for one in materials]

@@ -1,4 +1,4 @@
-"""The length by place grid in a report: a heat map, its tables, and what it says in sentences."""
+"""The length by place grid in a report: a heat map, tables and sentences."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _draw(axes: Axes, cell: GridCell, grid: LengthGrid, of: tuple[float, float, 
 
 
 def grid_caption(results: Sequence[Result]) -> str:
-    """Say how a cell is read."""
+    """Explain a cell."""
     found = of_audit(results, LengthGrid)
     basis = distinct(f"{grid.figures.queries:,} queries, fillers {grid.figures.apart}" for _, grid in found)
     return (
@@ -87,7 +87,7 @@ def grid_caption(results: Sequence[Result]) -> str:
 
 
 def grid_sentences(name: str, grid: LengthGrid) -> list[str]:
-    """Say what place, length and truncation do, each with its interval."""
+    """Describe the effects of place, length and truncation, each with its interval."""
     lost = {(cell.length, cell.place): cell.beyond + cell.cut for cell in grid.cells}
     unit, end = grid.figures.unit, grid.places[-1]
 
@@ -119,7 +119,7 @@ def grid_sentences(name: str, grid: LengthGrid) -> list[str]:
         said.append(f"The limit cuts the evidence {listed}.")
     if grid.figures.limit in UNKNOWN_LIMIT:
         said.append(
-            "How much it reads is not known: a place that is not read looks like one that it dislikes (--reads N says it)."
+            "Its length limit is not known: a place that is not read looks like one that it dislikes (--reads N gives the limit)."
         )
     return said
 
@@ -133,7 +133,7 @@ def _shown(effect: GridEffect) -> str:
 
 
 def grid_table(results: Sequence[Result]) -> Table:
-    """Return the effects of place and length, a row for each system and length."""
+    """Return the effects of place and length, a row per system and length."""
     series, rows, every = series_of(results), [], list[Interval | None]()
     found = of_audit(results, LengthGrid)
     places = distinct(place for _, grid in found for place in grid.places[1:])
@@ -206,7 +206,7 @@ def grid_cells_table(results: Sequence[Result]) -> Table:
 
 
 def grid_effects_table(results: Sequence[Result]) -> Table:
-    """Return all effects with their p and what would be detectable."""
+    """Return all effects with their p and the detectable effect."""
     series, rows, every = series_of(results), [], []
     for result, grid in of_audit(results, LengthGrid):
         for one in grid.effects:

@@ -1,4 +1,4 @@
-"""Lengths of an audit's longer texts, and of the chunks that documents are cut into."""
+"""The lengths of an audit's longer texts, and of the chunks of documents."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from positionbias.core.settings import check_settings, setting
 
 __all__ = ["DOCUMENT", "ChunkSettings", "Chunks", "Lengths", "Overlaps"]
 
-LONGEST = 1_000_000  # tokens that a memory holds
+LONGEST = 1_000_000  # tokens that fit in memory
 DOCUMENT = 1_024
 
 
 class Lengths(tuple[int, ...]):
-    """The lengths of the texts through which evidence moves, from the shortest, in the model's tokens, else in words."""
+    """The lengths of the texts through which evidence moves, from the shortest, in the model's tokens or else in words."""
 
     __slots__ = ()
     FLAG: ClassVar[str] = "--lengths"
-    LEAST: ClassVar[int] = 32  # of a text that has places for a sentence
+    LEAST: ClassVar[int] = 32  # the least length with several places for a sentence
     EXAMPLE: ClassVar[str] = "128,256,512"
 
     @classmethod
     def parse(cls, given: str | Iterable[int]) -> Self:
-        """Return the lengths that a text names, or lengths as they are, from the shortest.
+        """Parse lengths from a text, or sort given lengths, from the shortest.
 
         >>> Lengths.parse("512,128")
         (128, 512)
@@ -63,10 +63,11 @@ class Overlaps(Lengths):
 
 @dataclass(frozen=True, slots=True)
 class ChunkSettings:
-    """Documents cut into chunks, each scored by itself; a document has the score of its best chunk. Checked when made.
+    """Documents cut into chunks, each scored alone; a document scores as its best chunk. Checked when made.
 
     Raises:
-        SettingError: a length out of range, an overlap of more than half of the longest chunk, a document no longer than a chunk, or either without chunks.
+        SettingError: a length out of range, an overlap of more than half of the longest chunk, a document no longer than a chunk, or one of these
+            without chunks.
     """
 
     chunk: Chunks | None = setting(
@@ -78,7 +79,7 @@ class ChunkSettings:
     )
     overlap: Overlaps | None = setting(
         None,
-        "With --chunk: what neighbouring chunks share, each with every chunk at least twice as long.",
+        "With --chunk: the overlap of neighbouring chunks, combined with every chunk at least twice as long.",
         metavar="0,64",
         absent="0",
     )
@@ -113,7 +114,7 @@ class ChunkSettings:
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Each chunk size with each overlap of at most half of it, and last the whole document as one chunk."""
+        """Return each chunk size with each overlap of at most half of it, and last the whole document as one chunk."""
         sizes = self.chunk or Chunks()
         found = [(size, overlap) for size in sizes for overlap in self.overlap or (0,) if 2 * overlap <= size]
         return [*found, (self.document, 0)]

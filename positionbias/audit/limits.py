@@ -1,4 +1,4 @@
-"""Limits on position bias: each system passes, fails, or the data cannot tell; an unmeasured limit never passes."""
+"""Check limits on position bias: each passes, fails, or the data cannot tell; an unmeasured limit never passes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _PSI_NOTE = "--max-psi only describes: PSI mixes a preference with the difficult
 def checks_of(results: Sequence[Result], limits: Limits) -> list[Check]:
     """Return a check for each system and limit, from the results of one audit.
 
-    A limit passes where the 95 % interval lies within ± the limit, and fails where it lies wholly beyond. All else is "cannot tell": an interval across
-    the limit, too few queries, nothing measured. Beside models or runs the first stage is left out.
+    A limit passes if the 95 % interval lies within ± the limit, and fails if it lies wholly beyond. Everything else is "cannot tell": an interval
+    across the limit, too few queries, nothing measured. The first stage is left out beside models or runs.
     """
     unit = _first_measure(results)
     own = {system: [result for result in results if result.system == system] for system in _systems(results)}
@@ -41,7 +41,7 @@ def checks_of(results: Sequence[Result], limits: Limits) -> list[Check]:
 
 
 def _named(check: Check, results: Sequence[Result]) -> Check:
-    """Say which sentence was moved, where a rule chose it."""
+    """Note which sentence was moved, if a rule chose it."""
     rule = next((result.facts.evidence for result in results if result.facts.evidence), "")
     if not rule:
         return check
@@ -50,12 +50,12 @@ def _named(check: Check, results: Sequence[Result]) -> Check:
 
 
 def exit_code(checks: Sequence[Check]) -> int:
-    """The exit code of these checks: 1 if any fails, else 3 if any cannot tell, else 0; 3 without a check."""
+    """Return the exit code of these checks: 1 if any fails, else 3 if any cannot tell, else 0; 3 without a check."""
     return EXIT_CODES[overall(checks)]
 
 
 def _systems(results: Sequence[Result]) -> list[str]:
-    """The names of the systems; the first stage only where nothing else was audited."""
+    """Return the names of the systems; the first stage's only if nothing else was audited."""
     names = list(dict.fromkeys(result.system for result in results))
     first = {result.system for result in results if result.facts.model == FIRST_STAGE}
     counted = {
@@ -66,7 +66,7 @@ def _systems(results: Sequence[Result]) -> list[str]:
 
 
 def _first_measure(results: Sequence[Result]) -> str | None:
-    """The measure of the limits: that of the first buckets, else of the first effect or gap in a measure."""
+    """Return the measure of the limits: that of the first buckets, else of the first effect or gap in a measure."""
     for result, buckets in of_type(results, QueryBuckets):
         if result.measure == PSI:
             return buckets.quality
@@ -81,7 +81,7 @@ def _first_measure(results: Sequence[Result]) -> str | None:
 
 
 def _checks(system: str, results: Sequence[Result], limits: Limits, unit: str | None) -> Iterable[Check]:
-    """The checks of one system, in the order of ``Limits``."""
+    """Yield the checks of one system, in the order of ``Limits``."""
     if limits.max_response is not None:
         yield _response(results, limits.max_response, unit).check(system, "max-response", limits.max_response)
     if limits.max_movement is not None:
@@ -93,7 +93,7 @@ def _checks(system: str, results: Sequence[Result], limits: Limits, unit: str | 
         yield replace(ruled.check(system, "max-rotation-gap", limits.max_rotation_gap), note=_GAP_NOTE)
     if limits.max_psi is not None:
         measured = _psi(results, unit)
-        reason = "" if measured and _defined(measured) else "PSI is undefined here, or was not measured; it takes answers"
+        reason = "" if measured and _defined(measured) else "PSI is undefined here, or was not measured; it needs answers"
         yield Check(system, "max-psi", limits.max_psi, Outcome.CANNOT_TELL, measured, None, reason, _PSI_NOTE, decides=False)
 
 
@@ -110,7 +110,7 @@ class _Ruling(NamedTuple):
 
 
 def _ruled(found: Sequence[Measured], at_most: float, missing: str = "") -> _Ruling:
-    """Combine measurements: all must pass, any failure fails; ``missing`` names what was not measured, which never passes."""
+    """Combine measurements: all must pass, and one failure fails; ``missing`` names unmeasured ones, which never pass."""
     outcomes = [_outcome(one, at_most) for one in found]
     failed = [one for one, outcome in zip(found, outcomes, strict=True) if outcome is Outcome.FAIL]
     if failed:
@@ -139,7 +139,7 @@ def _ruled(found: Sequence[Measured], at_most: float, missing: str = "") -> _Rul
 
 
 def _too_few(measured: Measured, at_most: float, wanted: int | None) -> str:
-    """The reason why the interval is undecided, beyond its width."""
+    """Return the reason why the interval is undecided, other than its width."""
     if at_most == 0:
         return "no number of queries shows that an effect is exactly 0"
     return "" if wanted else f"the estimate lies at the limit: more than {MOST_QUERIES:,} queries would be needed"
@@ -148,7 +148,7 @@ def _too_few(measured: Measured, at_most: float, wanted: int | None) -> str:
 def _measured(
     contrast: str, unit: str | None, value: float | None, low: float | None, high: float | None, queries: int, drawn: int = 0
 ) -> Measured:
-    """Return a measurement as plain numbers; non-finite ones are undefined."""
+    """Return a measurement as plain numbers; numbers that are not finite become undefined."""
     numbers = [None if number is None or not math.isfinite(number) else float(number) for number in (value, low, high)]
     return Measured(str(contrast), unit or "", numbers[0], numbers[1], numbers[2], int(queries), drawn)
 
@@ -165,7 +165,7 @@ def _bounds(measured: Measured) -> tuple[float, float, float]:
 
 
 def _far(measured: Measured) -> float:
-    """The interval's largest distance from 0; infinite where undefined."""
+    """Return the interval's largest distance from 0; infinite if undefined."""
     if not _defined(measured):
         return math.inf
     _, low, high = _bounds(measured)
@@ -183,9 +183,9 @@ def _outcome(measured: Measured, at_most: float) -> Outcome:
 
 
 def _would_do(measured: Measured, at_most: float) -> tuple[Outcome, int | None]:
-    """The outcome of an undecided check with more queries and the same estimate, and how many are needed; None: beyond ``MOST_QUERIES``.
+    """Return the outcome of an undecided check with enough queries and the same estimate, and their number (None: beyond ``MOST_QUERIES``).
 
-    Half-widths shrink with √queries: where the interval must shrink to a share s, n = drawn / s². An effect of 0 in
+    Half-widths shrink with √queries: to shrink the interval to a share s, n = drawn / s². An effect of 0 in
     all queries has ± 3 / queries.
     """
     value, low, high = _bounds(measured)
@@ -205,7 +205,7 @@ def _ratio(room: float, half: float) -> float:
 
 
 def _advice(queries: float, *, beyond: bool = False) -> int | None:
-    """Round up a number of queries; ``beyond``: one more where the interval's end would lie on the limit."""
+    """Round up a number of queries; ``beyond``: add one if the interval's end would lie on the limit."""
     if not queries <= MOST_QUERIES:
         return None
     rounded = round(queries)
@@ -214,25 +214,25 @@ def _advice(queries: float, *, beyond: bool = False) -> int | None:
 
 
 def _response(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
-    """The moved sentence: its ends and its middle."""
-    takes = "it takes answers, a model that can be asked again, --needles above 0, and passages of three sentences or more"
+    """Judge the effects of the moved sentence: its ends and its middle."""
+    takes = "it needs answers, a model that can be asked again, --needles above 0, and passages of three sentences or more"
     return _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ENDS,), (Contrast.MIDDLE,)), unit, takes)
 
 
 def _movement(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
-    """Rotation, measured by the model's new scores or from two runs."""
-    takes = "it takes answers, and a model that can be asked again with --needles and --draws above 0, or two runs, the second over the rotated collection (--rotated)"
+    """Judge rotation, measured by the model's new scores or from two runs."""
+    takes = "it needs answers, and a model that can be asked again with --needles and --draws above 0, or two runs, the second over the rotated collection (--rotated)"
     return _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ROTATION, Contrast.RUNS),), unit, takes)
 
 
 def _order(results: Sequence[Result], at_most: float) -> _Ruling:
-    """The order of the list. A model found to score each passage by itself has no effects, and no preference."""
+    """Judge the order of the list. A model found to score each passage alone has no effects, and no preference."""
     verdicts = _verdicts(results, Question.LIST)
     if verdicts and all(verdict.preference is Preference.NONE and not verdict.effects for verdict in verdicts):
         return _Ruling(Outcome.PASS, reason=_SCORES_ALONE)
     middle = any(effect.contrast is Contrast.ORDER_MIDDLE for verdict in verdicts for effect in verdict.effects)
     needed = ((Contrast.ORDER,), (Contrast.ORDER_MIDDLE,)) if middle else ((Contrast.ORDER,),)
-    return _by_effects(verdicts, at_most, needed, RANKS, "it takes a model that can be asked again")
+    return _by_effects(verdicts, at_most, needed, RANKS, "it needs a model that can be asked again")
 
 
 def _by_effects(
@@ -255,7 +255,7 @@ def _by_effects(
 
 
 def _interval(effect: Effect, others: Sequence[Effect]) -> tuple[float | None, float | None]:
-    """The interval of an effect. Where all queries have 0 though their scores change, or are unknown, it is ± 3 / queries:
+    """Return the interval of an effect. If all queries have 0 but their scores change or are unknown, it is ± 3 / queries:
     a rare query may change by the full range ("rule of three") [decision]."""
     if effect.low != 0 or effect.high != 0 or not effect.queries or effect.contrast in (Contrast.ORDER, Contrast.ORDER_MIDDLE):
         return effect.low, effect.high
@@ -275,12 +275,12 @@ def _rotation_gap(results: Sequence[Result], at_most: float, unit: str | None) -
         if figures.quality == unit:
             low, high = (result.interval.low, result.interval.high) if result.interval else (None, None)
             found.append(_measured("rotated − original", unit, result.value, low, high, result.count))
-    takes = "it takes a model that can be asked again, and --draws above 0"
+    takes = "it needs a model that can be asked again, and --draws above 0"
     return _ruled(found, at_most, "" if found else f"not measured: rotated − original; {takes}")
 
 
 def _psi(results: Sequence[Result], unit: str | None) -> Measured | None:
-    """The first debiased PSI of the first measure."""
+    """Return the first debiased PSI of the first measure."""
     for result, payload in of_type(results, QueryBuckets):
         if (result.measure, payload.quality) == (PSI, unit):
             psi = payload.figures.psi

@@ -1,4 +1,4 @@
-"""Listwise scorers: tests of whether a scorer reads the list, and whether a passage's place in it matters."""
+"""Test whether a scorer is listwise, and whether a passage's place in the list matters."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from positionbias.models.protocols import TextScorer
 
 __all__ = ["Nature", "OrderSlopes", "nature_of", "order_slopes"]
 
-TRIED = 20  # queries for finding a scorer's nature
-ALONE = 3  # passages of each, scored by themselves
-SHARE = 0.01  # of a list's deviation: smaller changes count as none
+TRIED = 20  # queries to find a scorer's nature
+ALONE = 3  # passages of each query, scored alone
+SHARE = 0.01  # share of a list's deviation: smaller changes count as none
 BEYOND_NOISE = 2.0
 LEAST = 3  # passages of a list
 
@@ -28,8 +28,8 @@ LEAST = 3  # passages of a list
 class Nature:
     """A scorer's response to a list, each figure a root mean square as a share of the list's deviation.
 
-    ``noise``: the same list twice; ``permuted``: the list reversed; ``alone``: passages by themselves. ``declared``: the user said it; ``tried``: lists
-    were long enough to try, where needed.
+    ``noise``: the same list twice; ``permuted``: the list reversed; ``alone``: passages alone. ``declared``: the user declared the nature;
+    ``tried``: lists were long enough to try, where needed.
     """
 
     listwise: bool
@@ -47,10 +47,10 @@ class Nature:
 
 
 def nature_of(system: System, task: Task, seed: int) -> Nature:
-    """Find out whether a scorer of texts is listwise; models that score pairs of token numbers are pointwise by design.
+    """Test whether a scorer of texts is listwise; models that score pairs of token numbers are pointwise by design.
 
     It is listwise if reversing a list, or leaving the other passages out, changes scores by more than twice the change of a repeated
-    call, and by more than 1 % of the list's deviation [decision]. It is not repeatable where a repeated call differs by more than that 1 %.
+    call, and by more than 1 % of the list's deviation [decision]. It is not repeatable if a repeated call differs by more than that 1 %.
     """
     if not isinstance(system.model, TextScorer):
         return Nature(False)
@@ -98,7 +98,7 @@ def _drawn(task: Task, seed: int) -> list[str]:
 def _score(
     system: System, task: Task, asked: Sequence[tuple[str, str, Sequence[str]]], description: str
 ) -> dict[str, dict[str, float]]:
-    """Scores by passage of each (name, query id, passages in their order)."""
+    """Return the scores by passage of each (name, query id, ordered passages)."""
     texts = {query.query_id: query.text for query in task.queries}
     run = Run("made", ((name, list(order), -np.arange(len(order))) for name, _, order in asked))
     queries = [Query(name, texts[query_id]) for name, query_id, _ in asked]
@@ -107,14 +107,14 @@ def _score(
 
 
 class OrderSlopes(NamedTuple):
-    """Ranks lost by a passage given last instead of first, and in the middle instead of at an end, ``(queries, 2)``, and the queries' clusters."""
+    """The ranks lost by a passage given last instead of first, and in the middle instead of at an end, ``(queries, 2)``, with the queries' clusters."""
 
     slopes: np.ndarray
     clusters: list[str]
 
 
 def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int) -> OrderSlopes:
-    """The within-query slopes of output rank on input place, from four orders of each list: a drawn one, its halves exchanged, both reversed.
+    """Measure the within-query slopes of output rank on input place, from four orders of each list: a drawn one, its halves exchanged, both reversed.
 
     With x the input place over the last one, or its nearness 1 − |2x − 1| to the middle, and y the output rank (ties share the mean), both less the passage's
     mean over the orders, a slope is Σ x·y / Σ x². All passages have the same mean place, and nearly the same mean nearness, so relevance cancels.
@@ -147,7 +147,7 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> float:
-    """The slope of ``y`` on ``x``, ``(orders, passages)``, within passages; NaN where x never changes."""
+    """Return the slope of ``y`` on ``x``, ``(orders, passages)``, within passages; NaN if x never changes."""
     x = x - x.mean(axis=0)
     spread = float((x * x).sum())
     return float((x * y).sum() / spread) if spread > 1e-9 else float("nan")

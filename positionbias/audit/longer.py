@@ -1,4 +1,4 @@
-"""A model's response to evidence in texts that are longer than its passage: by length, and cut into chunks. Descriptive, no verdict rests on it."""
+"""Measure a model's response to evidence in texts longer than its passage, by length and cut into chunks; descriptive, without a verdict."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["LongerTexts"]
 
 @dataclass(frozen=True)
 class LongerTexts:
-    """The basis of both grids of one system: the queries in their drawn order, and what the pilot's ``trials`` took (``known``)."""
+    """The grids of one system, from its queries in their drawn order and the times of the pilot's ``trials`` (``known``)."""
 
     system: System
     task: Task
@@ -38,7 +38,7 @@ class LongerTexts:
     tell: Callable[[str], None]
 
     def lengths(self, lengths: Lengths) -> list[Result]:
-        """The same evidence at several places of texts of these lengths."""
+        """Measure the same evidence at several places of texts of these lengths."""
         _, unit = sizes_of(self.system)
         materials, unmoved, apart = self._materials(lengths)
         reader = token_reader(self.system.model)
@@ -54,7 +54,7 @@ class LongerTexts:
         return [self.system.result(self.task, LENGTHS, grid, value=None, count=count, seed=seed)]
 
     def chunks(self, chunks: ChunkSettings) -> list[Result]:
-        """The same evidence at several places of documents and of the chunks that they are cut into."""
+        """Measure the same evidence at several places of documents and of their chunks."""
         assert chunks.chunk is not None
         sizes, unit = sizes_of(self.system)
         materials, unmoved, apart = self._materials((chunks.chunk[0], chunks.document))
@@ -78,7 +78,7 @@ class LongerTexts:
         return make_materials(self.task, self.query_ids, lengths, sizes, most=most, seed=settings.seed, level=level)
 
     def _tell_time(self, what: str, total: float) -> None:
-        """Report how long texts will take that have ``total`` words or tokens together."""
+        """Report the expected time of texts with ``total`` words or tokens together."""
         if self.known.texts and self.known.seconds:
             sizes, _ = sizes_of(self.system)
             short = float(np.mean(sizes([text for one in self.trials for text in one.texts])))

@@ -1,4 +1,4 @@
-"""Ids of texts and lists that an audit makes of a query's own."""
+"""Ids of the texts and lists that an audit makes for a query."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _NAMED = re.compile(r"""(query|passage) ('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")"""
 
 
 def made_id(query_id: str, what: int | str) -> str:
-    """Return the id of a text or list made of a query's, by its number or another label."""
+    """Return the id of a text or list made for a query, by its number or another label."""
     return f"{query_id}\x1f{what}"
 
 
 @contextmanager
 def own_ids(passages: Mapping[str, str]) -> Iterator[None]:
-    """Have errors name the queries and passages that texts were made of; ``passages`` are the ids of passages by query.
+    """Let errors name the query and passage behind a made text; ``passages`` are the ids of passages by query.
 
     >>> with own_ids({"q1": "p7"}):
     ...     raise InputError(f"m: found nan for query {made_id('q1', 'once')!r}, passage {made_id('q1', 3)!r}; fix it")

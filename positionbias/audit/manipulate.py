@@ -1,7 +1,7 @@
-"""Score the manipulations behind a verdict and compare them by query: the same evidence at other places of its passage.
+"""Score the manipulations behind a verdict, the same evidence at other places of its passage, and compare them by query.
 
-A pointwise scorer gets a query's texts in a drawn order. A listwise scorer gets one list a text: the query's candidates in a drawn
-order, the text in place of its passage, so that its place in the list is the same for all texts [decision].
+A pointwise scorer gets a query's texts in a drawn order. A listwise scorer gets one list per text: the query's candidates in a drawn
+order, with the text in place of its passage, so that its place in the list is the same for all texts [decision].
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from positionbias.results.payloads import Contrast
 
 __all__ = ["Asked", "Fits", "Manipulation", "Measured", "Texts", "ask", "measure"]
 
-ROUNDED = 4  # decimals of the unit: the order of a float32 sum changes less
+ROUNDED = 4  # decimals of the unit: the order of a float32 sum changes less than this
 
 Fits = Callable[[str, Sequence[str]], list[bool]]  # (query, texts) → mask of those that the model reads whole
 
 
 class Texts(NamedTuple):
-    """Texts made for an audit over those of a collection, or of a rotated one."""
+    """Texts made for an audit, and those of a collection or a rotated one."""
 
     made: Mapping[str, str]
     base: PassageTexts
 
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
-        """Texts by id: made ones, and others from the collection."""
+        """Return texts by id: made ones, and others from the collection."""
         others = [passage_id for passage_id in passage_ids if passage_id not in self.made]
         stored = iter(self.base.texts(others) if others else [])
         return [self.made[passage_id] if passage_id in self.made else next(stored) for passage_id in passage_ids]
@@ -45,10 +45,10 @@ class Texts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Manipulation:
-    """Settings for scoring a system: ``listwise`` or not, and its competitors.
+    """The settings for scoring a system: ``listwise`` or not, and its competitors.
 
-    ``ranked`` is its ranking of the passages as they are, ``rotated`` with all passages rotated by one draw (None: not measured), whose texts are
-    ``rotated_texts``.
+    ``ranked`` is its ranking of the original passages, ``rotated`` that with all passages rotated by one draw (None: not measured), whose texts
+    are ``rotated_texts``.
     """
 
     system: System
@@ -63,8 +63,9 @@ class Manipulation:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The contrasts of each query, ``(queries, contrasts)``, by default those of ``COLUMNS``, and NaN where a query has none, by unit: "score", "ranks" (gained) and
-    the measure. ``units (queries,)`` deviations of the candidates' scores. ``whole (queries, contrasts)``: the model reads all texts of the contrast whole.
+    """The contrasts of each query, ``(queries, contrasts)``, by default those of ``COLUMNS``, NaN if a query has none, by unit: "score", "ranks"
+    (gained) and the measure. ``units (queries,)`` are deviations of the candidates' scores. ``whole (queries, contrasts)``: the model reads all
+    texts of the contrast whole.
 
     ``within`` is the variance of one order's ENDS contrast around its query's mean, of ``orders`` orders.
     """
@@ -79,14 +80,14 @@ class Measured:
 
 
 class Asked(dict[tuple[str, str], float]):
-    """Scores so far by (list, text), with the ``seconds`` taken for ``texts`` texts."""
+    """The scores so far by (list, text), and the ``seconds`` taken for ``texts`` texts."""
 
     seconds: float = 0.0
     texts: int = 0
 
 
 def ask(how: Manipulation, trials: Sequence[Trial], known: Asked, description: str) -> None:
-    """Score all texts of the trials that are not in ``known`` yet.
+    """Score all texts of the trials that are not yet in ``known``.
 
     Raises:
         InputError: a scorer that fails, or whose scores are not finite.
@@ -109,7 +110,7 @@ def ask(how: Manipulation, trials: Sequence[Trial], known: Asked, description: s
 
 
 class _List(NamedTuple):
-    """One list to score: its name, the query's text, the ordered ids; ``rotated`` passages or not; ``whole`` or only missing texts."""
+    """One list to score: its name, the query's text, the ordered ids, whether passages are ``rotated``, and whether to score it ``whole``."""
 
     name: str
     query: str
@@ -118,14 +119,14 @@ class _List(NamedTuple):
     whole: bool
 
     def missing(self, known: Asked) -> list[str]:
-        """The ids still to be scored, in order."""
+        """Return the ids still to be scored, in order."""
         missing = [name for name in self.ids if (self.name, name) not in known]
         return list(self.ids) if missing and self.whole else missing
 
 
 def _lists(how: Manipulation, one: Trial, queries: Mapping[str, str]) -> list[_List]:
-    """Lists to score. Pointwise: all texts of a query in one list, in a drawn order. Listwise: each text in its query's list, whose order is
-    drawn once for all texts of the query."""
+    """Return the lists to score. Pointwise: all texts of a query in one list, in a drawn order. Listwise: each text in its query's list, whose
+    order is drawn once for all texts of the query."""
     query = queries[one.query_id]
     if not how.listwise:
         lists = [_List(one.query_id, query, _shuffled(one.names, how.seed, one.query_id), False, False)]
@@ -144,7 +145,7 @@ def _lists(how: Manipulation, one: Trial, queries: Mapping[str, str]) -> list[_L
 def measure(
     how: Manipulation, trials: Sequence[Trial], known: Asked, fits: Fits, contrasts: Sequence[Contrast] = COLUMNS
 ) -> Measured:
-    """The contrasts of scored trials, a column each."""
+    """Return the contrasts of scored trials, a column each."""
     queries = {query.query_id: query.text for query in how.task.queries}
     labels = dict(zip(how.task.query_ids, how.task.clusters, strict=True))
     answers = [_answers(how, one, known) for one in trials]
@@ -181,25 +182,25 @@ def measure(
     )
 
 
-_LESS_PLACEBO = ("score", Contrast.ROTATION)  # the other query has no passage here, so no rank and no quality
+_LESS_PLACEBO = ("score", Contrast.ROTATION)  # the placebo query has no passage here, so no rank and no quality
 
 
 class _Competitors(NamedTuple):
-    """The passages among which a text is ranked, best first, with their scores."""
+    """The passages with which a text is ranked, best first, with their scores."""
 
     passage_ids: Sequence[str]
     scores: np.ndarray
 
     @staticmethod
     def of(passage_ids: Sequence[str], scores: np.ndarray, but: str) -> _Competitors:
-        """All but one passage, in the order of their scores."""
+        """Return all but one passage, in the order of their scores."""
         keep = [place for place in np.argsort(-scores, kind="stable").tolist() if passage_ids[place] != but]
         return _Competitors([passage_ids[place] for place in keep], scores[keep])
 
 
 class _Answers(NamedTuple):
-    """The scores of one trial: the texts' scores ``(texts,)``, each one's competitors (None: not known), the change of the placebo query's score
-    by rotation, and the deviation of the competitors' scores (NaN where there are fewer than two)."""
+    """The scores of one trial: the texts' scores ``(texts,)``, each one's competitors (None: unknown), the change of the placebo query's score
+    by rotation, and the deviation of the competitors' scores (NaN for fewer than two)."""
 
     scores: np.ndarray
     competitors: Sequence[_Competitors | None]
@@ -207,7 +208,7 @@ class _Answers(NamedTuple):
     unit: float
 
     def ranks(self) -> np.ndarray:
-        """The rank of each text, ``(texts,)`` float64; NaN where its competitors are not known."""
+        """Return the rank of each text, ``(texts,)`` float64; NaN if its competitors are unknown."""
         pairs = zip(self.scores, self.competitors, strict=True)
         return np.array([np.nan if others is None else 1.0 + (others.scores > score).sum() for score, others in pairs])
 
@@ -241,7 +242,7 @@ def _by_id(run: Run, query_id: str) -> dict[str, float]:
 
 
 def _listed(candidates: Run, one: Trial) -> list[str]:
-    """A query's candidates without its own passage."""
+    """Return a query's candidates without its own passage."""
     ids = candidates[one.query_id].passage_ids if one.query_id in candidates else []
     return [name for name in ids if name != one.passage_id]
 
@@ -254,13 +255,13 @@ def _competitors(run: Run | None, one: Trial) -> _Competitors | None:
 
 
 def _unit(competitors: Sequence[_Competitors]) -> float:
-    """The mean deviation of scores, over lists of two or more."""
+    """Return the mean deviation of scores, over lists of two or more."""
     deviations = [float(others.scores.std()) for others in competitors if len(others.scores) > 1]
     return float(np.mean(deviations)) if deviations else float("nan")
 
 
 def _qualities(how: Manipulation, trials: Sequence[Trial], answers: Sequence[_Answers]) -> list[np.ndarray]:
-    """The measure of each query with its passage at each text's rank, ``(texts,)`` a trial; NaN where the rank is not known.
+    """Return the measure of each query with its passage at each text's rank, ``(texts,)`` per trial; NaN if the rank is unknown.
 
     A query is measured once at each distinct rank; all ranks below the measure's cutoff are equal.
     """

@@ -1,4 +1,4 @@
-"""The needle: a query's answering sentence at every place of its passage, the other sentences in order (identical evidence)."""
+"""Make needles: a query's answering sentence at every place of its passage, with the other sentences in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Needles", "make_needles", "needle_curve"]
 
 @dataclass(frozen=True, slots=True)
 class Needles:
-    """Versions of each query's passage under ids of their own, and the Run to score."""
+    """The versions of each query's passage, with ids of their own."""
 
     needles: Mapping[str, Needle]
     passages: Mapping[str, str]
@@ -31,11 +31,11 @@ class Needles:
     versions: Mapping[str, str]
 
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
-        """The texts of these versions."""
+        """Return the texts of these versions."""
         return [self.versions[passage_id] for passage_id in passage_ids]
 
     def candidates(self, seed: int) -> Run:
-        """Every query's versions, in a drawn order, as a scorer may depend on the order of its list."""
+        """Return every query's versions in a drawn order, as a scorer may depend on the order of its list."""
         lists = (
             (
                 query_id,
@@ -50,7 +50,7 @@ class Needles:
 
 
 def make_needles(collection: Collection, evidence: FoundEvidence, *, most: int, seed: int) -> Needles:
-    """Make versions for up to ``most`` queries, drawn by the seed; drawn queries without versions are counted by reason."""
+    """Make versions for up to ``most`` queries drawn by the seed; count drawn queries without versions by reason."""
     drawn = drawn_order(evidence.query_ids, seed, "needle")
     needles: dict[str, Needle] = {}
     counts: Counter[str] = Counter()
@@ -70,10 +70,10 @@ def make_needles(collection: Collection, evidence: FoundEvidence, *, most: int, 
 
 
 def needle_curve(needles: Needles, score: Callable[[Needles], Run], ranked: Run, *, seed: int) -> ResponseCurve | None:
-    """Return the model's response to the place of the evidence; None where no passage had a sentence to move.
+    """Return the model's response to the place of the evidence; None if no passage had a sentence to move.
 
-    ``score`` gives the model's scores of the versions, ``ranked`` its run over the original passages (its candidates, or for a retriever the
-    whole collection to its depth). Each version is ranked there in place of its passage; one below them all comes after the last.
+    ``score`` returns the model's scores of the versions; ``ranked`` is its run over the original passages (its candidates, or for a retriever the
+    whole collection to its depth). Each version is ranked there in place of its passage, at worst after the last.
     """
     if not needles.needles:
         return None
@@ -95,7 +95,7 @@ def needle_curve(needles: Needles, score: Callable[[Needles], Run], ranked: Run,
 
 
 def _others(ranked: Run, query_id: str, passage_id: str) -> np.ndarray:
-    """The scores of a query's candidates without its own passage, float64."""
+    """Return the scores of a query's candidates without its own passage, float64."""
     if query_id not in ranked:
         return np.empty(0)
     ranking = ranked[query_id]

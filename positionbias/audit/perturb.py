@@ -1,9 +1,9 @@
-"""Texts made for an audit: the evidence sentence at other places of its passage, and a passage in thirds. Pure functions of strings.
+"""Make texts for an audit: the evidence sentence at other places of its passage, and a passage in thirds. Pure functions of strings.
 
-Two sentences of a passage are exchanged: the evidence and a *placebo*, a sentence without the answer that begins and ends like the evidence (so that
-a fragment is exchanged with a fragment only). A piece without an end gets a full stop where another follows it. Nothing else differs between the two texts, so a
-scorer that takes the best of its sentences or short windows, whatever their place, gives both the same score on average; one that adds up its sentences,
-exactly.
+Two sentences of a passage are exchanged: the evidence and a *placebo*, a sentence without the answer that begins and ends like the evidence (so
+that a fragment is only exchanged with a fragment). A piece without an end gets a full stop if another follows it. Nothing else differs between the
+two texts. A scorer that takes the best of its sentences or short windows, whatever their place, therefore gives both the same score on average,
+and one that adds up its sentences exactly the same.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ __all__ = [
     "turned",
 ]
 
-LEAST_AROUND = 2  # sentences around the two exchanged ones: else the middle is an end
+LEAST_AROUND = 2  # sentences around the two exchanged ones; with fewer, the middle is an end
 NO_PLACEBO = "no other sentence begins and ends like the evidence"
 _CLOSING = "\"'”’)]}»"
 _ENDING = ".!?…。！？"
 
 
 class Needle(NamedTuple):
-    """A passage with one of its sentences at every place: ``texts[i]`` has it as sentence ``i``; ``own`` is its original place."""
+    """A passage with one of its sentences at every place: it is sentence ``i`` of ``texts[i]``, and ``own`` is its original place."""
 
     texts: list[str]
     own: int
@@ -47,7 +47,7 @@ class Needle(NamedTuple):
 class Exchange(NamedTuple):
     """Two texts that differ by the exchange of evidence and placebo; the effect is ``score(after) − score(before)``.
 
-    ``middle`` False: the evidence stands last in ``after`` and first in ``before``. True: it stands in the middle, and at one end.
+    ``middle`` False: the evidence is last in ``after`` and first in ``before``. True: it is in the middle in ``after``, and at one end in ``before``.
     """
 
     middle: bool
@@ -56,7 +56,7 @@ class Exchange(NamedTuple):
 
 
 def move_sentence(text: str, start: int, end: int) -> Needle | str:
-    """Move the sentence with characters ``[start, end)`` through its passage, the others in order; or return why that is impossible.
+    """Move the sentence with characters ``[start, end)`` through its passage, with the others in order, or return why that is impossible.
 
     >>> move_sentence("One came. Two left. Three stayed.", 10, 13).texts[0]
     'Two left. One came. Three stayed.'
@@ -68,7 +68,7 @@ def move_sentence(text: str, start: int, end: int) -> Needle | str:
 
 
 def placebos(parts: Parts) -> list[int]:
-    """The sentences that may be exchanged with the evidence: those that begin and end like it.
+    """Return the sentences that may be exchanged with the evidence, because they begin and end like it.
 
     >>> placebos(Parts(["and so on.", "One came.", "Two left.", "Three sta"], 1))
     [2]
@@ -83,21 +83,21 @@ def _edges_of(sentence: str) -> tuple[bool, bool]:
 
 
 def has_end(sentence: str) -> bool:
-    """Return whether a text ends as a sentence does, perhaps within quotes or brackets."""
+    """Return True if a text ends like a sentence, perhaps within quotes or brackets."""
     return sentence.strip().rstrip(_CLOSING)[-1:] in tuple(_ENDING)
 
 
 def exchanges(parts: Parts, fill: str, orders: int, choose: Callable[[int, int, str], list[int]]) -> list[Exchange]:
     """Make the exchanges of one query in ``orders`` orders of the other sentences, which come in mirrored pairs.
 
-    ``choose(count, size, purpose)`` draws ``size`` different numbers below ``count``. With e the evidence, p the placebo and r = a b the others in a drawn order, split
-    in two halves (of an odd number, a is the larger one in every second pair), an order gives
-    e r p → p r e  and  e a f p b → p a f e b;
-    the next one the first with r reversed, and the second, read backwards, with a and b exchanged. Neighbours and broken transitions are then the same
-    on both sides. f is the filler ``fill``: a window may reach into the neighbours, of which a sentence has two in the middle and one at an end, so that without
-    filler a scorer that takes the best window seems to prefer the middle. It stands on one side of the middle place only, so that the ends are the passage's own
-    ends. The first exchange needs none: filler would also hide the effect of a neighbour's words on the evidence [decision]. With fewer than two other
-    sentences, fillers replace them in the second.
+    ``choose(count, size, purpose)`` draws ``size`` different numbers below ``count``. Let e be the evidence, p the placebo and r = a b the others in
+    a drawn order, split in two halves (of an odd number, a is the larger one in every second pair). An order gives
+    e r p → p r e  and  e a f p b → p a f e b.
+    The next order gives the first with r reversed, and the second, read backwards, with a and b exchanged. Neighbours and broken transitions are
+    then the same on both sides. f is the filler ``fill``. A window may reach into the neighbours, and a sentence has two in the middle but one at
+    an end, so without filler a scorer that takes the best window seems to prefer the middle. Filler stands on one side of the middle place only, so
+    that the ends are the passage's own ends. The first exchange needs none: filler would also hide the effect of a neighbour's words on the evidence
+    [decision]. With fewer than two other sentences, fillers replace them in the second.
 
     Raises:
         ValueError: no sentence can be the placebo.
@@ -126,7 +126,7 @@ def exchanges(parts: Parts, fill: str, orders: int, choose: Callable[[int, int, 
 
 
 def fillers(others: int) -> int:
-    """The number of fillers of a middle text, by its number of other sentences."""
+    """Return the number of fillers of a middle text with so many other sentences."""
     return 1 + max(0, LEAST_AROUND - others)
 
 
@@ -142,9 +142,9 @@ def turned(parts: Parts) -> tuple[str, str]:
 
 
 def exchanged_halves(text: str, words: WordMethod = "blingfire") -> str:
-    """Exchange a passage's halves at the sentence boundary nearest to its middle word, or where it is one sentence at the word boundary there.
+    """Exchange a passage's halves at the sentence boundary nearest to its middle word, or in a single sentence at the word boundary there.
 
-    Of two boundaries as near the first counts [decision]. A text of fewer than two words stays.
+    Of two equally near boundaries the first is used [decision]. A text of fewer than two words is unchanged.
 
     >>> exchanged_halves("One came. Two left. Three of them stayed here.")
     'Three of them stayed here. One came. Two left.'
@@ -159,12 +159,12 @@ def exchanged_halves(text: str, words: WordMethod = "blingfire") -> str:
 
 
 def _joined(*texts: str) -> str:
-    """Join the pieces by a space, after a full stop where the first has no end: else both would be read as one sentence [decision]."""
+    """Join the pieces by a space, and end each but the last with a full stop if needed, so that they stay separate sentences [decision]."""
     return " ".join([*(text if has_end(text) else f"{text}." for text in texts[:-1]), *texts[-1:]])
 
 
 def thirds(text: str, words: WordMethod = "blingfire") -> list[str]:
-    """The first, middle and last third of a text's words, as slices of it; fewer where it has fewer than three words.
+    """Return the first, middle and last third of a text's words, as slices of it; fewer if it has fewer than three words.
 
     >>> thirds("a b c d e f g")
     ['a b', 'c d', 'e f g']

@@ -1,6 +1,6 @@
-"""The length limit of a system: by its tokenizer, as declared, or from where its scores stop changing.
+"""Find the length limit of a system: as declared, by its tokenizer, or where its scores stop changing.
 
-A length limit is no preference: a verdict on preference rests on texts that are read whole, and the cost of the limit is reported separately.
+A length limit is not a preference: a verdict on preference uses texts that are read whole, and the cost of the limit is reported separately.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SAME = 1e-5  # of the scores' deviation: smaller changes are rounding
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """A system's length limit. ``words``: the limit in words, None where it is counted in tokens or none was found; ``found`` says how it is known."""
+    """A system's length limit. ``words``: the limit in words, None if it is counted in tokens or none was found; ``found`` names its source."""
 
     fits: Fits
     words: float | None
@@ -39,7 +39,7 @@ class Reads:
 
 
 def reads_of(system: System, task: Task, *, declared: int | None, listwise: bool, seed: int) -> Reads:
-    """The limit of a model: ``declared`` in words, else its tokenizer's, else the cliff in its scores (``cliff``), else none."""
+    """Return the limit of a model: ``declared`` in words, else its tokenizer's, else the cliff in its scores (``cliff``), else none."""
     if declared is not None:
         return Reads(_by_words(declared), float(declared), "declared")
     if (reader := token_reader(system.model)) is not None:
@@ -52,7 +52,7 @@ def reads_of(system: System, task: Task, *, declared: int | None, listwise: bool
 
 
 def everything(query: str, texts: Sequence[str]) -> list[bool]:
-    """No limit: every text is read whole."""
+    """Report every text as read whole, without a limit."""
     return [True] * len(texts)
 
 
@@ -64,7 +64,7 @@ def _by_words(limit: float) -> Fits:
 
 
 def _by_tokens(reader: TokenReader) -> Fits:
-    """Limit by tokens. A text that just fills the limit counts as cut, as a cut cannot be seen from here."""
+    """Limit by tokens. A text that just fills the limit counts as cut, as it may have been cut."""
 
     def fits(query: str, texts: Sequence[str]) -> list[bool]:
         used = 0 if isinstance(reader, PassageEncoder) else len(reader.read_queries([query])[0])
@@ -74,13 +74,14 @@ def _by_tokens(reader: TokenReader) -> Fits:
 
 
 def cliff(system: System, task: Task, seed: int) -> float | None:
-    """Find the number of words after which a scorer's scores stop changing; None where they never do.
+    """Find the number of words after which a scorer's scores stop changing; None if they never do.
 
-    For up to 200 queries the evidence is placed before and behind the passage's other sentences, at a drawn place between them, and behind them and
-    up to 80 words of filler; filler of as many words as the evidence likewise. Where evidence and filler score differently in front but alike at another
-    place, that place was not read. A limit of L words is found where at least five texts with the evidence wholly behind L were not read, at
-    least five with it wholly before L were (else the limit may not be in words: a scorer of first sentences has none), and at most 5 % of the texts are on the wrong side: not read though wholly before L, or read though wholly behind it. Of
-    several such L the smallest is taken, so that no cut text counts as read whole [decision].
+    For up to 200 queries the evidence is placed before and after the passage's other sentences, at a drawn place between them, and after them and
+    up to 80 words of filler; so is filler of as many words as the evidence. If evidence and filler score differently in front but alike at another
+    place, that place was not read. A limit of L words is found if at least five texts with the evidence wholly after L were not read, at least five
+    with it wholly before L were (else the limit may not be in words: a scorer of first sentences has none), and at most 5 % of the texts are on the
+    wrong side: not read although wholly before L, or read although wholly after it. Of the L with the fewest such texts the smallest is taken, so
+    that no cut text counts as read whole [decision].
     """
     known = known_words(task.collection, seed)
     made: dict[str, str] = {}
@@ -125,7 +126,7 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
 
 
 def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray) -> float | None:
-    """The limit L in words, from starts and ends of the evidence and whether it was read, ``(texts,)`` each; None without a limit."""
+    """Return the limit L in words, from the evidence's starts and ends and whether it was ``unread``, ``(texts,)`` each; None without a limit."""
     if not len(starts):
         return None
     limits = np.arange(1, int(ends.max()) + 1)[:, None]

@@ -1,4 +1,4 @@
-"""A model audited as a retriever, which ranks every passage of the collection by exact search."""
+"""Audit a model as a retriever, which ranks every passage of the collection by exact search."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ WHOLE = "whole collection"
 
 
 class Retriever:
-    """Ranks all passages of a collection for its queries, original or reworded: each wording is encoded once and dropped.
+    """A model that ranks all passages of a collection for its queries, original or changed; each version is encoded once and dropped.
 
-    ``vectors`` of the original passages save their encoding; the others are then compared in the same precision. ``memory`` in GiB bounds
-    a search. ``encoded`` counts the passages encoded so far; ``empty`` and ``truncated`` those of the original wording.
+    ``vectors`` of the original passages save their encoding; changed ones are then compared in the same precision. ``memory`` in GiB bounds
+    a search. ``encoded`` counts the passages encoded so far; ``empty`` and ``truncated`` count original ones.
 
     Raises:
-        SettingError: a model with several vectors a text or none, or too little memory for one pass over the passages.
+        SettingError: a model without exactly one vector a text, or too little memory for one pass over the passages.
         InputError: vectors of another model, of other passages, or computed in another precision.
     """
 
@@ -68,7 +68,7 @@ class Retriever:
         return DenseQueries.encoded(self.encoder, ((query.query_id, query.text) for query in self.queries))
 
     def cost(self, draws: int) -> str:
-        """The number of passages that an audit with ``draws`` rotations encodes, in words."""
+        """Describe the number of passages that an audit with ``draws`` rotations encodes."""
         passages, wordings = len(self.collection), draws + (self.vectors is None)
         as_they_are = "once as they are, " if self.vectors is None else f"read from {self.vectors.path} as they are, "
         return f"{passages:,} passages {as_they_are}once for each of {draws} rotations: {passages * wordings:,} texts to encode"
@@ -115,7 +115,7 @@ def fitting_vectors(
     config: RankingConfig | None = None,
     memory: float = MEMORY,
 ) -> list[Vectors | None]:
-    """Match vectors to the models that made them, with all checks possible before anything is ranked.
+    """Match vectors to the models that made them, with all checks that need no ranking.
 
     Raises:
         InputError: vectors of none of the models, or as ``Retriever``.
@@ -142,7 +142,7 @@ def fitting_vectors(
 
 
 def _check_kept(vectors: Vectors, encoder: SingleVectors, checkpoint: Checkpoint, collection: Collection) -> None:
-    """Check that the vectors are the model's, and computed as those of rotated passages will be, so that rotation alone makes a gap.
+    """Check that the vectors are the model's and computed like those of rotated passages, so that only rotation can cause a gap.
 
     Raises:
         InputError: another model's, of other passages, or in another precision.

@@ -1,4 +1,4 @@
-"""The change of a model's ranking when every passage is rotated, in several draws, by how far the evidence moved: a description."""
+"""Describe the change of a model's ranking when every passage is rotated, in several draws, by how far the evidence moved."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ __all__ = ["Rotated", "compared", "rotate_and_rank", "rotation_results"]
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """The result of each draw for every audited query. ``values`` by measure ``(draws, queries)``; ``first_changed`` and ``overlap``
-    ``(draws, queries)``; ``truncated`` the share of answers that end beyond the model's length limit, None where it is unknown;
-    ``movement`` of the evidence is None where it has no place; ``first_run`` the ranking of the first draw."""
+    """The result of each draw for every audited query: ``values`` by measure ``(draws, queries)``, ``first_changed`` and ``overlap``
+    ``(draws, queries)``. ``truncated`` is the share of answers that end beyond the model's length limit (None: unknown), ``movement`` that of
+    the evidence (None: it has no place), ``first_run`` the ranking of the first draw."""
 
     values: Mapping[str, np.ndarray]
     first_changed: np.ndarray
@@ -39,7 +39,7 @@ class Rotated:
 
 
 def rotate_and_rank(system: System, task: Task, ranked: Run, settings: AuditSettings) -> Rotated:
-    """Rank rotated passages, the candidates or the whole collection, once a draw; an encoder encodes each passage once a draw."""
+    """Rank rotated passages, candidates or the whole collection, once per draw; an encoder encodes each passage once per draw."""
     rotations = settings.rotations()
     movement = None if task.evidence.whole else movements(task.collection, task.evidence, rotations)
     truncated = None if movement is None else _truncated_share(system, task, rotations, movement)
@@ -58,7 +58,7 @@ def compared(
     truncated: float | None = None,
     movement: Movement | None = None,
 ) -> Rotated:
-    """Measure rankings of rotated passages beside that of the original ones; one is held at a time."""
+    """Compare rankings of rotated passages with that of the original ones; one is in memory at a time."""
     by_measure: dict[str, list[np.ndarray]] = {name: [] for name in measures}
     changed, overlap, first_run = [], [], None
     for run in runs:
@@ -81,7 +81,7 @@ def compared(
 def rotation_results(
     system: System, task: Task, values: Mapping[str, np.ndarray], rotated: Rotated, settings: AuditSettings
 ) -> list[Result]:
-    """The gap of each measure, and of the first one against how far the evidence moved, where it has a place."""
+    """Return the gap of each measure, and of the first one by how far the evidence moved, if it has a place."""
     movement = rotated.movement
     overlap = clustered_mean(rotated.overlap.mean(axis=0), task.clusters)
     results = []
@@ -124,13 +124,13 @@ def _ids(run: Run, query_id: str) -> Sequence[str]:
 
 
 def _truncated_share(system: System, task: Task, rotations: Sequence[Rotation], movement: Movement) -> float | None:
-    """The share of whole answers, over draws, whose end a model's length limit cuts off; None where the limit is unknown."""
+    """Return the share of whole answers, over draws, whose end is beyond a model's length limit; None if the limit is unknown."""
     reader = token_reader(system.model)
     if reader is None:
         return None
     items = list(task.evidence.by_query.values())
     used = np.zeros(len(items), np.int64)
-    if not isinstance(reader, PassageEncoder):  # the query uses part of the limit
+    if not isinstance(reader, PassageEncoder):  # the query takes part of the limit
         texts = {query.query_id: query.text for query in task.queries}
         used = np.array([len(row) for row in reader.read_queries([texts[item.query_id] for item in items])])
     beyond = whole = 0
@@ -140,7 +140,7 @@ def _truncated_share(system: System, task: Task, rotations: Sequence[Rotation], 
         passages = RotatedTexts(task.collection, rotation).texts([items[index].passage_id for index in kept])
         prefixes = [text[: ends[index]] for text, index in zip(passages, kept, strict=True)]
         lengths = np.array([len(row) for row in reader.read_passages(prefixes)])
-        # one that just fills the limit counts too, as a cut cannot be seen from here
+        # one that just fills the limit counts too, as it may have been cut
         beyond += int((lengths + used[kept] >= reader.room).sum())
         whole += len(kept)
     return beyond / whole if whole else None

@@ -1,4 +1,4 @@
-"""The share of each third in a passage's vector: the cosine of the passage's vector with those of its thirds."""
+"""Measure the share of each third in a passage's vector, by the cosine of the passage's vector with those of its thirds."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def segment_similarity(
     words: WordMethod,
     seed: int,
 ) -> SegmentBuckets:
-    """Mean cosines of the first, middle and last third with the whole, and 95 % bootstrap intervals over passages.
+    """Return mean cosines of the first, middle and last third with the whole, and 95 % bootstrap intervals over passages.
 
-    A model with several vectors a text is represented by their mean [decision]. Passages of fewer than three words, or with a third without
-    tokens, are left out and counted.
+    Several vectors a text are replaced by their mean [decision]. Passages of fewer than three words, or with a third without tokens, are
+    skipped and counted.
     """
     cosines = np.array(list(_cosines(model, collection, passage_ids, config, words)), np.float64).reshape(-1, 3)
     columns = [cosines[:, 0], cosines[:, 1], cosines[:, 2]]
@@ -82,7 +82,7 @@ def _cosines(
 
 
 def _vectors(model: PassageEncoder, rows: Sequence[Sequence[Any]], config: RankingConfig) -> Tensor:
-    """One vector a text ``(texts, dim)``, in full precision, on the CPU."""
+    """Return one vector a text ``(texts, dim)``, in full precision, on the CPU."""
     found: dict[int, Tensor] = {}
     budget = TokenBudget(config.tokens(model.device))
 

@@ -1,4 +1,4 @@
-"""Selection of an audit's results for figures and tables, and each system's look, the same in all of them."""
+"""Select an audit's results for figures and tables, and give each system the same look in all of them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ P = TypeVar("P", bound=Payload)
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One system's look: its label, and a colour, dash and marker that no other system of the page shares."""
+    """One system's look: its label, and a combination of colour, dash and marker unique on the page."""
 
     label: str
     colour: str
@@ -68,17 +68,17 @@ class Series:
 
     @property
     def full_label(self) -> str:
-        """Return the label, marked where it is the first stage."""
+        """Return the label, marked for the first stage."""
         return f"{self.label} (first stage)" if self.first_stage else self.label
 
 
 def is_first_stage(result: Result) -> bool:
-    """Return whether this is the ranking that the models re-rank: it is drawn in grey, for comparison."""
+    """Return True for the ranking that the models re-rank, which is drawn in grey for comparison."""
     return result.facts.model == FIRST_STAGE
 
 
 def is_of_audit(result: Result) -> bool:
-    """Return whether this is an audit's verdict, or one of its measures."""
+    """Return True for an audit's verdict, or one of its measures."""
     return result.measure in AUDIT_MEASURES or isinstance(result.payload, Verdict)
 
 
@@ -88,7 +88,7 @@ def system_of(result: Result) -> System:
 
 
 def of_audit(results: Iterable[Result], kind: type[P]) -> list[tuple[Result, P]]:
-    """Return results with this type of payload, each with it, in the order given, but the first stage's last."""
+    """Return results with this type of payload and their payloads, in the given order, the first stage's last."""
     return sorted(of_type(results, kind), key=lambda found: is_first_stage(found[0]))
 
 
@@ -105,13 +105,13 @@ def series_of(results: Iterable[Result]) -> dict[System, Series]:
             found.setdefault(system_of(result), result)
     ordered = sorted(found.values(), key=is_first_stage)
     series, models = {}, 0
-    # seeds and draws belong to the measurement here, not to the system: they distinguish nothing
+    # seeds and draws belong to the measurement here, not to the system
     plain = [replace(result, seed=None, facts=replace(result.facts, seed=None, rotation=None)) for result in ordered]
     for result, label in zip(ordered, labels(plain), strict=True):
         if is_first_stage(result):
             series[system_of(result)] = Series(_named(label, result), MUTED.light, DASHES[2], "", True)
         else:
-            # dashes and markers cycle apart from the six colours, so that a seventh system differs from the first
+            # dashes and markers cycle separately from the six colours, so that a seventh system differs from the first
             style = models % len(DASHES)
             series[system_of(result)] = Series(_named(label, result), colour_of(models), DASHES[style], MARKERS[style], False)
             models += 1
@@ -124,13 +124,13 @@ def _named(label: str, result: Result) -> str:
 
 
 def main_quality(results: Iterable[Result]) -> str:
-    """Return the quality that figures show: nDCG@10 where it was measured, else the first that was."""
+    """Return the quality that figures show: nDCG@10 if measured, else the first measure."""
     found = distinct(payload.quality for _, payload in query_buckets(results, PSI))
     return "nDCG@10" if "nDCG@10" in found or not found else found[0]
 
 
 def described_group(results: Iterable[Result]) -> str:
-    """Return the passages that figures describe: standardised over length where that was measured, else all."""
+    """Return the passages that figures describe: standardised over length if measured, else all."""
     found = (payload.group for _, payload in query_buckets(results, PSI))
     return STANDARDISED if STANDARDISED in found else ""
 
@@ -153,7 +153,7 @@ def query_buckets(
     quality: str | None = None,
     group: str | None = None,
 ) -> list[tuple[Result, QueryBuckets]]:
-    """Return the bucketed results of a measure, each with its payload; scale, quality and group narrow them."""
+    """Return the bucketed results of a measure with their payloads; scale, quality and group narrow them."""
     found = []
     for result, payload in of_audit(results, QueryBuckets):
         wanted = ((scale, payload.scale), (quality, payload.quality), (group, payload.group))

@@ -1,13 +1,13 @@
-"""Sensitivity of scores to the order of a passage's text: what judgements without answers allow.
+"""Measure the sensitivity of scores to the order of a passage's text, which needs judgements but no answers.
 
-A relevant passage is changed in two ways: rotated at a drawn word, and with its halves exchanged. Nobody knows where its evidence stands, so a change has no side:
-an average of 0 fits a strong preference. The mean *size* of the change, E|Δ|, bounds every signed mean, |E(s·Δ)| ≤ E|Δ| for any signs s: where it is small, no
-side of the passage gains more than that when it moves. Where it is large, place is one of several causes: text broken at the cut and the order of words are others. The
-placebo is an irrelevant candidate of the same query, changed alike.
+A relevant passage is changed in two ways: rotated at a drawn word, and with its halves exchanged. The place of its evidence is unknown, so a
+change has no side, and an average of 0 is compatible with a strong preference. The mean *size* of the change, E|Δ|, bounds every signed mean,
+|E(s·Δ)| ≤ E|Δ| for any signs s. If it is small, no side of the passage gains more than that when it moves. If it is large, place is one of several
+causes: text broken at the cut and the order of words are others. The placebo is an irrelevant candidate of the same query, changed alike.
 
-A scorer is **insensitive** where the simultaneous 95 % intervals of E|Δ| lie within the margin for both changes, **sensitive** where one lies beyond it [decision]. A few queries
-may hold none of the rare ones that change much: no interval in deviations ends below E|Δ| + 3 / passages, as if three of so many had changed by a deviation more, unseen ("rule of
-three") [decision].
+A scorer is **insensitive** if the simultaneous 95 % intervals of E|Δ| lie within the margin for both changes, and **sensitive** if one lies beyond it
+[decision]. A sample may miss the rare queries that change much. So no interval in deviations ends below E|Δ| + 3 / passages, as if three passages
+had changed by one more deviation ("rule of three") [decision].
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from positionbias.text.words import spoken_words
 __all__ = ["LEFT_OUT", "NEXT", "TextTrials", "sensitivity_effects", "sensitivity_verdict", "text_trials"]
 
 MORE = (Contrast.TURNED_MORE, Contrast.HALVES_MORE)
-UNSEEN = 3  # queries of a change of one deviation, of which a sample may hold none
+UNSEEN = 3  # queries with a change of one deviation that a sample may miss
 NO_PLACEBO = "no irrelevant candidate of two words or more"
 NEXT = "To find out: audit a collection with answers, or let a rule choose the evidence (--evidence terms)."
 LEFT_OUT = (
-    "This split has no located answer, so what needs one is not measured: moved sentences, the response by place, quality and gain by position, PSI, "
+    "This split has no located answer, so these are not measured: moved sentences, the response by place, quality and gain by position, PSI, "
     "position-blind scorers, and the rotation gap by movement."
 )
 _DONE = {Contrast.TURNED: "rotated", Contrast.HALVES: "with its halves exchanged"}
 
 
 class TextTrials(NamedTuple):
-    """The trials of the relevant passages, of the placebos of those that have one, and the queries without one, by reason."""
+    """The trials of relevant passages and of their placebos, and the number of queries without a placebo, by reason."""
 
     relevant: list[Trial]
     placebo: list[Trial]
@@ -58,8 +58,8 @@ class TextTrials(NamedTuple):
 def text_trials(task: Task, query_ids: Iterable[str], settings: AuditSettings, *, most: int) -> TextTrials:
     """Make the trials of the first ``most`` of these queries.
 
-    The placebo is a candidate that was judged and found irrelevant, else one that was not judged relevant; of these the nearest in words among the query's first 30, ties
-    by id [decision]. A rotation changes every passage: one left as it is would count as a change of 0 [decision].
+    The placebo is a candidate judged irrelevant, else one not judged; of these the nearest in length among the query's first 30, ties by id
+    [decision]. A rotation changes every passage, as an unchanged one would count as a change of 0 [decision].
     """
     grades = {(qrel.query_id, qrel.passage_id): qrel.grade for qrel in task.qrels}
     found = TextTrials([], [], {})
@@ -89,13 +89,17 @@ def _trial(task: Task, query_id: str, passage_id: str, settings: AuditSettings, 
     text = task.collection.texts([passage_id])[0]
     words = settings.matching.words
     turned = Rotation(words=words, identity=False, seed=settings.seed).apply(text, passage_id)
-    texts = [text.strip(), turned.strip(), exchanged_halves(text, words).strip()]  # no blank at an end tells which is which
+    texts = [
+        text.strip(),
+        turned.strip(),
+        exchanged_halves(text, words).strip(),
+    ]  # spaces at the ends would mark the changed text
     pairs = [Pair(contrast, 0, place) for place, contrast in enumerate(SIZES, start=1)]
     return Trial(query_id, passage_id, "", texts, pairs, label=label)
 
 
 def _with_unseen(effect: Effect, passages: int) -> Effect:
-    """Return a mean size with what a rare query may add to it."""
+    """Add to a mean size what rare, unseen queries may add to it."""
     if effect.value is None or effect.low is None or effect.high is None:
         return effect
     high = max(effect.high, effect.value + UNSEEN / passages) if effect.unit == DEVIATIONS else effect.high
@@ -103,9 +107,9 @@ def _with_unseen(effect: Effect, passages: int) -> Effect:
 
 
 def sensitivity_effects(relevant: Measured, placebo: Measured, measure: str, *, read: bool) -> list[Effect]:
-    """Return E|Δ| of both changes, and how much more than the placebo's it is, in deviations, ranks and the measure, of all texts or of those ``read`` whole.
+    """Return E|Δ| of both changes, and its excess over the placebo's, in deviations, ranks and the measure, for all texts or those ``read`` whole.
 
-    Intervals hold together over both changes of one unit. A mean size is not below 0, and what was not seen may add to it.
+    Intervals hold together over both changes of one unit. A mean size is at least 0, and unseen queries may add to it.
     """
     rows = {query_id: row for row, query_id in enumerate(relevant.query_ids)}
     at = [rows[query_id] for query_id in placebo.query_ids]
@@ -129,7 +133,7 @@ def sensitivity_effects(relevant: Measured, placebo: Measured, measure: str, *, 
 
 @dataclass(frozen=True, slots=True)
 class _Answered:
-    """The answer, the effect that decides it, and the queries that an answer needs."""
+    """The answer, the deciding effect, and the number of queries that an answer needs."""
 
     preference: Preference
     deciding: Effect
@@ -137,7 +141,7 @@ class _Answered:
 
 
 def _answer(effects: Sequence[Effect], margin: float, drawn: int, noise: float) -> _Answered:
-    """Return the answer of E|Δ| in deviations, at least one: the largest shows a sensitive scorer, the least certain an insensitive one."""
+    """Return the answer by effects E|Δ| in deviations: the largest can show a sensitive scorer, the least certain an insensitive one."""
     largest = max(effects, key=lambda one: (one.low or 0, one.value or 0))
     if largest.low is not None and largest.low - noise > margin:
         return _Answered(Preference.SENSITIVE, largest)
@@ -145,9 +149,9 @@ def _answer(effects: Sequence[Effect], margin: float, drawn: int, noise: float) 
     if len(effects) == len(SIZES) and widest.high is not None and widest.high <= margin:
         return _Answered(Preference.INSENSITIVE, widest)
     room = margin - (widest.value or 0.0)
-    drowned = 0 <= -room <= noise  # no number of queries tells such a size from noise
+    drowned = 0 <= -room <= noise  # no number of queries distinguishes such a size from noise
     wanted = None if drowned else queries_for(widest, abs(room), drawn)
-    if wanted is not None and room > 0:  # what may be unseen shrinks with the queries, not with their root
+    if wanted is not None and room > 0:  # the unseen part shrinks with the number of queries, not with its square root
         wanted = max(wanted, ceil(drawn * ((widest.high or 0.0) - (widest.value or 0.0)) / room))
     return _Answered(Preference.UNKNOWN, widest, wanted)
 
@@ -163,7 +167,8 @@ def sensitivity_verdict(
 ) -> Verdict:
     """Return the verdict on the order of a passage's text.
 
-    ``noise`` is the root mean square change of a repeated call, in deviations. It bounds what noise adds to E|Δ|, so a sensitive scorer's lies beyond the margin by more.
+    ``noise`` is the root mean square change of a repeated call, in deviations. It bounds the part of noise in E|Δ|; a sensitive scorer's E|Δ| must
+    lie beyond the margin by more.
     """
     queries = len(relevant.query_ids)
     over_all = sensitivity_effects(relevant, placebo, measure, read=False)
@@ -225,7 +230,7 @@ def _headline(name: str, found: _Answered, margin: float) -> str:
 
 
 def _meaning(found: _Answered, effects: Sequence[Effect], measure: str) -> str:
-    """What the answer means and does not mean."""
+    """Explain what the answer means and does not mean."""
     if found.preference is Preference.INSENSITIVE:
         return "So no place in a passage gains more than that on average when its text moves by about half a passage; from one end to the other it may be twice as much."
     of = {(effect.contrast, effect.unit): effect for effect in effects}

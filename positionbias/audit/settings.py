@@ -1,4 +1,4 @@
-"""Settings of an audit: its systems, measures and limits."""
+"""The settings of an audit: its systems, measures and limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     ModelLike: TypeAlias = Place | Checkpoint | Callable[..., Any]
     VectorsLike: TypeAlias = Place | Vectors
 else:
-    ModelLike = VectorsLike = Place  # so that reading annotations does not import torch
+    ModelLike = VectorsLike = Place  # as reading annotations must not import torch
 
 __all__ = [
     "ANSWERS",
@@ -51,7 +51,7 @@ __all__ = [
 MEASURES = ("nDCG@10", "RR@10", "R@10")
 RETRIEVAL_MEASURES = ("nDCG@10", "RR@10", "R@10", "R@100")
 DEPTH, RETRIEVAL_DEPTH = 30, 1_000
-ANSWERS, TERMS = "answers", "terms"  # what the evidence is
+ANSWERS, TERMS = "answers", "terms"  # sources of evidence
 MEMORY = 4.0  # GiB for a search
 Lists = Literal["test", "pointwise", "listwise"]
 
@@ -60,7 +60,8 @@ Lists = Literal["test", "pointwise", "listwise"]
 class Audited:
     """Models and pairs of runs to audit, with their queries and passages.
 
-    In Python a model may be loaded, or a function ``(query, passages) → scores`` or ``texts → array``; collections, runs and vectors may be open.
+    In Python a model may also be loaded already, or a function ``(query, passages) → scores`` or ``texts → array``; collections, runs and vectors
+    may be open.
     """
 
     models: Sequence[ModelLike] = setting(
@@ -78,10 +79,10 @@ class Audited:
         metavar="COLLECTION RUN",
         place="read",
     )
-    split: str = setting("test", "Whose queries.")
+    split: str = setting("test", "Split of the queries.")
     queries: int | None = setting(None, "Audit N queries, drawn by the seed.", least=1, metavar="N", absent="all")
     candidates: RunLike | None = setting(
-        None, "What models re-rank, measured beside them.", metavar="RUN", absent="BM25's", place="read"
+        None, "The run that models re-rank, measured beside them.", metavar="RUN", absent="BM25's", place="read"
     )
     vectors: Sequence[VectorsLike] = setting(
         (),
@@ -89,7 +90,7 @@ class Audited:
         metavar="VECTORS",
         place="read",
     )
-    memory: float | None = setting(None, "With --retrieve: GiB that a search may hold.", absent=f"{MEMORY:g}")
+    memory: float | None = setting(None, "With --retrieve: GiB of memory for a search.", absent=f"{MEMORY:g}")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -99,9 +100,9 @@ class Audited:
 class AuditSettings:
     """Settings of an audit; checked when made.
 
-    ``buckets`` None: equal shares, as many as the queries allow (``Buckets.relative_for``), and SQuAD-PosQ's characters. The rotations are
-    those of the seeds ``seed … seed + draws − 1``, as ``posbias debias --seed`` would store them. ``blind``: describe position-blind scorers
-    beside the systems. ``depth`` and ``measures`` None are those of a re-ranker, or with ``retrieve`` of a retriever.
+    ``buckets`` None: as many equal shares as the queries allow (``Buckets.relative_for``), and SQuAD-PosQ's characters. The rotations have
+    the seeds ``seed … seed + draws − 1``, as ``posbias debias --seed`` would store them. ``blind``: describe position-blind scorers
+    beside the systems. ``depth`` and ``measures`` None are the defaults of a re-ranker, or with ``retrieve`` of a retriever.
 
     Raises:
         SettingError: a setting out of range.
@@ -109,24 +110,24 @@ class AuditSettings:
 
     measures: tuple[str, ...] = setting(
         None,
-        "As ir_measures names it; the first makes the verdict; may be given again.",
+        "A measure, as ir_measures names it; the first decides the verdict; may be given again.",
         flags=("-m", "--measure"),
         metavar="MEASURE",
         absent=f"{', '.join(MEASURES)}, and R@100 with --retrieve",
     )
     buckets: tuple[Buckets, ...] | None = setting(
         None,
-        "Of positions, as 0,0.2,0.5,1 (shares of the passage) or 0,100,500 (characters); may be given again.",
+        "Edges of position buckets, as 0,0.2,0.5,1 (shares of the passage) or 0,100,500 (characters); may be given again.",
         metavar="EDGES",
         absent="up to 20 equal shares, as the queries allow; the characters of SQuAD-PosQ",
     )
-    length_groups: int = setting(3, "Groups of passage length to look within.", least=1)
-    minimum: int = setting(20, "Queries that a bucket must have to count.", least=2)
-    permutations: int = setting(1_000, "Of positions, for the null of PSI.", least=100)
-    draws: int = setting(1, "Rotations of every passage; 0 leaves them out.", least=0)
+    length_groups: int = setting(3, "Groups of passage length within which to compare.", least=1)
+    minimum: int = setting(20, "Queries that a bucket needs to count.", least=2)
+    permutations: int = setting(1_000, "Permutations of positions, for the null of PSI.", least=100)
+    draws: int = setting(1, "Rotations of every passage; 0: none.", least=0)
     needles: int = setting(
         1_000,
-        "Queries whose answering sentence is moved through its passage; 0 leaves it out, and with it the verdict.",
+        "Queries whose answering sentence is moved through its passage; 0: none, and no verdict.",
         least=0,
     )
     lengths: Lengths | None = setting(
@@ -139,32 +140,30 @@ class AuditSettings:
     margin: float = setting(
         0.1, "The smallest effect of interest, in deviations of a query's candidates' scores.", above=0, do="raise it"
     )
-    reads: int | None = setting(None, "Words that the model reads of a text.", least=1, metavar="N", absent="found out")
+    reads: int | None = setting(None, "Length limit of the model in words.", least=1, metavar="N", absent="found out")
     lists: Lists = setting(
         "test",
-        "Whether your function scores each passage by itself, or a list.",
+        "Whether your function scores each passage alone, or a list.",
         choices=("test", "pointwise", "listwise"),
         switch=("pointwise", "listwise"),
         absent="found out",
     )
     blind: bool = True
-    segments: int = setting(500, "Passages whose thirds are encoded; 0 leaves it out.", least=0)
+    segments: int = setting(500, "Passages whose thirds are encoded; 0: none.", least=0)
     layers: Layers = setting(
         None, "Layers of an encoder whose term vectors are probed, or all.", metavar="0,3,6", absent="the last"
     )
     probe: int = setting(0, "Passages whose term vectors are probed (MATS).", least=0, metavar="N")
-    examples: int = setting(
-        10, "Queries to show with their passages, those that rotation harms most; 0 keeps texts out.", least=0
-    )
+    examples: int = setting(10, "Queries to show with their passages, those that rotation harms most; 0: no texts.", least=0)
     depth: int = setting(
         None,
-        "Candidates a query that models re-rank, or passages that they retrieve.",
+        "Candidates per query to re-rank, or passages to retrieve.",
         least=1,
         absent=f"{DEPTH}; {RETRIEVAL_DEPTH} with --retrieve",
     )
     evidence: Place = setting(
         ANSWERS,
-        "The sentence that is moved: that of the answers; the one with most query terms, weighted by rarity (terms); or the one that another model likes best.",
+        "The sentence that is moved: that of the answers, the one with most query terms, weighted by rarity (terms), or the one that another model scores highest.",
         metavar="answers|terms|MODEL",
     )
     relevant_from: int = setting(1, "Grade from which a passage is relevant evidence.", least=1)
@@ -172,7 +171,7 @@ class AuditSettings:
     seed: int = seed_setting()
     retrieve: bool = setting(
         False,
-        "Let models rank the whole collection, as retrievers: one vector a text, every passage encoded anew for each rotation.",
+        "Let models rank the whole collection, as retrievers: one vector a text, every passage encoded again for each rotation.",
     )
 
     def __post_init__(self) -> None:
@@ -194,11 +193,11 @@ class AuditSettings:
             raise SettingError("--buckets: wanted at least one set of buckets; found none; give some, or leave it out")
 
     def buckets_for(self, queries: int) -> tuple[Buckets, ...]:
-        """The buckets as given, or the default for this many queries with a position."""
+        """Return the given buckets, or the default for this many queries with a position."""
         return (Buckets.relative_for(queries), SQUAD_POSQ) if self.buckets is None else self.buckets
 
     def rotations(self) -> list[Rotation]:
-        """The draws, each as ``debias`` would store it with its seed."""
+        """Return the draws, each as ``debias`` would store it with its seed."""
         from positionbias.positions.rotate import Rotation
 
         return [Rotation(words=self.matching.words, seed=self.seed + draw) for draw in range(self.draws)]
@@ -209,7 +208,7 @@ class Limits:
     """The largest effects allowed, in either direction; None: no limit.
 
     Raises:
-        SettingError: a limit that is negative or not finite, or none at all.
+        SettingError: a limit that is negative or not finite, or no limit at all.
     """
 
     max_response: float | None = setting(
@@ -232,12 +231,12 @@ class Limits:
     )
     max_rotation_gap: float | None = setting(
         None,
-        "The largest change of the first measure's mean by rotation. Nearly blind where answers stand anywhere in their passages.",
+        "The largest change of the first measure's mean by rotation. Nearly blind if answers are anywhere in their passages.",
         least=0,
         metavar="X",
     )
     max_psi: float | None = setting(
-        None, "The largest debiased PSI. It only describes: alone it never passes.", least=0, metavar="X"
+        None, "The largest debiased PSI. It only describes: on its own it never passes.", least=0, metavar="X"
     )
 
     def __post_init__(self) -> None:
@@ -249,18 +248,18 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class CheckFiles:
-    """Files for the checks; tested when made, before the work begins.
+    """The files for checks, tested before the work begins.
 
     Raises:
-        SettingError: no such folder, one that may not be written to, a folder in the file's place, or one file named twice.
+        SettingError: no such folder, a folder without write permission, a folder in the file's place, or one file named twice.
     """
 
     junit: Place | None = setting(
-        None, "Write the checks as JUnit XML; a file that is there is replaced.", metavar="FILE", place="written"
+        None, "Write the checks as JUnit XML; an existing file is replaced.", metavar="FILE", place="written"
     )
     summary: Place | None = setting(
         None,
-        "Write them as Markdown, for a pull request; a file that is there is replaced.",
+        "Write them as Markdown, for a pull request; an existing file is replaced.",
         metavar="FILE",
         place="written",
     )
@@ -279,6 +278,6 @@ class CheckFiles:
 
     @property
     def places(self) -> dict[str, Path]:
-        """The named files, by option; a link's target is replaced, not the link."""
+        """Return the named files, by option; a link's target is replaced, not the link."""
         named = {"junit": self.junit, "summary": self.summary}
         return {name: Path(file).resolve() for name, file in named.items() if file is not None}

@@ -1,4 +1,4 @@
-"""Audited systems: a run as it is, or a model that can score other texts, as a re-ranker or as a retriever."""
+"""Audited systems: a run, or a model that can score other texts, as a re-ranker or a retriever."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RETRIEVER = "retriever"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The audited queries, which have evidence, their judgements and the first stage's candidates, which re-rankers rank.
+    """The audited queries with their evidence, judgements and first-stage candidates, which re-rankers rank.
 
     ``rule`` names what chose the evidence; empty: it is the answers."""
 
@@ -58,13 +58,13 @@ class Task:
         return self.evidence.query_ids
 
     def values(self, run: Run, measures: Sequence[str]) -> dict[str, np.ndarray]:
-        """Each measure's value of every audited query, ``(queries,)``; 0 without candidates."""
+        """Return each measure's value of every audited query, ``(queries,)``; 0 without candidates."""
         found = per_query(_as_deep_as(run, measures), self.qrels, measures, query_ids=self.query_ids)
         return {name: np.array([values[query_id] for query_id in self.query_ids]) for name, values in found.items()}
 
 
 def _as_deep_as(run: Run, measures: Sequence[str]) -> Run:
-    """The run down to the deepest cutoff of these measures."""
+    """Return the run down to the deepest cutoff of these measures."""
     cutoffs = [parse_measure(name).params.get("cutoff") for name in measures]
     depths = [cutoff for cutoff in cutoffs if isinstance(cutoff, int)]
     return run.top(max(depths)) if len(depths) == len(cutoffs) else run
@@ -72,7 +72,7 @@ def _as_deep_as(run: Run, measures: Sequence[str]) -> Run:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A run, or a model; a loaded model comes with its checkpoint.
+    """A run, or a model with its checkpoint, if it has one.
 
     A model re-ranks the task's candidates, or with a ``retriever`` ranks the whole collection. A run may have runs of the same system over
     ``rotated`` collections.
@@ -88,14 +88,14 @@ class System:
 
     @staticmethod
     def of(checkpoint: Checkpoint, name: str | None = None) -> System:
-        """A loaded model as a re-ranker, under its own name or another."""
+        """Return a loaded model as a re-ranker, under its own name or another."""
         return System(name or checkpoint.ended_name, model=checkpoint.model, checkpoint=checkpoint)
 
     @staticmethod
     def retrieving(
         checkpoint: Checkpoint, task: Task, *, depth: int, memory: float = MEMORY, vectors: Vectors | None = None
     ) -> System:
-        """A loaded model as a retriever over the whole collection, under its own name and what it ranks.
+        """Return a loaded model as a retriever over the whole collection, named accordingly.
 
         Raises:
             SettingError, InputError: as ``Retriever``.
@@ -114,7 +114,7 @@ class System:
 
     @staticmethod
     def of_candidates(task: Task) -> System:
-        """The first stage as a system."""
+        """Return the first stage as a system."""
         return System(task.candidates.name, run=task.candidates, first_stage=True)
 
     def result(
@@ -128,7 +128,7 @@ class System:
         interval: Interval | None = None,
         seed: int | None = None,
     ) -> Result:
-        """A measurement of this system; ``seed`` where it has draws of its own."""
+        """Return a measurement of this system; ``seed`` if it has draws of its own."""
         model, role = FIRST_STAGE if self.first_stage else self.kind, RETRIEVER if self.retriever else ""
         facts = Facts(model=model, role=role, evidence=task.rule)
         return Result(measure, task.collection.name, task.split, self.name, seed, value, interval, count, payload, facts)
@@ -153,7 +153,7 @@ class System:
     def scored(
         self, task: Task, texts: PassageTexts, candidates: Run, description: str, queries: Sequence[Query] | None = None
     ) -> Run:
-        """The model's scores of these candidates, read from ``texts``, for the task's queries or others."""
+        """Return the model's scores of these candidates, read from ``texts``, for the task's queries or others."""
         from positionbias.ranking.rerank import rescore
 
         assert self.model is not None
@@ -167,7 +167,7 @@ class System:
 def retrievers(
     checkpoints: Sequence[Checkpoint], task: Task, *, depth: int, memory: float = MEMORY, vectors: Sequence[Vectors] = ()
 ) -> list[System]:
-    """Return each model as a retriever, with the vectors that it made.
+    """Return each model as a retriever, with its vectors.
 
     Raises:
         InputError, SettingError: as ``fitting_vectors``, or too little memory for one pass over the passages.
@@ -182,10 +182,10 @@ def retrievers(
 
 
 def distinct_names(systems: Sequence[System]) -> Mapping[str, System]:
-    """The systems by name.
+    """Return the systems by name.
 
     Raises:
-        InputError: two of one name.
+        InputError: two systems with one name.
     """
     by_name: dict[str, System] = {}
     for system in systems:

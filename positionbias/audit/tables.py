@@ -1,4 +1,4 @@
-"""Descriptive tables of an audit, each a pure function: Results in, Table out. The figures' data are in ``audit_data``."""
+"""Descriptive tables of an audit, each a pure function from Results to a Table. The figures' data are in ``figure_tables``."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Found = Sequence[tuple[Result, QueryBuckets]]
 
 
 def psi_tables(results: Sequence[Result], quality: str, *, grouped: bool = False) -> list[Table]:
-    """Return each system's PSI beside the chance level, and the slope: standardised and over all, or ``grouped`` by length."""
+    """Return each system's PSI with its chance level, and the slope: standardised and over all, or ``grouped`` by length."""
     series = series_of(results)
     found = [(r, p) for r, p in query_buckets(results, PSI, quality=quality) if (p.group not in ("", STANDARDISED)) == grouped]
     order, systems = distinct((payload.scale, payload.group) for _, payload in found), list(series)
@@ -97,7 +97,7 @@ def _psi_table(found: Found, series: Mapping[System, Series], name: str, title: 
     _, kept = drop_constant(columns, rows, [0, 1])
     notes = [
         "PSI = 1 − worst bucket / best bucket. By chance: its mean when positions are shuffled over queries. Debiased: an estimate "
-        "without what noise adds; 0 where noise explains all of it. PSI mixes preference with the questions' difficulty.",
+        "without the part of noise; 0 if noise explains all of it. PSI mixes preference with the questions' difficulty.",
         *_without_position(found),
         *_bucket_rules([payload for _, payload in found]),
         *_undefined(found, series, {"PSI": lambda figures: figures.psi}),
@@ -137,7 +137,7 @@ def _row_names(result: Result, payload: QueryBuckets, series: Mapping[System, Se
 
 
 def _undefined(found: Found, series: Mapping[System, Series], named: Mapping[str, Named]) -> list[str]:
-    """Say why a figure is undefined, one sentence per reason."""
+    """Explain why a figure is undefined, one sentence per reason."""
     return distinct(
         f"{name} of {series[system_of(result)].label} ({payload.group or SCALE_NAMES.get(payload.scale, payload.scale)}) is "
         f"undefined: {why}."
@@ -148,7 +148,7 @@ def _undefined(found: Found, series: Mapping[System, Series], named: Mapping[str
 
 
 def _without_position(found: Found) -> list[str]:
-    """Say how many answers have no position, where any has none."""
+    """Report the number of answers without a position, if any."""
     numbers = distinct(payload.figures.without_position for _, payload in found if not payload.group)
     return [f"Left out: {number:,} queries whose answer fills its passage." for number in numbers if number]
 
@@ -189,7 +189,7 @@ def blind_table(results: Sequence[Result]) -> Table:
     ]
     _, kept = drop_constant(columns, rows, [0])
     notes = (
-        "Position-blind scorers rank the same candidates without seeing the order of words, so the questions alone cause their slopes. A "
+        "Position-blind scorers rank the same candidates and ignore the order of words, so the questions alone cause their slopes. A "
         "slope beyond all of their intervals is unusual: rotate to find out. A run's verdict also leaves out the scorers that rank as it does.",
         f"Their slopes: {'; '.join(f'{name} {decimal(slope, sign=True)}' for name, slope in scorers.items())}.",
     )

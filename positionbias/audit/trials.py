@@ -1,7 +1,7 @@
-"""The texts made of each query for the manipulations, and their comparisons.
+"""Make the texts of each query for the manipulations, and their comparisons.
 
-The moved sentence exchanges the evidence with a placebo (``perturb.exchanges``). Rotation at sentence boundaries cuts just before and just after the
-evidence (``perturb.turned``), and has another query as its placebo: the change of that query's score is the effect of the two texts themselves.
+A moved sentence exchanges the evidence with a placebo (``perturb.exchanges``). Rotation at sentence boundaries cuts just before and just after the
+evidence (``perturb.turned``). Its placebo is another query, whose change of score is the effect of the two texts themselves.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PLACEBO_QUERY = "placebo query"
 
 
 class Pair(NamedTuple):
-    """Two of a trial's texts; the contrast is that of ``after`` less that of ``before``."""
+    """Two of a trial's texts; the contrast is the score of ``after`` less that of ``before``."""
 
     contrast: Contrast
     before: int
@@ -38,7 +38,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One query's texts, their comparisons, the filler in them, and the id of the placebo query ("" where there is none). ``label``
+    """One query's texts, their comparisons, their filler, and the id of the placebo query ("" if there is none). ``label``
     distinguishes the names of a query's trials."""
 
     query_id: str
@@ -60,7 +60,7 @@ class Trial:
         return next(((pair.before, pair.after) for pair in self.pairs if pair.contrast == Contrast.ROTATION), ())
 
     def of(self, contrast: Contrast) -> list[Pair]:
-        """The pairs of one contrast."""
+        """Return the pairs of one contrast."""
         return [pair for pair in self.pairs if pair.contrast == contrast]
 
     def only(self, contrasts: Container[Contrast]) -> Trial:
@@ -78,7 +78,7 @@ class Trial:
 def make_trials(
     task: Task, query_ids: Iterable[str], *, most: int, orders: int, seed: int, rotate: bool = True
 ) -> tuple[list[Trial], dict[str, int]]:
-    """Make trials of the first ``most`` of these queries that can have one; return the others tried, counted by reason."""
+    """Make trials of the first ``most`` of these queries that can have one; also count the others tried, by reason."""
     texts = {query.query_id: query.text for query in task.queries}
     known = known_words(task.collection, seed)
     trials: list[Trial] = []
@@ -109,9 +109,9 @@ def shortened_trials(
     orders: int,
     seed: int,
 ) -> list[Trial]:
-    """Make trials of shorter passages where a model does not read texts whole: other sentences are left out, in a drawn order, until the longest text fits.
+    """Make trials of shortened passages if a model does not read texts whole: other sentences are removed in a drawn order until the longest text fits.
 
-    ``whole (trials, contrasts)`` marks contrasts that are read whole. A query whose evidence and placebo do not fit has no trial, and no middle where
+    ``whole (trials, contrasts)`` marks contrasts that are read whole. A query has no trial if its evidence and placebo do not fit, and no middle if
     the fillers do not fit [decision].
     """
     queries = {query.query_id: query.text for query in task.queries}
@@ -132,9 +132,9 @@ def shortened_trials(
 
 
 def _shortened(parts: Parts, fill: str, fits: Callable[[Sequence[str]], list[bool]], order: Sequence[int]) -> Parts | None:
-    """Leave out the first few sentences of ``order``, but keep the evidence and a placebo; None where even these do not fit.
+    """Remove the first few sentences of ``order``, but keep the evidence and a placebo; None if even these do not fit.
 
-    The passage fits with the fillers of the middle's texts, or else without.
+    The passage fits with the fillers of the middle's texts, or otherwise without.
     """
     for filled in (True, False):
         kept = list(range(len(parts.sentences)))
@@ -161,7 +161,7 @@ def _trial(query_id: str, passage_id: str, parts: Parts, fill: str, orders: int,
         pairs.append(Pair(contrast, len(texts), len(texts) + 1))
         texts.extend((before, after))
 
-    if rotate:  # first, so that more orders add texts and change none
+    if rotate:  # first, so that more orders add texts but change none
         add(Contrast.ROTATION, *turned(parts))
     for one in exchanges(parts, fill, orders, drawn):
         add(Contrast.MIDDLE if one.middle else Contrast.ENDS, one.before, one.after)
@@ -169,7 +169,7 @@ def _trial(query_id: str, passage_id: str, parts: Parts, fill: str, orders: int,
 
 
 def _placebo_queries(task: Task, trials: Sequence[Trial], seed: int) -> dict[str, str]:
-    """Draw for each trial, by the seed, another audited query of another passage; none where all queries share a passage."""
+    """Draw for each trial, by the seed, another audited query of another passage; none if all queries share a passage."""
     ids = task.query_ids
     found = {}
     for one in trials:

@@ -1,8 +1,8 @@
-"""The verdict from a user's own runs: one over a collection, and one of the same system over each rotation of it.
+"""Give a verdict from a user's own runs: one over a collection, and one of the same system over each rotation of it.
 
-Any system can make them. Only ranks and measures are compared, never scores. A rotation moves the sentence with the answer to a random
-place; the effect is the change of quality with that place (``evaluation.moved_effect``). A draw that cuts through this sentence is left out: query words
-are more often before an answer than behind it, so a cut in front of the answer does more damage, and a position-blind
+Any system can make such runs. Only ranks and measures are compared, never scores. A rotation moves the sentence with the answer to a random
+place; the effect is the change of quality with that place (``evaluation.moved_effect``). A draw that cuts through this sentence is skipped: query
+words are more often before an answer than after it, so a cut in front of the answer does more damage, and a position-blind
 system would seem to prefer the end [decision].
 """
 
@@ -57,7 +57,7 @@ HOW = "To find out: posbias debias COLLECTION, run your system on it, then posbi
 
 class Moves(NamedTuple):
     """The moves of one rotation, ``(queries,)`` each: the place of the sentence with the answer before and after, in [0, 1], and the cut as a share of
-    the passage; all NaN where the draw is left out. Left-out draws are counted by reason."""
+    the passage; all NaN for skipped draws, which are counted by reason."""
 
     before: np.ndarray
     after: np.ndarray
@@ -76,8 +76,8 @@ def two_run_verdict(
 ) -> list[Result]:
     """Return the verdict on position in the passage, and its counts.
 
-    Effects are those of moving the answer from the front to the end of its passage: in the first measure, and in ranks gained (−2: it falls by two
-    places). A passage below the rank that all runs reach, or ``settings.depth`` if that is less, counts as one place below it. A query whose passage
+    Effects are those of moving the answer from the front to the end of its passage, in the first measure and in ranks gained (−2: it falls by two
+    places). A passage below the rank that all runs reach, or ``settings.depth`` if less, counts as one place below it. A query whose passage
     no run ranks has no change; it is kept and counted.
 
     Raises:
@@ -148,14 +148,14 @@ def two_run_verdict(
 def _without_answers(
     system_name: str, task: Task, runs: Sequence[Run], rotated: Sequence[RotatedRun], settings: AuditSettings
 ) -> list[Result]:
-    """Return "cannot tell", as nobody knows where the evidence moved, and what rotation changes."""
+    """Return "cannot tell", as the movement of the evidence is unknown, and the change by rotation."""
     _moves(task, rotated, settings)
     system = System(system_name, run=runs[0])
     values = task.values(runs[0], settings.measures)
     gaps = rotation_results(system, task, values, compared(task, runs[0], runs[1:], settings.measures), settings)
     first, measure = gaps[0], settings.measures[0]
     sentences = [
-        f"{system_name}: cannot tell: this split has no located answer, so nobody knows where rotation moved the evidence.",
+        f"{system_name}: cannot tell: this split has no located answer, so it is unknown where rotation moved the evidence.",
         f"Rotation changes {measure} by {decimal(first.value, sign=True)} {interval(first.interval, sign=True)} ({count(first.count)} queries); moves to the front and to "
         "the end cancel in it.",
         NEXT,
@@ -173,7 +173,7 @@ def _moves(task: Task, rotated: Sequence[RotatedRun], settings: AuditSettings) -
     """Locate the evidence in each rotated collection.
 
     Raises:
-        InputError: passages that are no rotations, or none that was rotated.
+        InputError: passages that are not rotations, or no passage that was rotated.
     """
     items = [task.evidence.by_query[query_id] for query_id in task.query_ids]
     moves = [moves_of(one.collection, task, items, settings) for one in rotated]
@@ -188,7 +188,7 @@ def _moves(task: Task, rotated: Sequence[RotatedRun], settings: AuditSettings) -
 
 
 def run_alone_verdict(system_name: str, task: Task, run: Run | None = None) -> Result:
-    """Return the verdict on a run without rotated ones: always ``cannot tell``, and how to find out."""
+    """Return the verdict on a run without rotated ones, always ``cannot tell``, with the next step."""
     why = "and this split has no located answer" if task.evidence.whole else "harder questions may have their answers elsewhere"
     joined = ", " if task.evidence.whole else "; "
     sentences = (f"{system_name}: cannot tell from one run{joined}{why}.", NEXT if task.evidence.whole else HOW)
@@ -216,13 +216,13 @@ def _check(one: RotatedRun, task: Task) -> None:
         raise bad_input(rotated.path, wanted=f"the {len(original):,} passages of {original.path}", found=found, do=do)
     absent = rotated.absent(sorted({item.passage_id for item in task.evidence.by_query.values()}))
     if absent:
-        found = f"{len(absent):,} that are not there, the first {absent[0]!r}"
+        found = f"{len(absent):,} missing, the first {absent[0]!r}"
         raise bad_input(rotated.path, wanted=f"the passages of {original.path}", found=found, do=do)
     check_run(one.run, rotated, task.split)
 
 
 def _alike(run: Run, other: Run) -> bool:
-    """Return whether two runs have equal rankings and scores for every query."""
+    """Return True if two runs have equal rankings and scores for every query."""
     return len(run) == len(other) and all(
         query_id in other
         and run[query_id].passage_ids == other[query_id].passage_ids
@@ -232,8 +232,8 @@ def _alike(run: Run, other: Run) -> bool:
 
 
 def _shared(run: Run, other: Run) -> tuple[float, float]:
-    """Return the mean share of a query's first passages that both runs have, and its excess over the share in any order of the second run's passages, where they are
-    many (1: all are shared). Both are 1 where the runs rank no query in common."""
+    """Return the mean share of a query's first passages that both runs have, and its excess over that by chance, if the second run has many
+    passages (1: all are shared). Both are 1 if the runs have no query in common."""
     shares, chances = [], []
     for name in run:
         top, ids = set(run[name].passage_ids[:FIRST]), other[name].passage_ids if name in other else []
@@ -249,7 +249,7 @@ def _shared(run: Run, other: Run) -> tuple[float, float]:
 
 
 def _of_unlike(verdict: Verdict, shared: float) -> Verdict:
-    """Weaken a verdict on runs that are hardly of one system: a preference stays, in doubt, and "no preference" is withdrawn."""
+    """Weaken a verdict on runs that are hardly of one system: a preference stays with a warning, and "no preference" is withdrawn."""
     said = f"The runs share {percent(shared, 0)} of their first {FIRST} passages, hardly more than by chance: make sure that one system made both, over these collections."
     if verdict.preference != Preference.NONE:
         return replace(verdict, sentences=[*verdict.sentences[:2], said])
@@ -263,7 +263,7 @@ def _of_unlike(verdict: Verdict, shared: float) -> Verdict:
 
 
 def _same_queries(run: Run, rotated: Run, task: Task) -> None:
-    """Refuse runs if only one ranks passages for an audited query.
+    """Refuse runs if only one of them ranks passages for an audited query.
 
     Raises:
         InputError: such a query.
@@ -311,7 +311,7 @@ def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], setting
 
 
 def _place(item: Evidence, cut: int, words: Sequence[int], sentences: Sequence[int]) -> tuple[float, float, float] | str:
-    """Return the place of the answer's sentence before and after a cut, as shares of its possible places, and the cut; or why the draw is left out."""
+    """Return the place of the answer's sentence before and after a cut, as shares of its possible places, and the cut; or why the draw is skipped."""
     if not cut:
         return UNCHANGED
     start = sentences[max(0, bisect_right(sentences, item.start) - 1)] if item.start >= sentences[0] else 0
@@ -341,7 +341,7 @@ def found_cut(text: str, rotated: str) -> int | None:
 
 
 def _rank(run: Run, item: Evidence, cutoff: int) -> int:
-    """The rank of the evidence's passage; one below the cut-off where it is not ranked above that."""
+    """Return the rank of the evidence's passage, or one below the cut-off if it is not ranked within it."""
     ids = run[item.query_id].passage_ids[:cutoff] if item.query_id in run else []
     return ids.index(item.passage_id) + 1 if item.passage_id in ids else cutoff + 1
 
@@ -361,7 +361,7 @@ def _verdict(
     if found.value is None or bounds is None:
         sentences = [
             f"{system}: cannot tell, {found.undefined}.",
-            "Only rotations that leave the sentence with the answer whole can tell: posbias debias COLLECTION --mode sentences makes such.",
+            "The verdict needs rotations that leave the sentence with the answer whole: posbias debias COLLECTION --mode sentences makes them.",
         ]
         return Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences, effects, margin, queries=queries, drawn=drawn)
     size = f"{decimal(found.value, sign=True)} {measure} {interval(bounds, sign=True)}"
@@ -372,7 +372,7 @@ def _verdict(
     if preference == Preference.NONE:
         sentences = [
             f"{system} has no position preference larger than {decimal(margin)}: {measured}",
-            "Where an answer stands in its passage makes no difference that a user would notice.",
+            "The place of an answer in its passage makes no difference that a user would notice.",
         ]
         return Verdict(Question.PASSAGE, Preference.NONE, sentences, effects, margin, None, queries, drawn=drawn)
     if preference != Preference.UNKNOWN:

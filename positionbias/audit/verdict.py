@@ -1,11 +1,12 @@
-"""Verdicts on a system from the manipulations, with their effects.
+"""Give verdicts on a system from the manipulations, with their effects.
 
-A contrast **shows** a preference where its simultaneous 95 % interval excludes 0 and does not lie within ± the margin, the smallest effect of interest. An
-interval within the margin is *no preference larger than* its far end, even where it excludes 0: with enough queries a position-blind scorer that reads
-neighbouring words shows an effect of a few thousandths [decision]. All else is *cannot tell*.
+A contrast **shows** a preference if its simultaneous 95 % interval excludes 0 and does not lie within ± the margin, the smallest effect of interest.
+An interval within the margin is *no preference larger than* its far end, even if it excludes 0: with enough queries a position-blind scorer that
+reads neighbouring words shows an effect of a few thousandths [decision]. Everything else is *cannot tell*.
 
-The moved sentence has two contrasts (end − front, middle − ends), rotation one; all three share one family. "No preference" needs the two of the moved sentence
-within the margin and no contrast that shows one; rotation has only one pair of texts a query, so the scorer's noise can leave it wide.
+The moved sentence has two contrasts (end − front, middle − ends), rotation one; all three form one family. "No preference" needs both contrasts of
+the moved sentence within the margin and no contrast that shows a preference. Rotation may stay wide: it has only one pair of texts per query, so
+the scorer's noise is large.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from positionbias.results.payloads import Contrast, Effect, Preference, Question
 __all__ = ["ORDER_MARGIN", "answer", "list_verdict", "moved_words", "passage_verdict", "queries_for", "sized", "wanted_queries"]
 
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
-LEAST_READ = 0.1  # of the trials: below it there is no verdict on preference within the limit
+LEAST_READ = 0.1  # share of the trials: below it there is no verdict on preference within the limit
 MOST_QUERIES = 1_000_000  # the largest number given as advice
-LEAST_SHOWN = 20  # queries: a contrast of fewer may still show a preference
+LEAST_SHOWN = 20  # queries: a contrast with fewer may still show a preference
 _BELOW = {
     Contrast.ENDS: Preference.FRONT,
     Contrast.MIDDLE: Preference.ENDS,
@@ -51,8 +52,8 @@ _ABOVE = {
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer of several effects: the preference, the deciding effect, whether its interval lies beyond the margin, the queries needed; and what else of
-    the moved sentence shows a preference."""
+    """The answer of several effects: the preference, the deciding effect, whether its interval lies beyond the margin, the queries needed, and other
+    contrasts of the moved sentence that show a preference."""
 
     preference: Preference
     deciding: Effect
@@ -62,32 +63,32 @@ class Answered:
 
 
 def within(effect: Effect, margin: float) -> bool:
-    """Return whether the interval lies within ± margin."""
+    """Return True if the interval lies within ± margin."""
     return effect.low is not None and effect.high is not None and -margin <= effect.low and effect.high <= margin
 
 
 def shows(effect: Effect, margin: float) -> bool:
-    """Return whether the interval excludes 0 and does not lie within ± margin."""
+    """Return True if the interval excludes 0 and does not lie within ± margin."""
     if effect.low is None or effect.high is None:
         return False
     return not effect.low <= 0 <= effect.high and not within(effect, margin)
 
 
 def beyond(effect: Effect, margin: float) -> bool:
-    """Return whether the interval lies wholly beyond the margin."""
+    """Return True if the interval lies wholly beyond the margin."""
     return effect.low is not None and effect.high is not None and (effect.low > margin or effect.high < -margin)
 
 
 def wanted_queries(effect: Effect, margin: float, drawn: int = 0) -> int | None:
-    """Estimate the queries needed for an answer with 80 % power, if the estimate is right; two digits. None without an interval.
+    """Estimate the queries needed for an answer with 80 % power, if the estimate is right, to two digits; None without an interval.
 
-    An answer is an interval within the margin, or one that excludes 0. Where ``drawn`` queries gave those of the effect, it is the number to draw."""
+    An answer is an interval within the margin, or one that excludes 0. With ``drawn`` queries behind those of the effect, it is the number to draw."""
     value = abs(effect.value or 0.0)
     return queries_for(effect, max(margin - value, value), drawn)
 
 
 def queries_for(effect: Effect, room: float, drawn: int = 0) -> int | None:
-    """Estimate the queries needed to find a difference of ``room`` with 80 % power, in two digits; None without an interval, or beyond a million."""
+    """Estimate the queries needed to find a difference of ``room`` with 80 % power, to two digits; None without an interval, or beyond a million."""
     if effect.value is None or effect.low is None or effect.high is None or not effect.queries:
         return None
     half = effect.detectable or (effect.high - effect.low) / 2  # the effect found with 80 % power
@@ -104,9 +105,9 @@ def queries_for(effect: Effect, room: float, drawn: int = 0) -> int | None:
 def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered:
     """Return the answer of several contrasts in one unit, the moved sentence's before rotation's; ``drawn`` queries gave the measured ones.
 
-    Of several that show a preference the largest decides, the moved sentence's first. Rotation counts only where the evidence moved from front to end
-    points to the same side and is not itself within the margin, else the answer is *cannot tell*: rotation keeps the passage's order, and in real text the sentence
-    before the evidence is more related to the query than the next [decision].
+    Of several that show a preference the largest decides, the moved sentence's first. Rotation counts only if the evidence moved from front to end
+    points to the same side and is not itself within the margin; otherwise the answer is *cannot tell*. Rotation keeps the passage's order, and in
+    real text the sentence before the evidence is more related to the query than the next [decision].
     """
     moved = [effect for effect in effects if effect.contrast != Contrast.ROTATION and effect.queries]
     ends = next((effect for effect in moved if effect.contrast == Contrast.ENDS), None)
@@ -131,9 +132,9 @@ def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered
 
 
 def effects_of(measured: Measured, measure: str, *, read: bool, shortened: Measured | None = None) -> list[Effect]:
-    """Return every contrast in deviations, ranks and the measure, of all texts or of those ``read`` whole.
+    """Return every contrast in deviations, ranks and the measure, for all texts or those ``read`` whole.
 
-    Where a query's texts are not read whole, those of its ``shortened`` passage count as read. Intervals hold together over the contrasts of one unit.
+    If a query's texts are not read whole, those of its ``shortened`` passage count as read. Intervals hold together over the contrasts of one unit.
     """
     found = []
     for unit, name in (("score", DEVIATIONS), ("ranks", RANKS), (measure, measure)):
@@ -164,9 +165,10 @@ def passage_verdict(
     shortened: Measured | None = None,
     rule: str = "",
 ) -> Verdict:
-    """Return the verdict on the place of the evidence in its passage, which the answers give or a ``rule`` chose.
+    """Return the verdict on the place of the evidence in its passage; the evidence is the answer, or chosen by a ``rule``.
 
-    ``skipped`` counts queries without a trial, by reason. Where the system does not read all texts whole, preference rests on texts that fit and on those of ``shortened`` passages.
+    ``skipped`` counts queries without a trial, by reason. If the system does not read all texts whole, the verdict uses texts that fit and those of
+    ``shortened`` passages.
     """
     queries = len(measured.query_ids)
     drawn = queries + sum(skipped.values())
@@ -175,7 +177,7 @@ def passage_verdict(
     unread = float(1 - measured.whole[:, ends].mean()) if queries else 0.0
     own = effects_of(measured, measure, read=True, shortened=shortened) if unread else over_all
     restricted = bool(unread) and any(e.contrast == Contrast.ENDS and e.queries >= LEAST_READ * queries for e in own)
-    if unread and not restricted:  # text lost at the end would look like a preference
+    if unread and not restricted:  # otherwise text lost at the end would look like a preference
         said = (
             f"{name}: cannot tell whether it prefers a place within what it reads: too few passages can be shortened to that."
         )
@@ -187,7 +189,7 @@ def passage_verdict(
         return Verdict(
             Question.PASSAGE, Preference.UNKNOWN, sentences, over_all, margin, None, queries, None, reads.words, unread, drawn
         )
-    # a contrast with few short enough texts shows a preference or decides nothing
+    # a contrast with few texts that fit can show a preference, but decides nothing else
     in_unit = [
         effect
         for effect in own
@@ -205,7 +207,7 @@ def passage_verdict(
     found = answer(in_unit, margin, drawn)
     effects = [*_deciding_first(own, found.deciding), *([] if own is over_all else over_all)]
     sentences = [_headline(name, found, margin, restricted, rule), _meaning(found, own, measure, rule), _next(found)]
-    if unread:  # the most certain finding comes first
+    if unread:  # the most certain finding first
         sentences = [_unread(name, over_all, measure, reads, unread, rule), sentences[0], sentences[2] or sentences[1]]
     return Verdict(
         Question.PASSAGE,
@@ -237,7 +239,7 @@ def sized(effect: Effect, *, sign: bool = True) -> str:
 
 
 def moved_words(rule: str, answer: str = "an answer") -> str:
-    """Return what is moved, in words: the answer, or the sentence that a rule chose."""
+    """Name what is moved: the answer, or the sentence that a rule chose."""
     return f"the sentence chosen by {rule}" if rule else answer
 
 
@@ -263,7 +265,7 @@ def _headline(name: str, found: Answered, margin: float, restricted: bool, rule:
 
 
 def _meaning(found: Answered, effects: Sequence[Effect], measure: str, rule: str) -> str:
-    """The deciding contrast in ranks and in the measure."""
+    """Describe the deciding contrast in ranks and in the measure."""
     of = {effect.unit: effect for effect in effects if effect.contrast == found.deciding.contrast}
     ranks, quality = of.get(RANKS), of.get(measure)
     if ranks is None or quality is None or ranks.value is None:
@@ -276,7 +278,7 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str, rule: str
     if found.preference == Preference.UNKNOWN:
         return f"Measured so far: {sized(quality)} {measure}."
     if not any((ranks.value, ranks.low, ranks.high, quality.value, quality.low, quality.high)):
-        return "Yet no passage changes its rank by it: each stands too far from the next."
+        return "Yet no passage changes its rank by it, as scores are too far apart."
     moved = {
         Preference.FRONT: ("front", "end"), Preference.END: ("end", "front"),
         Preference.MIDDLE: ("middle", "ends"), Preference.ENDS: ("ends", "middle"),
@@ -288,7 +290,7 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str, rule: str
 
 
 def _from_preferred(effect: Effect, preference: Preference) -> Effect:
-    """The effect as the change away from what is preferred."""
+    """Return the effect as the change away from the preferred place."""
     if preference in (Preference.FRONT, Preference.ENDS) or effect.value is None:
         return effect
     low, high = (None if bound is None else -bound for bound in (effect.high, effect.low))
@@ -322,7 +324,7 @@ def _next(found: Answered) -> str:
 def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> Verdict:
     """Return the verdict on the place of a passage in a scorer's list. ``drawn`` queries gave those whose lists were measured.
 
-    A scorer that is not repeatable is measured too: its noise may hide that it reads the list.
+    A scorer that is not repeatable is measured too, as its noise may hide that it reads the list.
     """
     unsteady = (
         ""

@@ -1,4 +1,4 @@
-"""An audit's verdicts on a page: a card per system, with the answers in large words and the effects they rest on."""
+"""An audit's verdicts on a page: a card per system, with the answers in large type and the effects behind them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _answer(verdict: Verdict) -> Answer:
 
 
 def _sure(verdict: Verdict) -> str:
-    """Return the style of an answer's edge: beyond the margin, a preference at least, none, or no answer."""
+    """Return the style of an answer's edge: beyond the margin, a preference, no preference, or no answer."""
     if verdict.preference == Preference.UNKNOWN:
         return "unknown"
     if verdict.preference in (Preference.NONE, Preference.INSENSITIVE):
@@ -63,7 +63,7 @@ def _drawing(results: Sequence[Result], system: System) -> Drawing | None:
 
 
 def effects_caption(label: str, verdicts: Sequence[Verdict]) -> str:
-    """Give the deciding effects in numbers, and explain bars, band and hollow points."""
+    """Give the deciding effects in numbers, and explain the bars, the band and hollow points."""
     firsts = [first for verdict in verdicts if (first := leading(verdict)) is not None and number(first.value) is not None]
     parts = [f"{CONTRASTS[effect.contrast].name} {effect_text(effect)}" for effect in firsts]
     sentences = [f"{label}: {'; '.join(parts)}."] if parts else []

@@ -1,4 +1,4 @@
-"""An audit's verdicts and effects as tables, each a pure function: Results in, Table out."""
+"""An audit's verdicts and effects as tables, each a pure function from Results to a Table."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ SIGNS = {
 DEVIATION = "Deviations: of the scores of a query's candidates."
 RANK = "Ranks: places gained; −2 falls two places."
 UNIT_NOTES = ((DEVIATIONS, DEVIATION), (RANKS, RANK))
-READ = "Effects are over the texts that a system reads whole, where it does not read all of them to the end."
+READ = "If a system does not read all texts to the end, effects are over those that it reads whole."
 DETECTABLE = "Detectable: the smallest effect found with 80 % power."
 
 
 def verdict_tables(results: Sequence[Result]) -> list[Table]:
     """Return the verdicts, a table per question and a row per system, with the deciding effect in every unit."""
     tables = [_verdict_table(results, Question.PASSAGE), _verdict_table(results, Question.TEXT)]
-    if any(verdict.effects for _, verdict in verdicts_of(results, Question.LIST)):  # else the words say all
+    if any(verdict.effects for _, verdict in verdicts_of(results, Question.LIST)):  # otherwise the words say it all
         tables.append(_verdict_table(results, Question.LIST))
     return [table for table in tables if table.rows]
 
@@ -130,8 +130,9 @@ def _by_unit(verdict: Verdict) -> dict[str, Effect]:
 
 
 def effects_table(results: Sequence[Result], question: Question | None = None) -> Table:
-    """Return every effect with its interval: a row per system, contrast and subset of queries, a column per unit. Those on the order of a passage's text
-    have a table of their own."""
+    """Return every effect with its interval: a row per system, contrast and subset of queries, a column per unit.
+
+    Effects of the order of a passage's text have a table of their own."""
     found, series = all_effects(results, question), series_of(results)
     units = _units(effect for _, effect in found)
     keys = distinct((system_of(result), effect.contrast, effect.subset) for result, effect in found)
@@ -197,7 +198,7 @@ def _effect_cell(effect: Effect | None) -> Cell:
 
 
 def _beyond(verdicts: Sequence[Verdict]) -> str:
-    """Return the heading of the column on effects beyond the margin; it names the margin where all share one."""
+    """Return the heading of the column on effects beyond the margin; it names the margin if all share one."""
     shared = {(number(verdict.margin), first.unit) for verdict in verdicts if (first := leading(verdict))}
     margin = next(iter(shared))[0] if len(shared) == 1 else None
     return "Beyond margin" if margin is None else f"Beyond {margin:g}"

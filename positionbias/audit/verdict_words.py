@@ -1,4 +1,4 @@
-"""Selection and wording of an audit's verdicts and effects for cards, tables and figures."""
+"""Select an audit's verdicts and effects, and word them for cards, tables and figures."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ Panel = tuple[Contrast, str]  # a contrast and its unit in figures
 
 
 def verdicts_of(results: Iterable[Result], question: Question | None = None) -> list[tuple[Result, Verdict]]:
-    """Return the verdicts with their payloads, in the order given but the first stage's last; ``question`` narrows them."""
+    """Return the verdicts with their payloads, in the given order, the first stage's last; ``question`` narrows them."""
     found = of_audit(results, Verdict)
     return [(result, verdict) for result, verdict in found if question is None or verdict.question == question]
 
@@ -91,7 +91,7 @@ def leading(verdict: Verdict) -> Effect | None:
 
 
 def deciding_subset(verdict: Verdict) -> str:
-    """Return the queries that the verdict rests on: those whose texts are read whole where some are not, else all."""
+    """Return the subset of queries behind the verdict: those whose texts are read whole if some are not, else all."""
     first = leading(verdict)
     return first.subset if first is not None else ""
 
@@ -103,7 +103,7 @@ def effect_in(verdict: Verdict, contrast: Contrast, unit: str, subset: str | Non
 
 
 def plain_unit(verdict: Verdict, contrast: Contrast) -> str | None:
-    """Return the unit in which figures show a contrast: ranks for the list; else deviations where there are any, else the measure."""
+    """Return the unit in which figures show a contrast: ranks for the list, else deviations if there are any, else the measure."""
     units = distinct(effect.unit for effect in verdict.effects if effect.contrast == contrast)
     order = (RANKS,) if contrast == Contrast.ORDER else (DEVIATIONS, *(unit for unit in units if unit != RANKS), RANKS)
     return next((unit for unit in (*order, *units) if unit in units), None)
@@ -122,12 +122,12 @@ def shown_effects(verdict: Verdict) -> list[Effect]:
 
 
 def number(value: float | None) -> float | None:
-    """Return a number, or None where it is undefined."""
+    """Return a number, or None if it is undefined."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def bounds_of_effect(effect: Effect | None) -> Interval | None:
-    """Return the interval of an effect, or None where a bound is undefined."""
+    """Return the interval of an effect, or None if a bound is undefined."""
     if effect is None or number(effect.low) is None or number(effect.high) is None:
         return None
     assert effect.low is not None
@@ -150,7 +150,7 @@ def effect_text(effect: Effect) -> str:
 
 
 def margin_in(verdict: Verdict, unit: str) -> float | None:
-    """Return the smallest effect of interest, where it is in this unit."""
+    """Return the smallest effect of interest if it is in this unit."""
     first = leading(verdict)
     return number(verdict.margin) if first is not None and first.unit == unit else None
 
@@ -162,7 +162,7 @@ def margins(verdicts: Iterable[Verdict]) -> list[str]:
 
 
 def all_effects(results: Iterable[Result], question: Question | None = None) -> list[tuple[Result, Effect]]:
-    """Return the effects of one question, by default of all but the order of a passage's text, with their systems' results, in the verdicts' order."""
+    """Return the effects of one question (default: all but the order of a passage's text) with their systems' results, in the verdicts' order."""
     found = verdicts_of(results, question)
     return [
         (result, effect)
@@ -185,7 +185,7 @@ def compared_effects(results: Sequence[Result]) -> dict[Panel, dict[System, Effe
 
 
 def facts_of(verdict: Verdict) -> str:
-    """Say what a verdict rests on: its question, its queries, and what the system does not read."""
+    """Describe the basis of a verdict: its question, its queries, and the system's length limit."""
     parts = [f"{verdict.question[:1].upper()}{verdict.question[1:]}"]
     if verdict.queries:
         first = leading(verdict)
@@ -201,7 +201,7 @@ def facts_of(verdict: Verdict) -> str:
 
 
 def verdict_lines(results: Sequence[Result]) -> list[str]:
-    """Return the verdicts for a terminal, at most three lines a system; the first of each begins with the system's name."""
+    """Return the verdicts for a terminal, at most three lines per system; the first begins with the system's name."""
     series = series_of(results)
     lines = []
     for system, one in series.items():

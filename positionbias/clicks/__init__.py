@@ -1,3 +1,3 @@
-"""Training triples of clicks: negatives sampled from candidates, shuffled on disk, and their description."""
+"""Training triples from clicks: negatives sampled from candidates, shuffled on disk, and described."""
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
-"""Triples of the queries of one block of a run: drawn, keyed, and written to a file of their own in the order of their keys.
+"""Draw and key the triples of one block of a run's queries, and write them to a file in the order of their keys.
 
 A triple is a record of 24 bytes: its key, the place of its query in the split, the rows of its passages in the collection, and a flag for a judged
-(not relevant) negative. The key is a hash of seed and ids, so the order of keys is a shuffle independent of workers, blocks and order of the run.
-A block is columns throughout: a number for each candidate, query, pair of query and positive, or triple; only drawn triples get ids.
+(not relevant) negative. The key is a hash of seed and ids, so the order of keys is a shuffle independent of workers, blocks and the run's order.
+A block is held as columns of numbers, one per candidate, query, pair of query and positive, or triple; only drawn triples get ids.
 """
 
 from __future__ import annotations
@@ -43,49 +43,49 @@ WITH_POSITIVE = COUNTS[1:5]  # outcomes of a query with a positive and candidate
 
 
 class _Candidates(NamedTuple):
-    """The possible negatives of a block: the query of each, and where those of a query begin."""
+    """The possible negatives of a block: the query of each, and where each query's begin."""
 
-    places: np.ndarray  # (queries,) of the queries in the split
+    places: np.ndarray  # (queries,) places in the split
     query: np.ndarray  # (candidates,)
     passage_ids: pa.StringArray  # (candidates,)
     left_out: int  # that are relevant
 
     @property
     def sizes(self) -> np.ndarray:
-        """The number of candidates of each query, ``(queries,)``."""
+        """Return the number of candidates of each query, ``(queries,)``."""
         return np.bincount(self.query, minlength=len(self.places))
 
 
 class _Pairs(NamedTuple):
-    """The queries of a block with their positives: number of the query, ids, and row of the positive, −1 where the corpus lacks it."""
+    """The pairs of query and positive in a block: the query's number, both ids, and the positive's row, −1 if not in the corpus."""
 
     query: np.ndarray  # (pairs,)
-    names: list[bytes]  # query id and positive, \x1f between
+    names: list[bytes]  # query id, \x1f, positive
     rows: np.ndarray  # (pairs,)
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnBlock:
-    """The counts of a block (``COUNTS``), and the places of its queries, as ranges."""
+    """The counts of a block (``COUNTS``), and its queries' places as ranges."""
 
     counts: Mapping[str, int]
     places: list[list[int]]
 
 
 def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block: Block, path: Path) -> DrawnBlock:
-    """Write the triples of a block's queries to ``path``, sorted by key; gives counts and the places of its queries.
+    """Write the triples of a block's queries to ``path``, sorted by key; return counts and the queries' places.
 
     A query with a positive and candidates counts once: with all negatives, with fewer, without one, or without a positive in the corpus.
 
     Raises:
-        InputError: candidates of a query or passage that is not there; a run that cannot be read.
+        InputError: candidates with an unknown query or passage, or an unreadable run.
     """
     rankings = block_rankings(block)
     places = _places(which, block, rankings.query_ids)
     pairs = _pairs(which, rankings.query_ids, places)
     candidates = _candidates(which, rankings, places, depth, pairs)
     triples = _triples(which, block, candidates, pairs, negatives, seed)
-    with open(path, "wb") as handle:  # numpy's tofile does not report when its last bytes do not reach the disk
+    with open(path, "wb") as handle:  # numpy's tofile does not report it if the last bytes do not reach the disk
         handle.write(by_key(triples).view(np.uint8).data)
     counts = {"queries with candidates": len(places), **_counts(candidates, pairs, negatives), **_drawn(triples)}
     return DrawnBlock(counts, _ranges(places.tolist()))
@@ -107,7 +107,7 @@ def _pairs(which: Which, query_ids: Sequence[str], places: np.ndarray) -> _Pairs
 
 
 def _candidates(which: Which, rankings: Rankings, places: np.ndarray, depth: int | None, pairs: _Pairs) -> _Candidates:
-    """The possible negatives: the first ``depth`` candidates of each query with a positive, without relevant ones."""
+    """Return the possible negatives: the first ``depth`` candidates of each query with a positive, without relevant ones."""
     sizes = np.diff(rankings.starts)
     query, rank = (
         np.repeat(np.arange(len(sizes)), sizes),
@@ -122,10 +122,10 @@ def _candidates(which: Which, rankings: Rankings, places: np.ndarray, depth: int
 
 
 def _among(judged: Listed, places: np.ndarray, query: np.ndarray, passage_ids: pa.StringArray) -> np.ndarray:
-    """The mask of these (query, passage) pairs that are in ``judged``, ``(len(passage_ids),)`` bool."""
+    """Return the mask of these (query, passage) pairs that are in ``judged``, ``(len(passage_ids),)`` bool."""
     numbers, ids = judged.of(places)
     found = pc.is_in(passage_ids, value_set=pa.array(ids, pa.string())).to_numpy(zero_copy_only=False)
-    maybe = np.flatnonzero(found)  # judged for a query of the block: check that it is their own
+    maybe = np.flatnonzero(found)  # judged for some query of the block: check that it is the same query
     pairs = set(zip(numbers.tolist(), ids, strict=True))
     own = zip(query[maybe].tolist(), passage_ids.take(pa.array(maybe)).to_pylist(), strict=True)
     found[maybe] = [pair in pairs for pair in own]
@@ -133,7 +133,7 @@ def _among(judged: Listed, places: np.ndarray, query: np.ndarray, passage_ids: p
 
 
 def _triples(which: Which, block: Block, candidates: _Candidates, pairs: _Pairs, negatives: int, seed: int) -> np.ndarray:
-    """The triples of the positives that are in the collection, ``TRIPLE``, pair by pair."""
+    """Return the triples of the positives in the collection, ``TRIPLE``, pair by pair."""
     here = np.flatnonzero(pairs.rows >= 0)
     query, names = pairs.query[here], [pairs.names[pair] for pair in here.tolist()]
     sizes = candidates.sizes
@@ -190,7 +190,7 @@ def _drawn(triples: np.ndarray) -> dict[str, int]:
 
 
 def _ranges(places: list[int]) -> list[list[int]]:
-    """Compress numbers to ranges [first, last], in order: a run mostly keeps the order of the queries."""
+    """Compress numbers to ranges [first, last], in order, as a run mostly keeps the order of the queries."""
     found: list[list[int]] = []
     for place in places:
         if found and found[-1][1] == place - 1:

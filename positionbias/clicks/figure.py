@@ -1,4 +1,4 @@
-"""Figure of clicks: the share of clicks at each rank of the page of results that was shown."""
+"""Draw the share of clicks at each rank of the page of results shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ranks_caption", "ranks_figure"]
 
 GAP = 0.8  # bars between the single ranks and the combined ones
-ROOM = 0.22  # inches of a label of two digits
+ROOM = 0.22  # width of a label of two digits, in inches
 
 
 def ranks_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
@@ -35,7 +35,7 @@ def ranks_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         figure = new_figure(width, 2.6)
         axes = figure.subplots()
         axes.bar(at, [place.share for place in places], width=0.8, color=colour_of(0), linewidth=0)
-        low, high = 0.4, max(at[-1] + 0.6, 5.6)  # few ranks do not stretch bars to the page's width
+        low, high = 0.4, max(at[-1] + 0.6, 5.6)  # with few ranks, keep bars from filling the page's width
         axes.set_xlim(low, high)
         marks = _marks(places, at, (width - 0.9) / (high - low))
         axes.set_xticks([at[index] for index in marks], [places[index].name for index in marks])
@@ -48,7 +48,7 @@ def ranks_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
 
 
 def _marks(places: Sequence[Place], at: Sequence[float], inches: float) -> list[int]:
-    """Return the bars to label within so many ``inches``: all, or the first, every fifth or tenth, and the later ones."""
+    """Return the bars to label within this width in ``inches``: all, or the first, every fifth or tenth, and the combined one."""
     step = next((step for step in (1, 5, 10) if step * inches >= ROOM), 20)
     marks = [index for index, place in enumerate(places) if place.later or place.rank == 1 or place.rank % step == 0]
     if places[-1].later and len(marks) > 1 and (at[-1] - at[marks[-2]]) * inches < ROOM:
@@ -57,11 +57,11 @@ def _marks(places: Sequence[Place], at: Sequence[float], inches: float) -> list[
 
 
 def ranks_caption(results: Sequence[Result]) -> str:
-    """Say how many clicks there are, what a rank is, and what the log lacks."""
+    """Return the caption: the number of clicks, the meaning of a rank, and what the log lacks."""
     _, log = of_type(results, ClickedRanks)[0]
     places = shown_ranks(log)
     return (
-        f"Share of {count(log.ranked)} clicks by rank: the place of what was clicked on one page of results, from 1, as it was shown. "
-        "Which page that was, and how the results were sorted and filtered, is not in the log. "
+        f"Share of {count(log.ranked)} clicks by rank: the clicked result's place on its page of results, from 1. "
+        "The log does not record which page that was, or how results were sorted and filtered. "
         f"At rank 1: {percent(places[0].share)}; mean rank {decimal(log.mean_rank, 1)}. {log_sentence(log)}"
     )

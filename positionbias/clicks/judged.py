@@ -1,4 +1,4 @@
-"""The judgements of a split by query, in columns: held while negatives are drawn, some 20 bytes a judgement."""
+"""Hold the judgements of a split in columns, by query, while negatives are drawn: about 20 bytes per judgement."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Judgements", "Listed", "Which", "judgements", "opened", "query_ids"]
 
 
 class Which(NamedTuple):
-    """The key of judgements: a collection's path and checksum, a split, a judgement set of it, the lowest grade of a positive.
+    """The key of judgements: a collection's path and checksum, a split, its judgement set, and the lowest grade of a positive.
 
-    ``state`` distinguishes collections of the same content in another order, which the checksum does not.
+    ``state`` distinguishes collections with the same content in another order, which the checksum does not.
     """
 
     path: str
@@ -31,13 +31,13 @@ class Which(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Passages by query, in the order of the judgements: those of query p from ``starts[p]`` to ``starts[p + 1]``."""
+    """Passages by query, in the order of the judgements: query p's from ``starts[p]`` to ``starts[p + 1]``."""
 
     starts: np.ndarray
     passage_ids: pa.StringArray
 
     def of(self, places: np.ndarray) -> tuple[np.ndarray, list[str]]:
-        """The passages of these queries in sequence, and for each the index of its query in ``places``."""
+        """Return, for each passage of these queries in sequence, the index of its query in ``places``, and its id."""
         sizes = self.starts[places + 1] - self.starts[places]
         query = np.repeat(np.arange(len(places)), sizes)
         within = np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -45,7 +45,7 @@ class Listed:
 
 
 class Judgements(NamedTuple):
-    """Places of queries in the split, positives, and the passages that any judgement set has as relevant at any grade, or as not relevant."""
+    """Places of queries in the split, positives, passages judged relevant (in any judgement set, at any grade), and passages judged not relevant."""
 
     places: dict[str, int]
     positives: Listed
@@ -55,7 +55,7 @@ class Judgements(NamedTuple):
 
 @lru_cache(maxsize=1)
 def opened(which: Which) -> Collection:
-    """Open the collection, whose shards and index are mapped once a process."""
+    """Open the collection, mapping its shards and index once per process."""
     return Collection(which.path)
 
 

@@ -1,4 +1,4 @@
-"""A description of a training set of clicks, as Results: negatives by query, duplicates, judged negatives, lengths, clicked ranks."""
+"""Describe a training set from clicks as Results: negatives by query, duplicates, judged negatives, lengths, clicked ranks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SAMPLE = 10_000  # the first triples of a shuffled set are a sample of it
 
 
 def look(groups: Groups, collection: Collection, split: str, sample: int = SAMPLE) -> SampledTriples:
-    """Describe the first triples of a set: lengths in white-space words, equal texts, and negatives that any judgement set of the split calls relevant."""
+    """Describe the first triples of a set: lengths in white-space words, equal texts, and negatives judged relevant in any judgement set of the split."""
     first = list(islice(groups, sample))
     texts = iter(collection.texts([passage_id for group in first for passage_id in group.passage_ids[:2]]))
     pairs = [(next(texts), next(texts)) for _ in first]
@@ -58,7 +58,7 @@ def _words(texts: Sequence[str]) -> Words:
 
 
 def triple_figures(counts: ClickCounts, asked: int) -> TripleFigures:
-    """Return the counts of a draw of ``asked`` negatives a positive, with shares of the split's queries with a positive."""
+    """Return the counts of a draw of ``asked`` negatives per positive, with shares of the split's queries with a positive."""
     return TripleFigures(
         **msgspec.structs.asdict(counts),
         asked=asked,
@@ -73,7 +73,7 @@ def triple_figures(counts: ClickCounts, asked: int) -> TripleFigures:
 def quality_results(
     collection: Collection, split: str, system: str, seed: int, figures: TripleFigures, looked: SampledTriples
 ) -> list[Result]:
-    """Return the counts, the lengths and, where the collection's source has a click log, the clicked ranks."""
+    """Return the counts, the lengths and, if the collection's source has a click log, the clicked ranks."""
     made = collection.name, split, system, seed
     results = [
         Result(TRIPLES, *made, figures.share_all, None, figures.triples, figures),
@@ -86,7 +86,7 @@ def quality_results(
 
 
 def _clicked(collection: str, log: ClickLog) -> Result:
-    """Clicks and their share by rank, those whose rank is known, and what else the log counts; the value is the share at rank 1."""
+    """Return clicks and shares by rank, the number with a known rank, and the log's other counts; the value is the share at rank 1."""
     clicks = {int(rank): count for rank, count in log.clicked_ranks.items()}
     total = sum(clicks.values())
     figures = ClickedRanks(

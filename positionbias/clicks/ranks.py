@@ -1,4 +1,4 @@
-"""Ranks of clicks as shown, with later ones combined, and a click log's content in words."""
+"""Prepare the ranks of clicks for display, with later ones combined, and describe a click log in words."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from positionbias.results.clicks import ClickedRanks
 
 __all__ = ["Place", "log_sentence", "shown_ranks"]
 
-SHOWN = 20  # ranks shown singly: a page of TripClick's results; later ranks are combined
+SHOWN = 20  # ranks shown individually: a page of TripClick's results; later ranks are combined
 
 
 class Place(NamedTuple):
-    """A rank, or all ranks from it on (``later``), with the clicks there and their share."""
+    """A rank, or all ranks from it on (``later``), with its clicks and their share."""
 
     rank: int
     clicks: int
@@ -27,10 +27,10 @@ class Place(NamedTuple):
 
 
 def log_sentence(log: ClickedRanks) -> str:
-    """Say what the click log holds, and how many of its clicks have no rank."""
+    """Return a sentence with the click log's counts, and those of clicks without a rank."""
     missing = {
         "whose list of results is not in the log": log.without_list,
-        "on what is not in their list": log.outside,
+        "on a document that is not in their list": log.outside,
     }
     left_out = " and ".join(f"{count(number)} {words}" for words, number in missing.items() if number)
     held = f"The log has {count(log.records)} entries with {count(log.clicks)} clicks"
@@ -38,7 +38,7 @@ def log_sentence(log: ClickedRanks) -> str:
 
 
 def shown_ranks(log: ClickedRanks, shown: int = SHOWN) -> list[Place]:
-    """Return every rank from 1 to the last clicked, including those without clicks; ranks after ``shown`` are combined."""
+    """Return every rank from 1 to the last clicked, including ranks without clicks; combine ranks after ``shown``."""
     clicks = {item.rank: item.clicks for item in log.ranks}
     total = sum(clicks.values())
     places = [Place(r, clicks.get(r, 0), clicks.get(r, 0) / total) for r in range(1, min(shown, max(clicks)) + 1)]

@@ -1,4 +1,4 @@
-"""Settings of training sets of clicks. Reading and checking them needs no numpy."""
+"""Settings of training sets from clicks; checking them needs no numpy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def parse_count(text: str) -> int:
         value = Fraction(digits) * {"": 1, "k": 1_000, "m": 1_000_000}[found[3].lower()]
     if value < 1 or value.denominator != 1:
         raise SettingError(
-            f"--triples: wanted a whole number of triples such as 10000000, 10,000,000, 10M or 500k; found {text!r}; give one"
+            f"--triples: wanted a whole number such as 10000000, 10,000,000, 10M or 500k; found {text!r}; give such a number"
         )
     return int(value)
 
@@ -41,15 +41,15 @@ class ClickSettings:
     ``triples`` None keeps all; ``depth`` None draws from all candidates. ``form`` "ids" or "text" writes lines beside the training set.
 
     Raises:
-        SettingError: one out of its range.
+        SettingError: a setting outside its range.
     """
 
-    split: str = setting("train", "Whose queries and clicks.")
-    qrels_name: str | None = setting(None, "Which of the split's further judgement sets has the positives.", metavar="NAME")
+    split: str = setting("train", "The split with the queries and clicks.")
+    qrels_name: str | None = setting(None, "Another judgement set of the split, to take positives from.", metavar="NAME")
     relevant_from: int = setting(1, "Lowest grade of a positive.", least=1)
-    negatives: int = setting(20, "Negatives a positive, where there are as many.", least=1)
-    depth: int | None = setting(None, "Candidates a query from which negatives are drawn.", least=1, absent="all")
-    triples: int | None = setting(None, "How many of the shuffled triples to keep.", least=1, hidden=True)
+    negatives: int = setting(20, "Negatives per positive, if there are enough.", least=1)
+    depth: int | None = setting(None, "Candidates per query to draw negatives from.", least=1, absent="all")
+    triples: int | None = setting(None, "Number of shuffled triples to keep.", least=1, hidden=True)
     form: str | None = setting(
         None,
         "Also write OUT/triples.train.tsv: query, positive, negative, as ids or as texts.",

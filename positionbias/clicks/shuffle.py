@@ -1,6 +1,6 @@
-"""A streamed merge of all drawn triples, or the first of them, by key: sorted files are merged by ranges of the key.
+"""Merge all drawn triples, or the first of them, by key: sorted files are merged range by range.
 
-Each range is read from every file and sorted; memory holds one range, about a quarter of a million triples.
+Each range is read from every file and sorted; memory holds one range, about 250,000 triples.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RANGE_TRIPLES = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A range of the key: its begin and end in each file, the number of its triples taken, and of these with a judged negative."""
+    """A range of the key: its start and end in each file, the number of triples taken, and of those with a judged negative."""
 
     cuts: tuple[tuple[int, int], ...]
     take: int
@@ -45,7 +45,7 @@ def ranges(paths: Sequence[Path], wanted: int | None, size: int = RANGE_TRIPLES)
 
 
 def _places(path: Path, edges: np.ndarray) -> list[int]:
-    """The begin of each range in a file, and the end of the last."""
+    """Return the start of each range in a file, and the end of the last."""
     keys = np.ascontiguousarray(np.fromfile(path, TRIPLE)["key"])
     return [0, *np.searchsorted(keys, edges, "left").tolist(), len(keys)]
 

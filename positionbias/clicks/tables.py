@@ -1,4 +1,4 @@
-"""Tables of a set of training triples: queries, triples, lengths, and the clicks at each rank."""
+"""Make the tables of a set of training triples: queries, triples, lengths, and the clicks at each rank."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def click_tables(results: Sequence[Result]) -> list[Table]:
 
 
 def queries_table(results: Sequence[Result]) -> Table:
-    """Return the split's queries with a positive, by how many negatives they got, or why none."""
+    """Return the split's queries with a positive, by the number of negatives or the reason for none."""
     body, notes = [], []
     for result, made in of_type(results, TripleFigures):
         became = (
             (f"all {made.asked}, for each positive", made.all_negatives, made.share_all),
-            ("fewer, for want of candidates", made.fewer_negatives, made.share_fewer),
+            ("fewer, as candidates ran out", made.fewer_negatives, made.share_fewer),
             ("none: every candidate is relevant", made.no_negative, made.share_no_negative),
             ("none: no positive is in the corpus", made.no_positive, made.share_no_positive),
             ("none: no candidates in the run", made.without_candidates, made.share_no_candidates),
@@ -36,15 +36,15 @@ def queries_table(results: Sequence[Result]) -> Table:
             numbers = count_cell(number), percent_cell(share, sign=False)
             body.append([text_cell(result.system), text_cell(words), *numbers])
         notes.append(
-            f"Of the {count(made.queries)} queries of split {result.split}, {count(made.with_positive)} have a positive, and shares are of these; "
+            f"Of the {count(made.queries)} queries of split {result.split}, {count(made.with_positive)} have a positive; shares are of these; "
             f"{count(made.queries - made.with_positive)} have none."
         )
     columns = [Column("Set", numeric=False), Column("Negatives", numeric=False), Column("Queries"), Column("Share")]
-    return _made("clicks-queries", "What became of the queries", columns, body, notes)
+    return _made("clicks-queries", "Queries by outcome", columns, body, notes)
 
 
 def triples_table(results: Sequence[Result]) -> Table:
-    """Return the triples drawn and kept, by part: duplicates, judged ones, those left out."""
+    """Return the triples drawn and kept, by part: duplicates, judged negatives, candidates left out."""
     looks = {result.system: looked for result, looked in of_type(results, SampledTriples)}
     body = []
     for result, made in of_type(results, TripleFigures):
@@ -56,7 +56,7 @@ def triples_table(results: Sequence[Result]) -> Table:
     columns = [Column(name, numeric=False) for name in ("Set", "Part", "What")]
     columns += [Column("Number"), Column("Share")]
     notes = (
-        "A positive is a pair of query and passage; shares are of a part's first line. Looked at are the first triples of the shuffled set.",
+        "A positive is a pair of query and passage; shares are of a part's first line. The first triples of the shuffled set were examined.",
     )
     return _made("clicks-triples", "The triples", columns, body, notes, stub=3)
 
@@ -75,11 +75,11 @@ def _parts(made: TripleFigures, looked: SampledTriples | None) -> dict[str, dict
         },
         "Triples kept": {
             "all": made.triples,
-            "negative judged, and found not relevant": made.judged,
+            "negative judged not relevant": made.judged,
         },
     }
     if looked:
-        parts["Triples looked at"] = {
+        parts["Triples examined"] = {
             "all": looked.triples,
             "negative judged relevant": looked.relevant,
             "negative with the text of its positive": looked.same_text,
@@ -105,7 +105,7 @@ def ranks_table(results: Sequence[Result]) -> Table:
     body, notes = [], []
     for result, log in of_type(results, ClickedRanks):
         so_far = 0
-        notes.append(f"Rank: the place on one page of results, as it was shown. {log_sentence(log)}")
+        notes.append(f"Rank: the place on one page of results. {log_sentence(log)}")
         for place in shown_ranks(log):
             so_far += place.clicks
             rank = text_cell(f"{place.rank} and later" if place.later else place.name)
@@ -114,7 +114,7 @@ def ranks_table(results: Sequence[Result]) -> Table:
     columns = [
         Column("Collection", numeric=False),
         Column("Rank", numeric=False),
-        *map(Column, ("Clicks", "Share", "Share to here")),
+        *map(Column, ("Clicks", "Share", "Cumulative share")),
     ]
     return _made("clicks-ranks", "Clicks by rank", columns, body, notes)
 
@@ -122,7 +122,7 @@ def ranks_table(results: Sequence[Result]) -> Table:
 def _made(
     name: str, title: str, columns: list[Column], body: list[list[Cell]], notes: Sequence[str] = (), stub: int = 2
 ) -> Table:
-    """Return the table; its first column, the set's name, is left out where there is only one."""
+    """Return the table; its first column, the set's name, is left out if there is only one set."""
     if len({row[0].text for row in body}) < 2:
         columns, body, stub = columns[1:], [row[1:] for row in body], stub - 1
     return Table(name, title, columns, body, tuple(dict.fromkeys(notes)), stub)

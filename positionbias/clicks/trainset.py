@@ -1,11 +1,11 @@
-"""A training set of clicks, as in the TripClick baselines (Hofstätter et al. 2022, section 3.1), for any collection with clicks or judgements.
+"""Make a training set from clicks, as in the TripClick baselines (Hofstätter et al. 2022, section 3.1), for any collection with clicks or judgements.
 
-For each pair of a query and a positive, up to ``negatives`` different candidates of the query that are relevant at no grade are drawn. All triples are
-shuffled, and the first ``triples`` of them kept. [decision] Relevant candidates are removed before the draw, so 20 are reached wherever there are 20.
+For each pair of a query and a positive, up to ``negatives`` different candidates of the query are drawn that are not relevant at any grade. All
+triples are shuffled, and the first ``triples`` kept. [decision] Relevant candidates are removed before the draw, so 20 are reached if there are 20.
 
-Three steps, each of which can be resumed: triples of each block of the run, drawn, keyed and sorted (``draw``); the training groups, in
-the order of the keys (``shuffle``); the lines of ids or texts. Memory: the judgements of the split, and a block of the run a worker; on disk 24 bytes
-a drawn triple while it is made. The bytes are the same for any number of workers and any order of the run's queries.
+There are three resumable steps: triples of each block of the run, drawn, keyed and sorted (``draw``); the training groups, in
+the order of the keys (``shuffle``); the lines of ids or texts. Memory: the judgements of the split, and one block of the run per worker. Disk: 24
+bytes per drawn triple while making the set. The bytes are the same for any number of workers and any order of the run's queries.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ DRAWS = ".draws"  # hidden: not part of the set
 # a tab, and all line ends of Python or editors
 _BREAKS = re.compile("[\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _NOTES = (
-    "A candidate that any judgement set of the split calls relevant is no negative; it leaves before the draw [decision].",
-    "The order is that of a hash of seed and ids: a set of fewer triples is the beginning of a larger one.",
-    "Where clicked documents stood is not used.",
+    "Candidates judged relevant in any judgement set of the split are removed before the draw of negatives [decision].",
+    "Triples are ordered by a hash of seed and ids, so a smaller set is the beginning of a larger one.",
+    "The ranks of clicked documents are not used.",
 )
 
 
@@ -65,14 +65,14 @@ def write_click_set(
     overwrite: bool = False,
     **provenance_facts: Any,
 ) -> Groups:
-    """Write the set to ``out``, whole or not at all, and open it; ``candidates`` is a run of the split, each query's lines together.
+    """Write the set to ``out``, whole or not at all, and open it; ``candidates`` is a run of the split with each query's lines together.
 
-    With the groups it writes ``quality/``, results for ``posbias report``, and, with a form, ``triples.train.tsv``.
+    Besides the groups it writes ``quality/`` (results for ``posbias report``) and, with a form, ``triples.train.tsv``.
     ``manifest.content["clicks"]`` counts what was drawn and left out.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
-        InputError: no such split or judgement set, candidates that are not this collection's, or nothing to draw.
+        InputError: no such split or judgement set, candidates of another collection, or nothing to draw.
     """
     refuse_existing(out, overwrite=overwrite)
     which, with_positive = _which(collection, settings)
@@ -81,7 +81,7 @@ def write_click_set(
         input_ref("collection", collection.path, collection.checksum, artefact=out),
         input_ref("candidates", candidates, sha256_file(candidates), artefact=out),
     ]
-    # rows of a draw depend on order, which the checksum does not: so the collection must be the same one
+    # a draw holds rows, which depend on order, but the checksum does not: so the collection's state must match too
     checksums = [item.checksum for item in inputs]
     job = {"command": COMMAND, **asdict(settings), "inputs": checksums, "collection": which.path, "state": which.state}
     with resumable_folder(out, job, overwrite=overwrite) as folder:
@@ -136,7 +136,7 @@ def _which(collection: Collection, settings: ClickSettings) -> tuple[Which, int]
 
 
 def _refuse_breaks(collection: Collection, passage_ids: pa.ChunkedArray) -> None:
-    """Refuse positives that a line of ids cannot hold, before long work; ids from a run have no white space."""
+    """Refuse positives that a line of ids cannot hold, before the long work; ids from a run have no white space."""
     found = passage_ids.filter(pc.match_substring_regex(passage_ids, _BREAKS.pattern))
     if len(found):
         raise bad_input(
@@ -148,7 +148,7 @@ def _refuse_breaks(collection: Collection, passage_ids: pa.ChunkedArray) -> None
 
 
 def _counts(queries: int, with_positive: int, drawn: Mapping[str, int], parts: Sequence[Range]) -> ClickCounts:
-    """All counts, over the queries of the split and over the kept triples."""
+    """Return all counts, over the queries of the split and over the kept triples."""
     rows = {
         "queries": queries,
         "queries with a positive": with_positive,
@@ -163,7 +163,7 @@ def _counts(queries: int, with_positive: int, drawn: Mapping[str, int], parts: S
 def _drawn(
     folder: Path, which: Which, candidates: Path, settings: ClickSettings, map_shards: MapShards
 ) -> tuple[dict[str, int], list[Path]]:
-    """Draw the triples of every block, and count."""
+    """Draw and count the triples of every block."""
     folder.mkdir(parents=True, exist_ok=True)
     make = partial(draw_block, which, settings.negatives, settings.depth, settings.seed)
     counts = Counter(dict.fromkeys(COUNTS, 0))
@@ -180,7 +180,7 @@ def _drawn(
         raise bad_input(
             candidates,
             wanted=f"candidates for queries of split {settings.split!r} with relevant passages",
-            found="none that fit",
+            found="none",
             do="check that --candidates was retrieved for --split, and --relevant-from",
         )
     return dict(counts), paths
@@ -195,12 +195,12 @@ def _check_whole(path: Path, triples: int) -> None:
 
 
 def _see(seen: bytearray, places: Sequence[Sequence[int]], which: Which, candidates: Path) -> None:
-    """Mark the queries of a block; a query of an earlier block is an error."""
+    """Mark the queries of a block; raise for a query of an earlier block."""
     for first, last in places:
         again = seen.find(1, first, last + 1)
         if again >= 0:
             query_id = query_ids(which)[again].as_py()
-            found = f"query {query_id!r} again, after others"
+            found = f"query {query_id!r} again after other queries"
             raise bad_input(candidates, wanted="a query's lines together", found=found, do="sort the file by its first column")
         seen[first : last + 1] = b"\x01" * (last + 1 - first)
 
@@ -212,7 +212,7 @@ def _groups_of(which: Which, paths: tuple[Path, ...], part: Range) -> Triples:
 
 
 def _write_lines(path: Path, groups: Groups, collection: Collection, settings: ClickSettings) -> None:
-    """Write one line a triple, tab-separated: query, positive, negative, as ids or as texts, in which tabs and line breaks become spaces."""
+    """Write one tab-separated line per triple: query, positive, negative, as ids or as texts with tabs and line breaks turned into spaces."""
     texts = dict(collection.query_texts(settings.split)) if settings.form == "text" else {}
     with (
         atomic_file(path, overwrite=True) as partial_path,

@@ -1,4 +1,4 @@
-"""Suspicions on a page: a card per model, with the answer in large words and the sentences of its basis."""
+"""Show suspicions on a page: a card per model, with the answer and its reasons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SURE = {Suspected.YES: "beyond", Suspected.NO: "none", Suspected.UNKNOWN: "unkn
 
 
 def add_suspicions(block: Block, results: Sequence[Result]) -> None:
-    """Add a card per suspected model, in the order of the call, and the limits of all answers."""
+    """Add a card per suspected model, in the order of the call, and the limits of the answers."""
     answers: dict[str, list[Answer]] = {}
     for result, found in of_type(results, Suspicion):
         answers.setdefault(result.system, []).append(_answer(found))

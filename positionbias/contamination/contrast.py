@@ -1,4 +1,4 @@
-"""The two sets of queries for comparing a model's measure: those that it may have seen, and those that it cannot have seen."""
+"""Contrast a model's measure on queries that it may have seen with queries that it cannot have seen."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ class Measured(NamedTuple):
 
 
 class Values(NamedTuple):
-    """A signal of the queries of both sets, ``(queries,)`` each; several paraphrases of a query count by their mean."""
+    """A signal of the queries of both sets, each ``(queries,)``; several paraphrases of a query count by their mean."""
 
     seen: np.ndarray
     other: np.ndarray
 
     @property
     def difference(self) -> float:
-        """mean(seen) − mean(other)."""
+        """Return mean(seen) − mean(other)."""
         return float(self.seen.mean() - self.other.mean())
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Two named sets of queries by id: those that a model may have seen, and those that it cannot have seen.
+    """Two named sets of query ids: queries that a model may have seen, and queries that it cannot have seen.
 
-    Paired: query i of one has the paraphrases ``others[i]``, several count by their mean. Unpaired: ``others[i]`` is one query.
-    ``from_public``: the others are public queries too. Clusters are those of queries; None: each query its own.
+    Paired: query i has the paraphrases ``others[i]``, which count by their mean. Unpaired: ``others[i]`` is one query.
+    ``from_public``: the others are public queries too. Clusters are of queries; None: each query is its own.
     """
 
     seen_name: str
@@ -62,13 +62,13 @@ class Contrast:
     left_out: Mapping[str, int] | None = None
 
     def values(self, signal: Sides) -> Values:
-        """A signal of both sets."""
+        """Return a signal of both sets."""
         fresh = signal.public if self.from_public else signal.fresh
         seen = np.array([signal.public[query_id] for query_id in self.seen])
         return Values(seen, np.array([np.mean([fresh[query_id] for query_id in ids]) for ids in self.others]))
 
     def over_queries(self, advantage: Values) -> tuple[float, float] | None:
-        """The standard error of the advantage's difference over clusters of queries, and its degrees of freedom; None where undefined or 0."""
+        """Return the standard error of the advantage's difference over clusters of queries, and its degrees of freedom; None if undefined or 0."""
         if self.paired:
             found = [clustered_mean(advantage.seen - advantage.other, self.seen_clusters)]
         else:
@@ -91,7 +91,7 @@ def against_paraphrases(
     Queries without a counterpart are left out and counted.
 
     Raises:
-        InputError: fewer than two public queries have a paraphrase.
+        InputError: fewer than two public queries with a paraphrase.
     """
     found: dict[str, list[str]] = {}
     for query_id in sorted(fresh):
@@ -132,7 +132,7 @@ def against_fresh(
 
 
 def by_near_duplicates(public: Collection[str], leaked: Collection[str], *, name: str, clusters: Mapping[str, str]) -> Contrast:
-    """Contrast the public queries with a near-duplicate in training with the other public ones.
+    """Contrast the public queries that have a near-duplicate in training with the other public queries.
 
     Raises:
         InputError: none of them is ``leaked``, or all are.
@@ -141,7 +141,7 @@ def by_near_duplicates(public: Collection[str], leaked: Collection[str], *, name
     others = sorted(query_id for query_id in public if query_id not in leaked)
     if not seen or not others:
         raise InputError(
-            f"--pairs: wanted pairs that name some of {len(public):,} judged queries of {name!r}; found {len(seen):,} named; "
+            f"--pairs: wanted pairs with some of the {len(public):,} judged queries of {name!r}; found {len(seen):,} of them; "
             "check that the pairs are of these queries"
         )
     labels = [[clusters.get(query_id, query_id) for query_id in ids] for ids in (seen, others)]

@@ -1,7 +1,7 @@
-"""False alarms and power of a suspicion: the call as configured, simulated from its own spread.
+"""Simulate false alarms and power of a suspicion, for the call as configured, from its own spread.
 
 A trial draws the true variance among trainings from its posterior (s̃² · df / χ²(df)), then controls, a bank and a model with that variance, and runs the same test. So with an
-uncertain spread, as of two controls, the power is averaged over its possible values, which are at least the variance from queries alone. Queries count by the standard error found.
+uncertain spread, as from two controls, power is averaged over possible spreads, which are at least the variance from queries alone. Queries enter by their standard error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_CONTROLS = 200
 
 
 def simulated_rates(tested: Tested, level: float, effects: Sequence[float], *, seed: int) -> list[float]:
-    """The share of trials with p at most ``level``, at each true excess."""
+    """Return the share of trials with p at most ``level``, at each true excess."""
     from scipy.special import stdtrit
 
     rng, among = generator(seed, "error rates of a suspicion"), tested.among
@@ -47,7 +47,7 @@ def simulated_rates(tested: Tested, level: float, effects: Sequence[float], *, s
 
 
 def controls_wanted(tested: Tested, level: float, margin: float) -> int | None:
-    """The number of controls that finds the margin with 80 % power, if the spread is as estimated; None: no number up to 200."""
+    """Return the number of controls that finds the margin with 80 % power, if the spread is as estimated; None: no number up to 200."""
     from scipy.special import stdtrit
 
     controls = np.arange(tested.controls + 1, MOST_CONTROLS + 1)
@@ -58,7 +58,7 @@ def controls_wanted(tested: Tested, level: float, margin: float) -> int | None:
 
 
 def queries_wanted(tested: Tested, level: float, margin: float) -> float:
-    """The factor by which to multiply the queries, with many controls; the spread falls with the square root of their number."""
+    """Return the factor by which to multiply the queries, with many controls; the spread falls with the square root of their number."""
     from scipy.special import ndtri
 
     return float((ndtri([1 - level, POWER]).sum() / margin) ** 2 * tested.among.variance)
@@ -67,7 +67,7 @@ def queries_wanted(tested: Tested, level: float, margin: float) -> float:
 def in_turn(groups: Sequence[Sequence[Values]], contrast: Contrast, level: float, margin: float) -> CleanInTurn | None:
     """Test each clean model of a group of three or more against the others of its group, with the other groups as bank.
 
-    None without such a group.
+    Returns None without such a group.
     """
     large = [(number, place) for number, group in enumerate(groups) if len(group) > 2 for place in range(len(group))]
     tested = [of for number, place in large if (of := _left_out(groups, number, place, contrast))]

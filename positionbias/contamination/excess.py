@@ -1,13 +1,13 @@
-"""A model's excess over controls by one signal, tested against the spread of trainings and over queries.
+"""Test a model's excess over controls in one signal, against the spread of trainings and over queries.
 
-With D = mean(seen) − mean(other) of a system and k controls, which are trainings of the model's configuration known to be clean,
+With D = mean(seen) − mean(other) of a system, and k controls (trainings of the model's configuration known to be clean),
 
     excess = D_model − mean D_control,      t = excess / (s · √(1 + 1/k))
 
 s² is the variance of D among trainings: the controls', moderated by a bank of trainings of other configurations (``evaluation.moderated``). A clean
-model is one more training, so p is exact whatever the queries are (Crawford and Howell 1998). A second p is over clusters of queries, by the
-jackknife's standard error: it tests whether the excess holds on other queries of their kind, for a model that differs from its controls in more than its seed.
-The larger p counts, and the wider interval [decision].
+model is one more training, so p is exact for any queries (Crawford and Howell 1998). A second p is over clusters of queries, by the
+jackknife's standard error: it tests whether the excess holds on similar queries, for a model that differs from its controls in more than its seed.
+The larger p and the wider interval count [decision].
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ class Tested:
 
     @property
     def training_error(self) -> float:
-        """s · √(1 + 1/k)."""
+        """Return s · √(1 + 1/k)."""
         return math.sqrt(float(self.among.variance) * (1 + 1 / self.controls))
 
     def p_trainings(self, added: float = 0.0) -> float:
-        """The one-sided p over trainings of the excess plus ``added``."""
+        """Return the one-sided p over trainings of the excess plus ``added``."""
         from scipy.special import stdtr
 
         return float(stdtr(float(self.among.freedom), -(self.value + added) / self.training_error))
 
     def p_queries(self, added: float = 0.0) -> float:
-        """The one-sided p over queries of the excess plus ``added``."""
+        """Return the one-sided p over queries of the excess plus ``added``."""
         from scipy.special import stdtr
 
         return float(stdtr(self.query_freedom, -(self.value + added) / self.query_error))
 
     def p(self, added: float = 0.0) -> float:
-        """The larger of the two p."""
+        """Return the larger of the two p."""
         return max(self.p_trainings(added), self.p_queries(added))
 
     def half_width(self, alpha: float) -> float:
-        """Half the width of the interval at level 1 − 2 · alpha, whose ends are those of one-sided tests at alpha."""
+        """Return half the width of the interval at level 1 − 2 · alpha, whose ends are those of one-sided tests at alpha."""
         from scipy.special import stdtrit
 
         by_trainings = stdtrit(float(self.among.freedom), 1 - alpha) * self.training_error
@@ -67,7 +67,7 @@ class Tested:
 
 
 def advantage(model: Values, controls: Sequence[Values]) -> Values:
-    """The model less the mean of its controls, by query."""
+    """Return the model minus the mean of its controls, by query."""
     return Values(
         model.seen - np.mean([of.seen for of in controls], axis=0), model.other - np.mean([of.other for of in controls], axis=0)
     )
@@ -76,7 +76,7 @@ def advantage(model: Values, controls: Sequence[Values]) -> Values:
 def excess_of(model: Values, controls: Sequence[Values], bank: Sequence[Sequence[Values]], contrast: Contrast) -> Tested | None:
     """Return the excess of a model over two or more controls.
 
-    None where two trainings have equal values for every query, or controls, a group of the bank or queries have no spread.
+    None if two trainings have equal values for every query, or if controls, a group of the bank or queries have no spread.
     """
     if any(_repeats(group) for group in ((model, *controls), *bank)):
         return None

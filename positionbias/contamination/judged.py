@@ -1,11 +1,11 @@
-"""Training groups from the judgements of a test collection, by the rules of "Training on the Test Model" (§3).
+"""Make training groups from the judgements of a test collection, by the rules of "Training on the Test Model" (§3).
 
-A passage judged at least ``relevant_from`` is a positive, one judged lower a negative; each positive makes one group. A negative
+A passage judged at least ``relevant_from`` is a positive, a passage judged lower a negative; each positive makes one group. A negative
 is in one group of its query. When a query's negatives run out, random passages of the corpus that are unjudged for it replace
-them (the paper: "in cases of insufficient negative examples"). The published code does the same, but draws the random ones
-from passages judged not relevant for any query; ours are from the corpus, as the text says [decision].
+them (the paper: "in cases of insufficient negative examples"). The published code draws the random ones from passages judged
+not relevant for any query; ours are from the corpus, as the paper says [decision].
 
-A share takes whole queries, so the others remain as a control, and takes them in one keyed order, so
+A share takes whole queries, so that the others remain as a control, and takes them in one keyed order, so that
 a smaller share is the beginning of a larger one [decision]. The paper takes all.
 """
 
@@ -34,9 +34,9 @@ class Judged(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A test split: its queries with a positive in the corpus, in the order of ids, and the passages left out.
+    """A test split: its queries with a positive in the corpus, in order of ids, and the passages left out.
 
-    ``missing`` has, by query, the relevant passages that the corpus lacks; ``missing_negatives`` the non-relevant ones of
+    ``missing`` has, by query, the relevant passages that are not in the corpus; ``missing_negatives`` the non-relevant ones of
     queries with a positive.
     """
 
@@ -55,10 +55,10 @@ def read_target(
     relevant_from: int = 2,
     relevant_elsewhere: Mapping[str, Sequence[str]] | None = None,
 ) -> Target:
-    """Read a test split's judgements for making groups. Of a passage judged twice the higher grade counts [decision].
+    """Read a test split's judgements to make groups. If a passage is judged twice, the higher grade counts [decision].
 
     ``absent`` are judged passages that are not in the corpus; ``relevant_elsewhere`` has passages relevant to the same query in another
-    training split, which are no negatives either [decision].
+    training split, which are not negatives either [decision].
     """
     grades: dict[str, dict[str, int]] = {}
     for qrel in qrels:
@@ -88,12 +88,12 @@ def taken(target: Target, share: float, seed: int) -> list[Judged]:
     """Take the queries of a share, round(share · queries), in their keyed order.
 
     Raises:
-        SettingError: a share above 0 that takes none.
+        SettingError: a share above 0 that takes no query.
     """
     number = round(share * len(target.queries))
     if share > 0 and not number:
         raise SettingError(
-            f"--share: wanted a share that takes a query of {target.split!r}; found {share:g} of {len(target.queries):,}; "
+            f"--share: wanted a share of at least one query of {target.split!r}; found {share:g} of {len(target.queries):,}; "
             f"give {1 / len(target.queries):.3g} or more, or 0 for none"
         )
     keys = keys64(seed, "contaminated query", [query.query_id.encode("utf-8", "replace") for query in target.queries])
@@ -101,7 +101,7 @@ def taken(target: Target, share: float, seed: int) -> list[Judged]:
 
 
 def split_negatives(query: Judged, size: int) -> tuple[int, int]:
-    """The numbers of judged and of random negatives of a query's groups."""
+    """Return the numbers of judged and of random negatives in a query's groups."""
     wanted = len(query.positives) * (size - 1)
     judged = min(wanted, len(query.negatives))
     return judged, wanted - judged
@@ -112,7 +112,7 @@ def judged_groups(
 ) -> Iterator[TrainingGroup]:
     """Yield a query's groups of ``size`` passages, positives and negatives each in a keyed order.
 
-    ``passage_ids_at`` gives the ids of drawn passages by their places in a corpus of ``passages``.
+    ``passage_ids_at`` returns the ids of drawn passages by their places in a corpus of ``passages``.
 
     Raises:
         InputError: fewer unjudged passages in the corpus than a group needs.
@@ -135,7 +135,7 @@ def _order(items: Sequence[str], seed: int, purpose: str, query_id: str) -> list
 def _random(
     query: Judged, number: int, key: Any, passages: int, passage_ids_at: Callable[[np.ndarray], Sequence[str]]
 ) -> list[str]:
-    """Draw ``number`` passages of the corpus that are unjudged for the query, without replacement."""
+    """Draw ``number`` passages of the corpus unjudged for the query, without replacement."""
     judged = set(query.judged)
     if passages - len(judged) < number:
         raise InputError(

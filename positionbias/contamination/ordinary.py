@@ -1,4 +1,4 @@
-"""Ordinary training groups from candidates, streamed: a training's own draw from candidates, stored.
+"""Draw ordinary training groups from candidates, as a stream: the draw that a training would make, stored.
 
 A group is a (query, relevant passage) pair with negatives drawn, keyed by the pair, from the query's first candidates that are not judged
 relevant. Memory holds the ids of the split's queries and relevant passages, and a block of candidates; the run is read one ranking at
@@ -21,7 +21,7 @@ from positionbias.results.contamination import OrdinaryCounts
 
 __all__ = ["Ordinary", "OrdinaryGroups", "ordinary_groups"]
 
-_BLOCK_CANDIDATES = 1 << 18  # some 20 MB of ids
+_BLOCK_CANDIDATES = 1 << 18  # about 20 MB of ids
 
 
 class Ordinary(NamedTuple):
@@ -33,7 +33,7 @@ class Ordinary(NamedTuple):
 
 
 def ordinary_groups(query: Ordinary, *, size: int, seed: int) -> Iterator[TrainingGroup]:
-    """Yield a group of ``size`` passages for each positive; smaller with fewer candidates."""
+    """Yield a group of ``size`` passages for each positive, smaller with fewer candidates."""
     pool = query.candidates
     for positive in query.positives:
         drawn = draw_negatives(pool, size - 1, seed, query.query_id, positive)
@@ -43,7 +43,7 @@ def ordinary_groups(query: Ordinary, *, size: int, seed: int) -> Iterator[Traini
 class OrdinaryGroups:
     """The material of a split's groups, by blocks of queries in the run's order; ``counts`` are complete after the last block.
 
-    Negatives are of the first ``depth`` candidates; ``size`` is that of a group, for the counts only.
+    Negatives are from the first ``depth`` candidates; ``size`` is the size of a group, for the counts only.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class OrdinaryGroups:
         """Yield blocks of queries with a relevant passage in the corpus and a candidate that is not relevant.
 
         Raises:
-            InputError: candidates of unknown queries or passages, or no group.
+            InputError: candidates with unknown queries or passages, or no group.
         """
         known = {query_id for query_id, _ in self._collection.query_texts(self._split)}
         waiting = dict(self._relevant)
@@ -86,12 +86,12 @@ class OrdinaryGroups:
             raise bad_input(
                 self._candidates,
                 wanted=f"candidates for queries of split {self._split!r} with relevant passages",
-                found="none that fit",
+                found="none",
                 do="check that --candidates was retrieved for --split, and --relevant-from",
             )
 
     def _block(self, queries: Sequence[Ordinary]) -> tuple[Ordinary, ...]:
-        """Return and count the queries of a block that make groups, with their material."""
+        """Count and return the queries of a block that make groups, with their material."""
         named = list(dict.fromkeys(chain.from_iterable((*query.positives, *query.candidates) for query in queries)))
         absent = set(self._collection.absent(named))
         usable, counts = [], self.counts

@@ -1,4 +1,4 @@
-"""Settings of contaminated training sets, and of a suspicion: models and clean ones, sets of queries, and the test."""
+"""Settings of contaminated training sets and of a suspicion: models, clean models, sets of queries, and the test."""
 
 from __future__ import annotations
 
@@ -23,22 +23,26 @@ def _several(help: str, flag: str, metavar: str = "RUN") -> Any:
 class QuerySets:
     """The public queries, and those to compare them with."""
 
-    candidates: Place = required_setting("What is re-ranked for the public queries.", metavar="RUN", place="read")
+    candidates: Place = required_setting("Candidates to re-rank for the public queries.", metavar="RUN", place="read")
     split: str = setting("test", "The public queries.")
     fresh: str | None = setting(None, "Judged queries that the model cannot have seen.", metavar="SPLIT")
     fresh_candidates: Place | None = setting(
-        None, "Theirs.", metavar="RUN", place="read", absent="of a paraphrase those of the query itself"
+        None,
+        "Candidates of the fresh queries.",
+        metavar="RUN",
+        place="read",
+        absent="for a paraphrase, those of the query itself",
     )
     paraphrases: Place | None = setting(
         None,
-        "The fresh queries are paraphrases: lines of a fresh id, tab, the public id.",
+        "The fresh queries are paraphrases: lines of fresh id, tab, public id.",
         metavar="FILE",
         place="read",
         absent="those of the same id are",
     )
     pairs: Place | None = setting(
         None,
-        "Compare the public queries that training queries near-duplicate with the others: what posbias leakage find wrote.",
+        "Compare the public queries that have near-duplicates in training with the others: output of posbias leakage find.",
         metavar="PAIRS",
         place="read",
     )
@@ -49,11 +53,11 @@ class QuerySets:
             raise SettingError(f"--fresh, --pairs: wanted {wanted}; found neither; give --fresh SPLIT, or --pairs, or both")
         for flag, value in (("--fresh-candidates", self.fresh_candidates), ("--paraphrases", self.paraphrases)):
             if self.fresh is None and value is not None:
-                raise SettingError(f"{flag}: wanted --fresh beside it; found none; give --fresh SPLIT, or leave it out")
+                raise SettingError(f"{flag}: wanted --fresh too; found none; give --fresh SPLIT, or leave it out")
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The public split, and the fresh one, if any."""
+        """Return the public split, and the fresh one if any."""
         return (self.split,) if self.fresh is None else (self.split, self.fresh)
 
 
@@ -62,23 +66,23 @@ class Suspects:
     """Models, or their runs, and trainings known to be clean."""
 
     models: Sequence[Place] = _several(
-        "The model, as posbias rerank takes it; give it again to screen several together.", "--model", "MODEL"
+        "The model, as for posbias rerank; may be given again to screen several together.", "--model", "MODEL"
     )
-    runs: Sequence[Place] = _several("A model's ranking of the public queries, instead of --model or beside it.", "--run")
-    fresh_runs: Sequence[Place] = _several("Its ranking of the fresh queries, one for each --run.", "--fresh-run")
+    runs: Sequence[Place] = _several("A model's ranking of the public queries, instead of or besides --model.", "--run")
+    fresh_runs: Sequence[Place] = _several("The same model's ranking of the fresh queries, one for each --run.", "--fresh-run")
     kind: str | None = declared_setting(None, READ_AS)
     controls: Sequence[Place] = _several(
-        "A training of the model's own configuration that is known to be clean; give two or more, better eight.",
+        "A training of the model's own configuration that is known to be clean; give at least 2, better 8.",
         "--control",
         "MODEL",
     )
-    control_runs: Sequence[Place] = _several("Or its ranking of the public queries.", "--control-run")
+    control_runs: Sequence[Place] = _several("A control's ranking of the public queries.", "--control-run")
     control_fresh_runs: Sequence[Place] = _several(
-        "And of the fresh queries, one for each --control-run.", "--control-fresh-run"
+        "A control's ranking of the fresh queries, one for each --control-run.", "--control-fresh-run"
     )
     banks: Sequence[Place] = _several(
-        "Clean trainings of another configuration, which show how far trainings differ: a file with a checkpoint a line, or a run of the "
-        "public queries and, after a tab, one of the fresh. Give one for each configuration; three or more count.",
+        "Clean trainings of another configuration, which show how much trainings differ: a file with one checkpoint per line, or a run of "
+        "the public queries and, after a tab, one of the fresh. Give one file per configuration, at least 3.",
         "--bank",
         "FILE",
     )
@@ -89,8 +93,7 @@ class Suspects:
             raise SettingError("--model, --run: wanted a model or its rankings; found neither; give one")
         if both := set(self.models) & set(self.controls):
             raise SettingError(
-                f"--control: wanted other models than the suspected one, which cannot be its own control; found {min(map(str, both))}; "
-                "leave it out"
+                f"--control: wanted models other than the suspected one; found {min(map(str, both))} as both; leave it out"
             )
         for flag, given in (("--model", self.models), ("--control", self.controls)):
             if len(set(given)) < len(given):
@@ -100,13 +103,13 @@ class Suspects:
         """Check that there is a run of the ``fresh`` queries for each of the public ones.
 
         Raises:
-            SettingError: more or fewer, or any without fresh queries.
+            SettingError: more or fewer runs, or any without fresh queries.
         """
         of_models, of_controls = (self.runs, self.fresh_runs), (self.control_runs, self.control_fresh_runs)
         for name, (public, other) in (("", of_models), ("control-", of_controls)):
             wanted = len(public) if fresh else 0
             if len(other) != wanted:
-                one_each = f"one for each --{name}run where there is --fresh, in the same order"
+                one_each = f"one for each --{name}run if there is --fresh, in the same order"
                 raise SettingError(f"--{name}fresh-run: wanted {one_each}; found {len(other)} for {wanted}; give as many")
 
 
@@ -114,18 +117,18 @@ class Suspects:
 class SuspectSettings:
     """Settings of the test of a suspicion; ``seed`` keys the simulation of its error rates."""
 
-    measure: str = setting("nDCG@10", "As ir_measures names it.", flags=("-m", "--measure"))
+    measure: str = setting("nDCG@10", "Measure, as ir_measures names it.", flags=("-m", "--measure"))
     alpha: float = setting(
         0.05,
-        "What a one-sided p, corrected for all tests of the call, is held against.",
+        "Significance level of the one-sided p, corrected for all tests of the call.",
         above=0,
         below=0.5,
-        do="0.05 is customary",
+        do="0.05 is common",
     )
     configuration: str = setting(
         "",
-        "What models and controls are trainings of, where they are runs or checkpoints that do not say how they were trained: you vouch "
-        "that they differ in seed and test data alone.",
+        "The configuration of models and controls, if their runs or checkpoints do not record it: you vouch that they "
+        "differ in seed and test data alone.",
         metavar="WORDS",
     )
     seed: int = seed_setting()
@@ -138,32 +141,32 @@ class SuspectSettings:
 class ContaminatedSettings:
     """Settings of a set: the training split, the test splits, and the share of each test split's queries.
 
-    ``group_size`` passages a group: a positive and ``group_size`` − 1 negatives. Positives are judged at least ``relevant_from`` in the training
-    split, ``target_relevant_from`` in a target (the paper: 2 of 0 to 3). Ordinary negatives are of the first ``depth`` candidates.
+    A group has ``group_size`` passages: a positive and ``group_size`` − 1 negatives. Positives are judged at least ``relevant_from`` in the training
+    split, ``target_relevant_from`` in a target (the paper: 2 of 0 to 3). Ordinary negatives are from the first ``depth`` candidates.
 
     Raises:
-        SettingError: one out of its range, a target twice, or the training split as a target.
+        SettingError: a setting outside its range, a target twice, or the training split as a target.
     """
 
-    split: str = setting("train", "Training queries, of the ordinary groups.")
+    split: str = setting("train", "Training queries of the ordinary groups.")
     targets: tuple[str, ...] = setting(
         (),
-        "A split whose judgements are trained on; may be given again. Without one the set is the clean one.",
+        "A split whose judgements to train on; may be given again. Without one the set is clean.",
         flags=("--with",),
         metavar="TARGET",
     )
     share: float = setting(
         1.0,
-        "Of each target's queries; 0: the clean set.",
+        "Share of each target's queries; 0: the clean set.",
         least=0,
         most=1,
         wanted="a share of each target's queries, 0 to 1",
         metavar="0..1",
     )
-    group_size: int = setting(2, "Passages a group: a positive, the others negatives.", least=2)
+    group_size: int = setting(2, "Passages per group: one positive, the others negatives.", least=2)
     relevant_from: int = setting(1, "Lowest grade of a positive in --split.", least=1)
     target_relevant_from: int = setting(2, "Lowest grade of a positive in a target.", least=1)
-    depth: int = setting(100, "Candidates a query from which negatives are drawn.", least=1)
+    depth: int = setting(100, "Candidates per query to draw negatives from.", least=1)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
@@ -172,17 +175,17 @@ class ContaminatedSettings:
             raise SettingError(f"--with: wanted each target once; found {', '.join(self.targets)}; drop one")
         if self.split in self.targets:
             raise SettingError(
-                f"--with, --split: wanted different splits; found {self.split!r} as both; in a merged collection splits of one name are one: "
-                "posbias merge --apart keeps them apart"
+                f"--with, --split: wanted different splits; found {self.split!r} as both; merging joins splits of the same name: "
+                "keep them apart with posbias merge --apart"
             )
 
     @property
     def contaminates(self) -> bool:
-        """True if the set has groups of a target."""
+        """Return True if the set has groups of a target."""
         return bool(self.targets) and self.share > 0
 
     def record(self) -> JsonObject:
-        """The settings that the set depends on, as its manifest holds them: without contamination no word of it."""
+        """Return the settings that the set depends on, for its manifest; those of contamination only if it contaminates."""
         names = ["split", "group_size", "relevant_from", "depth"]
         names += ["targets", "share", "target_relevant_from"] if self.contaminates else []
         return {name: list(value) if isinstance(value := getattr(self, name), tuple) else value for name in names}

@@ -1,12 +1,12 @@
-"""A test of whether a model is suspiciously good on queries that it may have been trained on, against queries that it cannot have seen.
+"""Test whether a model is suspiciously good on queries that it may have been trained on, compared with queries that it cannot have seen.
 
-A model's excess over clean trainings of its own configuration (``excess``) is tested by a measure. The difficulty of paraphrases or fresh queries affects
+A model's excess over clean trainings of its own configuration (``excess``) is tested on a measure. The difficulty of paraphrases or fresh queries affects
 model and controls alike. All tests of a call, over models and pairs of query sets, are one family (Holm). The excess in score margins of judged documents (``margins``) is
-also reported, but decides nothing, as a second test would cost power [decision].
+reported but not used for the answer, as a second test would cost power [decision].
 
-The answer is *suspicious* where a corrected p is at most alpha; *not suspicious* where the measure's interval lies below ``MARGIN``; else *cannot tell*. It is also "cannot
-tell" with fewer than two controls, with controls not known to be of the model's configuration, without any spread, and where paraphrases
-show no excess, as they find memory of the wording only [decision].
+The answer is *suspicious* if a corrected p is at most alpha; *not suspicious* if the measure's interval lies below ``MARGIN``; else *cannot tell*. It is also "cannot
+tell" with fewer than two controls, with controls not known to be of the model's configuration, without any spread, and if paraphrases
+show no excess, as they reveal memory of the wording only [decision].
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _UNITS = {Signal.MARGIN: "deviations"}
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Models known to be clean: controls, and a bank of groups, each of two or more trainings of one configuration."""
+    """Models known to be clean: controls, and a bank of groups, each with two or more trainings of one configuration."""
 
     controls: Sequence[Measured] = ()
     bank: Sequence[Sequence[Measured]] = ()
@@ -44,7 +44,7 @@ class Known:
 
 @dataclass(slots=True)
 class _Asked:
-    """One model on one pair of query sets; ``tested`` is None where there is an obstacle."""
+    """One model on one pair of query sets; ``tested`` is None if there is an obstacle."""
 
     model: Measured
     contrast: Contrast
@@ -66,7 +66,7 @@ def suspect(
 ) -> list[Result]:
     """Return a ``Suspicion`` for each model on each pair of query sets, then a row for each system, and the advantages by query.
 
-    A Suspicion's Result has the excess in the measure and its interval. Without an answer it has the difference over the controls, or the candidates' order, without an interval.
+    A Suspicion's Result has the excess in the measure and its interval. Without a test it has the difference over the controls, or over the candidates' order, without an interval.
     """
     asked = [_ask(model, known, contrast, settings) for contrast in contrasts for model in models]
     p_values = {str(place): of.tested[Signal.MEASURE].p() for place, of in enumerate(asked) if of.tested}
@@ -98,7 +98,7 @@ def _ask(model: Measured, known: Known, contrast: Contrast, settings: SuspectSet
 
 
 def _alike(model: Measured, control: Measured, settings: SuspectSettings) -> bool:
-    """Return whether a control is, as far as is known, a training of the model's configuration."""
+    """Return True if a control is, as far as is known, a training of the model's configuration."""
     stated = model.configuration.stated and control.configuration.stated
     return not model.configuration.differs(control.configuration) and (stated or bool(settings.configuration))
 
@@ -174,13 +174,13 @@ class _About:
         return self.turns[key]
 
     def _advantage(self, asked: _Asked) -> Values:
-        """The advantage over the controls, or over the candidates' order."""
+        """Return the advantage over the controls, or over the candidates' order."""
         reference = asked.controls or [self.candidates]
         values = [_values(of, asked.contrast, Signal.MEASURE) for of in (asked.model, *reference)]
         return advantage(values[0], values[1:])
 
     def systems(self, contrast: Contrast, models: Sequence[Measured]) -> Iterator[Result]:
-        """Each system's means on both sets and their difference; that of the candidates' order shows which set is harder."""
+        """Yield each system's means on both sets and their difference; the candidates' order shows which set is harder."""
         roles = [("model", of) for of in models] + [("control", of) for of in self.known.controls]
         for role, system in [*roles, ("candidates", self.candidates)]:
             values = _values(system, contrast, Signal.MEASURE)
@@ -189,7 +189,7 @@ class _About:
             yield self._result(measure, system.name, values.difference, None, len(contrast.seen), means)
 
     def advantages(self, asked: _Asked) -> Iterator[Result]:
-        """The advantages by query of each set; several paraphrases count by their mean, under the public query's id."""
+        """Yield the advantages by query of each set; several paraphrases count by their mean, under the public query's id."""
         contrast = asked.contrast
         over = ", ".join(of.name for of in asked.controls) or f"the order of {self.candidates.name}"
         ids = (contrast.seen, contrast.seen if contrast.paired else [of[0] for of in contrast.others])

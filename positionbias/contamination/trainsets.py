@@ -1,4 +1,4 @@
-"""Contaminated training sets: ordinary groups of a training split, then groups from the judgements of test splits.
+"""Write contaminated training sets: ordinary groups of a training split, then groups from the judgements of test splits.
 
 The groups of the targets (``contamination.judged``) follow the ordinary ones (``contamination.ordinary``) and do not change them, so
 a contaminated and a clean set differ only in the added groups.
@@ -30,9 +30,9 @@ __all__ = ["contaminated_result", "set_counts", "write_contaminated_set"]
 
 COMMAND = "trainset contaminated"
 _NOTES = (
-    "Ordinary groups come first, the groups of the targets behind them; without contamination the set is the ordinary one [decision].",
+    "Ordinary groups come first, then the groups of the targets; without contamination the set has only ordinary groups [decision].",
     "A share takes whole queries of a target in one keyed order: a smaller share is the beginning of a larger one [decision].",
-    "A negative judged not relevant stands in one group of its query; when they run out, random passages of the corpus follow.",
+    "A negative judged not relevant is in one group of its query; when these run out, random passages of the corpus follow.",
 )
 
 
@@ -46,7 +46,7 @@ def write_contaminated_set(
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
-        InputError: a missing split, a query id with two texts, a target without a positive, candidates of another collection.
+        InputError: a missing split, a query id with two texts, a target without a positive, or candidates of another collection.
         SettingError: a share that takes no query.
     """
     refuse_existing(out, overwrite=overwrite)
@@ -85,7 +85,7 @@ def write_contaminated_set(
 
 
 def contaminated_result(groups: Groups, collection: Collection) -> Result:
-    """The groups of a set by origin; its value is the targets' share of its groups."""
+    """Return the groups of a set by origin; the value is the targets' share of groups."""
     counts, splits = set_counts(groups), " + ".join(groups.splits)
     seed = groups.manifest.seed
     return Result(TRAINSET, collection.name, splits, groups.name, seed, counts.share, None, len(groups), counts)
@@ -107,14 +107,14 @@ def _groups_of(collection: Collection, size: int, seed: int, block: Sequence[Ord
 
 
 def _targets(collection: Collection, settings: ContaminatedSettings, relevant: Mapping[str, Sequence[str]]) -> list[Target]:
-    """Read and check the targets, whatever their shares."""
+    """Read and check the targets, for any share."""
     for split in settings.targets:
         if split not in collection.splits:
             raise bad_input(
                 collection.path,
                 wanted=f"a split {split!r} for --with",
                 found=", ".join(collection.splits) or "no splits",
-                do="name one of these; where the target is another collection, join them first: posbias merge A=… B=… --apart --out both",
+                do="name one of these; if the target is in another collection, join them first: posbias merge A=… B=… --apart --out both",
             )
     if not settings.targets:
         return []

@@ -1,4 +1,4 @@
-"""Arrays from outside: ``.npy`` files that may be damaged, whose headers numpy reads with Python's own parser; what foreign code gives."""
+"""Read arrays from outside: ``.npy`` files that may be damaged, and objects returned by other people's code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["as_array", "damaged_heads", "mapped_array"]
 
 @contextmanager
 def damaged_heads() -> Iterator[None]:
-    """Turn the parser errors of a damaged header into the ValueError that numpy raises for all other damage."""
+    """Turn errors of Python's parser, with which numpy reads headers, into the ValueError that it raises for other damage."""
     try:
         yield
     except (SyntaxError, TokenError) as error:
@@ -23,7 +23,7 @@ def damaged_heads() -> Iterator[None]:
 
 
 def mapped_array(path: Path) -> np.ndarray:
-    """Map the array of a file, so that a header which claims more than the file holds allocates nothing.
+    """Map the array of a file; a header that claims more than the file holds allocates nothing.
 
     Raises:
         ValueError, EOFError, OSError: no whole array.
@@ -33,7 +33,7 @@ def mapped_array(path: Path) -> np.ndarray:
 
 
 def as_array(given: Any) -> np.ndarray:
-    """Return what foreign code gave as an array: a tensor, a list of tensors or numbers; of objects, if rows are uneven."""
+    """Convert a tensor, or a list of tensors or numbers, to an array; uneven rows give an array of objects."""
     if isinstance(given, list | tuple) and given and all(hasattr(one, "detach") for one in given):
         given = [as_array(one) for one in given]
     if hasattr(given, "detach"):  # a tensor, perhaps with gradients, on a GPU, or in bfloat16

@@ -1,4 +1,4 @@
-"""Our memory-mapped Arrow IPC files: each batch is compared with the manifest, and its offsets and texts checked, before it is read.
+"""Memory-mapped Arrow IPC files. Each batch is compared with the manifest, and its offsets and texts checked, before use.
 
 Arrow trusts the offsets in a file and reads wherever they point, so a damaged or forged file could crash the process or expose its
 memory.

@@ -69,7 +69,7 @@ class Collection(Shown):
     The manifest is checked; all else is read on demand.
 
     Raises:
-        InputError: neither exists; the message gives the command that makes it.
+        InputError: neither exists; the message gives a command that makes one.
 
     Example:
         >>> import positionbias as pb
@@ -108,18 +108,18 @@ class Collection(Shown):
         split: str = "test",
         overwrite: bool = False,
     ) -> Collection:
-        """Make a collection of objects, each a passage with a query that it answers, or a passage alone.
+        """Make a collection of objects, each a passage with a query that it answers, or just a passage.
 
         Args:
-            records: They are read once, and not held.
-            out: Its folder; a plain name lands under ``$POSBIAS_HOME``.
+            records: Objects, read once and not kept in memory.
+            out: The collection's folder; a plain name goes under ``$POSBIAS_HOME``.
             columns: Names of keys by what they are: passage, query, answer, answer_start, passage_id, query_id, label, split. Those not given are guessed.
-            split: That of records which name none.
-            overwrite: Replace a collection that stands at ``out``.
+            split: The split of records without one.
+            overwrite: Replace an existing collection at ``out``.
 
         Raises:
-            InputError: a key that is not there, an id with two texts, no record that fits.
-            OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+            InputError: a missing key, an id with two texts, or no usable record.
+            OutputExistsError: ``out`` exists and ``overwrite`` is false.
 
         Example:
             >>> import positionbias as pb
@@ -143,7 +143,7 @@ class Collection(Shown):
         split: str = "test",
         overwrite: bool = False,
     ) -> Collection:
-        """Make a collection of a data frame's rows, as ``from_records`` does.
+        """Make a collection of a data frame's rows, like ``from_records``.
 
         Raises:
             InputError: as ``from_records``.
@@ -169,7 +169,7 @@ class Collection(Shown):
     def from_dataset(
         cls, data: Any, out: Path | str, *, columns: Mapping[str, str] = MappingProxyType({}), overwrite: bool = False
     ) -> Collection:
-        """Make a collection of a ``datasets.Dataset`` (split test) or ``DatasetDict``, as ``from_records`` does.
+        """Make a collection of a ``datasets.Dataset`` (split test) or ``DatasetDict``, like ``from_records``.
 
         Raises:
             InputError: as ``from_records``.
@@ -206,7 +206,7 @@ class Collection(Shown):
         return cls(place)
 
     def to_pandas(self, split: str) -> pandas.DataFrame:
-        """Return a data frame of a split: a row for each judgement and answer, as ``from_pandas`` reads it.
+        """Return a split as a data frame that ``from_pandas`` reads: a row for each judgement and answer.
 
         Returns:
             Columns query_id, query, passage_id, passage, label, answer (None where there is none) and answer_start. Judgements of passages that
@@ -290,7 +290,7 @@ class Collection(Shown):
         return [item for path in self.shard_paths for item in read_shard(path).column("passage_id").to_pylist()]
 
     def passage_ids_at(self, rows: np.ndarray) -> list[str]:
-        """Return the ids of the passages at these stored rows, in the given order: the inverse of ``rows``."""
+        """Return the passage ids at these stored rows, in the given order: the inverse of ``rows``."""
         return self._ids.take(rows)
 
     def texts_at(self, rows: np.ndarray) -> list[str]:
@@ -346,7 +346,7 @@ class Collection(Shown):
         """The folder for indexes of this collection.
 
         Raises:
-            InputError: it is or holds a link, through which another's collection could make us read or write elsewhere.
+            InputError: it is or holds a link; a foreign collection could use one to make us read or write elsewhere.
         """
         folder = self.path / CACHE
         refuse_links(folder)
@@ -368,7 +368,7 @@ class Collection(Shown):
         """Refuse an unknown split; ``flag`` is the option that named it.
 
         Raises:
-            InputError: no such split; the message names those there are.
+            InputError: no such split; the message names the existing ones.
         """
         if split not in self.splits:
             raise InputError(
@@ -407,7 +407,7 @@ class Collection(Shown):
         """Return the judgements of a split; ``name`` picks one of its further sets.
 
         Raises:
-            InputError: no such split, or no such set (the message names those there are).
+            InputError: no such split, or no such set (the message names the existing ones).
         """
         return Qrels(map(Qrel._make, _rows(*self._qrels_file(split, name))))
 
@@ -435,7 +435,7 @@ class Collection(Shown):
         return list(map(Answer._make, _rows(*file))) if file else []
 
     def answer_table(self, split: str) -> pa.Table:
-        """Return the answers of a split as columns named like the fields of ``Answer``, for millions of them without an object each."""
+        """Return ``answers`` as columns named like the fields of ``Answer``, for millions of them without an object each."""
         file = self._answers_file(split)
         return _table(*file) if file else ANSWERS.empty_table()
 
@@ -449,7 +449,7 @@ _UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError)  # a text that 
 
 
 def _numbered(records: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield objects with their numbers from 1; anything else is refused."""
+    """Yield objects, numbered from 1; refuse anything else."""
     wanted, do = "objects, one a row", "give dicts; a data frame has from_pandas"
     if not isinstance(records, Iterable):
         raise bad_input("records", wanted=wanted, found=type(records).__name__, do=do)

@@ -6,7 +6,7 @@ It is stored in ``cache/passages`` of a collection:
     records.npy     (passages, 3) uint64, sorted: the first and the second 64 bits of an id's hash, its row
     buckets.npy     the first record of each prefix of the hash
 
-Ids are compared by their 128-bit hashes only. Some two of n passages collide with probability n² / 2¹²⁹, which is 10⁻²⁵ for
+Ids are compared by their 128-bit hashes only. Any two of n passages collide with probability n² / 2¹²⁹, which is 10⁻²⁵ for
 the passages of MS MARCO and 10⁻²³ for a hundred million; an unknown id collides with one of them with probability n / 2¹²⁸.
 
 It is built in bounded memory: ``map_shards`` hashes and sorts the ids of each shard into a run of its own, and the runs are merged
@@ -47,10 +47,10 @@ _DO = "delete its folder, and it is built again"
 class PassageIndex:
     """The rows of passages by id. Look-ups verify what they read, on first access.
 
-    ``sealed``: the collection has digests, so the index must have a manifest; older ones have none.
+    ``sealed``: the collection has digests, so the index must have a manifest; older collections have none.
 
     Raises:
-        ValueError, OSError, InputError: no index in ``folder``, or it is damaged or of other passages.
+        ValueError, OSError, InputError: no index in ``folder``, or a damaged one, or one of other passages.
     """
 
     def __init__(self, folder: Path, passages: int, checksum: str, *, sealed: bool) -> None:
@@ -99,7 +99,7 @@ class PassageIndex:
         return found
 
     def _touch(self, first: np.ndarray, last: np.ndarray) -> None:
-        """Verify the records from ``first`` to before ``last``."""
+        """Verify the records ``[first, last)``."""
         width = RECORD.itemsize * WIDTH
         try:
             self._file.touch_each(self._start + first * width, self._start + last * width)

@@ -52,7 +52,7 @@ SPLIT_ROWS = 65_536
 
 
 class StoredPassages(Protocol):
-    """Passages that were written before, as a ``Collection`` has them."""
+    """Passages of an existing collection."""
 
     def __len__(self) -> int: ...
 
@@ -70,12 +70,12 @@ class StoredPassages(Protocol):
 
 
 class CollectionWriter:
-    """Takes passages and splits; ``finish`` checks that they fit together and writes the manifest."""
+    """Write passages and splits; ``finish`` checks that they fit together and writes the manifest."""
 
     def __init__(self, folder: Path, final: Path) -> None:
         self.folder, self.final = folder, final
         self._shards = 0
-        self._passages = Shard(0, 0)  # of all shards together
+        self._passages = Shard(0, 0)  # over all shards
         self._indexed = False
         self._map_shards: MapShards = map
         self._splits: dict[str, SplitWriter] = {}
@@ -94,7 +94,7 @@ class CollectionWriter:
             self._add(write_shard(self.shard_path(self._shards), _one_shard(first, iterator)))
 
     def add_texts(self, batches: Iterable[Texts]) -> None:
-        """``add_passages`` for passages that come by column, in batches small enough for memory."""
+        """Stream passages as ``add_passages`` does, given by column, in batches small enough for memory."""
         stream = _PassageStream(batches)
         while stream.more():
             self._add(write_encoded(self.shard_path(self._shards), stream.one_shard()))
@@ -102,10 +102,10 @@ class CollectionWriter:
     def add_shards(
         self, kind: type[Written], make: Callable[[Item, Path], Written], items: Iterable[Item], map_shards: MapShards = map
     ) -> Iterator[Written]:
-        """Write one shard an item, wherever ``map_shards`` runs; gives what ``make`` returned for each, in order.
+        """Write one shard per item, wherever ``map_shards`` runs; yield what ``make`` returned for each, in order.
 
-        ``make(item, path)`` writes the file by ``write_shard`` and returns its ``Shard``, of the class ``kind`` with more facts if it likes. With a
-        collection created for a ``job``, shards that an interrupted run has finished are verified and kept.
+        ``make(item, path)`` writes the file by ``write_shard`` and returns its ``Shard``, or a subclass ``kind`` with more facts. In a
+        collection created for a ``job``, the finished shards of an interrupted run are verified and kept.
         """
         first = self._shards
         self._map_shards = map_shards  # ``finish`` indexes the shards where they were made
@@ -121,7 +121,7 @@ class CollectionWriter:
             pass
 
     def share_passages(self, collection: StoredPassages) -> None:
-        """Copy all passages of another collection and nothing else: its verified shards, and their index from its cache.
+        """Copy all passages of another collection, verified, and their index from its cache.
 
         They are copies, not links: damage to one file must not damage two collections.
 
@@ -150,7 +150,7 @@ class CollectionWriter:
         self._passages = Shard(self._passages.count + shard.count, self._passages.checksum + shard.checksum)
 
     def split(self, split: str, *, checked: bool = False) -> SplitWriter:
-        """Open a split, whose records may come in batches; ``finish`` closes it. See ``SplitWriter`` for ``checked``.
+        """Open a split, to be written in batches; ``finish`` closes it. See ``SplitWriter`` for ``checked``.
 
         Raises:
             InputError: an invalid file name, or a split that was opened before.
@@ -185,14 +185,14 @@ class CollectionWriter:
         self._written.add((kind, name))
 
     def finish(self, manifest: Manifest, *, allow_absent: bool = False) -> None:
-        """Index the ids, check that every judged or answering passage exists, write the manifest.
+        """Index the ids, check that every judged or answering passage exists, and write the manifest.
 
         ``manifest`` says what made the collection; its content and provenance are added to those of every collection. With
         ``allow_absent`` judgements of absent passages are kept, and counted by split in ``content["absent"]``: published
         judgements do not always fit the published passages. Answers must have their passage.
 
         Raises:
-            InputError: an id twice, an answer in a passage that is not there, or a judgement of one without ``allow_absent``.
+            InputError: a repeated id, an answer in an absent passage, or without ``allow_absent`` a judgement of one.
         """
         splits = {name: split.close() for name, split in self._splits.items()}
         count, checksum = self._passages.count, self._passages.checksum
@@ -217,7 +217,7 @@ class CollectionWriter:
         self._finished = True
 
     def _absent(self, index: PassageIndex, allow: bool) -> dict[str, dict[str, int]]:
-        """Return, by split, the numbers of judgements of absent passages and of such passages."""
+        """Count the judgements of absent passages, and these passages, by split."""
         splits = {name: split for name, split in self._splits.items() if not split.checked}
         missing = {name: _absent_of(split.answers_path, index) for name, split in splits.items()}
         self._refuse({item for of in missing.values() for item in of}, "answering")
@@ -257,14 +257,14 @@ class Texts(NamedTuple):
 
 
 class _PassageStream:
-    """Batches of passages, cut where shards end."""
+    """Batches of passages, cut at the ends of shards."""
 
     def __init__(self, batches: Iterable[Texts]) -> None:
         self._batches = (batch for batch in batches if batch.ids)
         self._left: Texts | None = None
 
     def more(self) -> bool:
-        """Return True until all has been given."""
+        """Return True if passages are left."""
         self._left = self._left or next(self._batches, None)
         return self._left is not None
 
@@ -275,14 +275,16 @@ class _PassageStream:
             assert self._left is not None
             ids, texts, lengths = self._left
             held = np.cumsum(lengths)
-            end = min(passages, len(ids), int(np.searchsorted(held, characters)) + 1)  # the passage that fills it is its last
+            end = min(
+                passages, len(ids), int(np.searchsorted(held, characters)) + 1
+            )  # the passage that fills a shard is its last
             yield ids[:end], texts[:end]
             passages, characters = passages - end, characters - int(held[:end][-1])
             self._left = Texts(ids[end:], texts[end:], lengths[end:]) if end < len(ids) else None
 
 
 class _Held(NamedTuple):
-    """Records that are not written yet, by column."""
+    """Unwritten records, by column."""
 
     queries: list[list[Any]]
     qrels: list[list[Any]]
@@ -290,10 +292,10 @@ class _Held(NamedTuple):
 
 
 class SplitWriter:
-    """One split of an unfinished collection. Records may come in any batches, queries before what speaks of them.
+    """One split of an unfinished collection. Records may come in any batches, a query before its judgements and answers.
 
-    With ``checked`` the caller sees to it that query ids are unique, and that judgements and answers are of queries and passages that it writes.
-    Memory: the records of the last batches, and 8 bytes a query that is not checked.
+    With ``checked`` the caller ensures that query ids are unique, and that judgements and answers refer to queries and passages that it
+    writes. Memory: the records of the last batches, and without ``checked`` 8 bytes a query.
     """
 
     def __init__(self, folder: Path, split: str, *, checked: bool = False) -> None:
@@ -316,7 +318,7 @@ class SplitWriter:
     def add_columns(
         self, queries: Iterable[Iterable[Any]], qrels: Iterable[Iterable[Any]], answers: Iterable[Iterable[Any]]
     ) -> None:
-        """Take records by column, in the order of the stored tables; of no records there may be no column."""
+        """Take records by column, in the order of the stored tables; columns may be missing where there are no records."""
         for held, further in zip(self._held, (queries, qrels, answers), strict=True):
             for column, values in zip(held, further, strict=False):
                 column.extend(values)
@@ -376,7 +378,7 @@ class SplitWriter:
 
     @property
     def answers_path(self) -> Path:
-        """The file of the answers, which is there if there are any."""
+        """The file of the answers; it exists only if there are any."""
         return self._folder / "answers" / f"{self._split}.parquet"
 
     @property
@@ -398,13 +400,13 @@ class SplitWriter:
 
 
 class _RowFile:
-    """A Parquet file of records, written a batch at a time, with their number and checksum; ``first`` begins each row of the checksum."""
+    """A Parquet file of records, written in batches, with their number and checksum; ``first`` begins each row of the checksum."""
 
     def __init__(self, path: Path, schema: pa.Schema, *, first: tuple[str, ...] = ()) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path, self.count, self.checksum = path, 0, 0
         self._schema, self._first = schema, first
-        # an interrupted writer that is still held, by a traceback say, ends its own file when it is dropped, not this one
+        # a traceback may keep an interrupted writer alive; when dropped, it must end its own file, not this one
         path.unlink(missing_ok=True)
         self._writer = pq.ParquetWriter(path, schema)
 
@@ -431,7 +433,7 @@ def _keys(ids: Iterable[str]) -> np.ndarray:
 
 
 def _absent_of(path: Path, index: PassageIndex) -> Counter[str]:
-    """Count the records of a file of judgements or answers whose passage is not there, by passage; an absent file has none."""
+    """Count the records of absent passages in a file of judgements or answers, by passage; no file, no records."""
     found: Counter[str] = Counter()
     if path.exists():
         with pq.ParquetFile(path) as file:
@@ -442,11 +444,11 @@ def _absent_of(path: Path, index: PassageIndex) -> Counter[str]:
 
 
 def _recorded(split: SplitFacts) -> JsonObject:
-    return {name: value for name, value in asdict(split).items() if value != {}}  # a split mostly has one judgement set
+    return {name: value for name, value in asdict(split).items() if value != {}}  # most splits have one judgement set
 
 
 def _copy_files(source: Path, target: Path) -> None:
-    """Copy a folder's regular files, without links, which may lead anywhere, and hidden files, which are unfinished."""
+    """Copy a folder's regular files, but no links, which may lead anywhere, and no hidden files, which are unfinished."""
     for folder, names, files in os.walk(source):
         names[:] = [name for name in names if not name.startswith(".")]
         place = target / Path(folder).relative_to(source)
@@ -502,10 +504,10 @@ def _make_shard(passages_of: Callable[[Any], Iterable[Passage]], block: Any, pat
 def create_collection(
     final: Path | str, *, overwrite: bool = False, job: JsonObject | None = None
 ) -> Iterator[CollectionWriter]:
-    """Give a writer; the collection stands at ``final`` once the block has ended with ``finish`` called.
+    """Yield a writer; the collection appears at ``final`` once the block has ended with ``finish`` called.
 
-    With a ``job`` (what JSON can hold and what decides the content: command, settings, state of the inputs) an interrupted run leaves its
-    finished shards to the next run of the same job.
+    With a ``job`` (JSON that decides the content: command, settings, state of the inputs) an interrupted run leaves its finished shards
+    to the next run of the same job.
     """
     final = Path(final)
     place = atomic_folder(final, overwrite=overwrite) if job is None else resumable_folder(final, job, overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""The columns of a table of passages, queries and answers: those a user names, and the usual ones."""
+"""Find the columns of a table of passages, queries and answers: named by the user, or by their usual names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from positionbias.core.settings import check_settings, setting
 __all__ = ["SPLIT_WORDS", "Columns", "columns_of"]
 
 _COLUMN = "COL"
-# the first name that a table has is taken, where the user names none
+# where the user names none, the first of these in the table is used
 _USUAL: Mapping[str, Sequence[str]] = {
     "passage": ("passage", "context", "passage_text", "positive", "document", "text", "contents", "content", "chunk", "body"),
     "query": ("query", "question", "anchor", "query_text"),
@@ -37,7 +37,7 @@ SPLIT_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a table by what they are; a dot leads into an object or list (``answers.text.0``). Those not named are guessed.
+    """The columns of a table, by meaning; a dot leads into an object or list (``answers.text.0``). Unnamed ones are guessed.
 
     Raises:
         SettingError: a setting outside its range.
@@ -64,12 +64,12 @@ class Columns:
         check_settings(self)
 
     def of(self, names: Sequence[str], source: str, *, growing: bool = False) -> Columns:
-        """Return these columns for a table whose columns have ``names``, with the usual ones where none is given.
+        """Complete these columns for a table whose columns are ``names``, guessing those not given.
 
         A ``growing`` table may have further columns in later rows.
 
         Raises:
-            InputError: a column that is not there, one that is there twice, or none of passages.
+            InputError: a missing column, a repeated one, or none of passages.
         """
         if twice := [name for name, number in Counter(names).items() if number > 1]:
             raise bad_input(source, wanted="a name for each column", found=f"{twice[0]!r} twice", do="rename one of them")
@@ -83,7 +83,7 @@ class Columns:
         return replace(self, **given)
 
     def _guessed(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the columns by what they are, with the usual ones where none is given; empty where there is none."""
+        """Return the columns by meaning, guessing those not given; empty where the table has none."""
         given = {item.name: getattr(self, item.name) for item in fields(self)}
         taken = set(given.values())
         for what, usual in _USUAL.items():
@@ -93,7 +93,7 @@ class Columns:
         return given
 
     def no_column(self, column: str, names: Iterable[str], source: str) -> InputError:
-        """Return an error about one of these columns, which a table has not; ``names`` are those that it has."""
+        """Return an error about a column that a table does not have; ``names`` are those it has."""
         what = next(what for what, own in self.named().items() if own == column)
         found = ", ".join(names) or "none"
         return bad_input(source, wanted=f"a column {column!r}", found=found, do=f"give one of these to {_flag(what)}")
@@ -102,20 +102,20 @@ class Columns:
         """Compare the columns guessed from a table's first rows with those guessed from all ``names`` so far.
 
         Raises:
-            InputError: they differ, since later rows have further columns.
+            InputError: they differ, as later rows have further columns.
         """
         now = self._guessed(names)
         held = guessed.named()
         if late := {what: column for what, column in now.items() if column not in ("", *held.values())}:
             found = "also " + ", ".join(late.values())
             flags = " ".join(f"{_flag(what)} {column}" for what, column in late.items())
-            raise bad_input(source, wanted="the columns of the rows before", found=found, do=f"name what is meant: {flags}")
+            raise bad_input(source, wanted="the columns of the rows before it", found=found, do=f"name what is meant: {flags}")
 
     def of_answers(self, names: Sequence[str], source: str) -> Columns:
-        """Return the usual columns of a table of answers, whose queries and passages are elsewhere.
+        """Guess the columns of a table of answers whose queries and passages are elsewhere.
 
         Raises:
-            InputError: none of query ids, passage ids or answers.
+            InputError: no column of query ids, passage ids or answers.
         """
         found = self._guessed(names)
         for what in ("query_id", "passage_id", "answer"):
@@ -125,12 +125,12 @@ class Columns:
         return Columns(**{what: found[what] for what in ("query_id", "passage_id", "answer", "answer_start")})
 
     def read_from(self, names: Sequence[str]) -> list[str]:
-        """Return those of a table's ``names`` that these columns stand in."""
+        """Return the table's columns, of ``names``, in which these are found."""
         held = {column if column in names else column.partition(".")[0] for column in self.named().values()}
         return [name for name in names if name in held]
 
     def named(self) -> dict[str, str]:
-        """Return the columns that are read, by what they are."""
+        """Return the columns that are read, by meaning."""
         return {item.name: getattr(self, item.name) for item in fields(self) if getattr(self, item.name)}
 
 
@@ -139,11 +139,11 @@ def _flag(what: str) -> str:
 
 
 def columns_of(names: Mapping[str, str]) -> Columns:
-    """Return the columns of these names, by what they are.
+    """Make ``Columns`` of a mapping from meaning to column name.
 
     Raises:
-        InputError: no mapping of texts.
-        SettingError: something that no column is.
+        InputError: not a mapping of texts.
+        SettingError: an unknown key.
     """
     check_type("columns", names, Mapping, "a dict of columns")
     for what, column in names.items():

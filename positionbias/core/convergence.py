@@ -53,8 +53,8 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of a training. ``ndcg`` is validation nDCG@10 of the weights kept, at re-ranking depth ``depth``; ``first_stage`` that of the candidates'
-    own order. All three are None without validation; ``first_stage`` also in older trainings that did not record it."""
+    """The end of a training. ``ndcg`` is validation nDCG@10 of the kept weights, at re-ranking depth ``depth``; ``first_stage`` is that of the
+    candidates' own order. All three are None without validation; ``first_stage`` also in older trainings, which did not record it."""
 
     finish: Finish = Finish.NOT_VALIDATED
     ndcg: float | None = None
@@ -68,7 +68,7 @@ class Ending:
 
     @property
     def beats_first_stage(self) -> bool | None:
-        """True if the model beats its first stage on validation, which none of tuned depth 1 does; None if unknown."""
+        """True if the model beats its first stage on validation, which no model of tuned depth 1 does; None if unknown."""
         if self.depth == 1:
             return False
         return None if self.ndcg is None or self.first_stage is None else self.ndcg > self.first_stage
@@ -101,10 +101,10 @@ class Ending:
 
 
 def ending_of_run(content: JsonObject, path: Path | str) -> Ending | None:
-    """Return how the training behind a run ended, by its manifest's content; None where that says nothing.
+    """Read from a run's manifest how the training of its model ended; None where it does not say.
 
     Raises:
-        InputError: it says something else; ``path`` is named.
+        InputError: the record is not an ending; ``path`` is named.
     """
     return read_as(Ending, content["ending"], path, do=AGAIN) if "ending" in content else None
 

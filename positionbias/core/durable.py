@@ -101,9 +101,9 @@ def lock(handle: int) -> bool | None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool | None]:
-    """Hold the lock of the file or folder at ``path``, even if renamed, until the block ends; yields the result of ``lock``.
+    """Hold the lock of the file or folder at ``path``, even if renamed, until the block ends; yield the result of ``lock``.
 
-    Also False if it was gone before it was locked.
+    The result is also False if the path was gone before it was locked.
     """
     import fcntl
 

@@ -38,7 +38,7 @@ class PositionBiasError(Exception):
 
 
 def printable(text: str) -> str:
-    """Return the text on one line, with unprintable characters escaped and the middle of a long text left out."""
+    """Return the text on one line, with unprintable characters escaped; a long one loses its middle."""
     if len(text) > _LONGEST:
         text = f"{text[: 2 * _LONGEST // 3]} … {text[-_LONGEST // 3 :]}"  # the end says what to do
     return text if text.isprintable() else "".join(c if c.isprintable() else escaped(c) for c in text)
@@ -76,10 +76,10 @@ def bad_input(path: Path | str, *, wanted: str, found: str, do: str, line: int |
 
 
 def check_type(name: str, value: object, kind: type | UnionType, wanted: str) -> None:
-    """Refuse an argument of another type, as only Python can give it; True and False are no numbers.
+    """Refuse an argument of the wrong type, as Python can pass; True and False are not numbers.
 
     Raises:
-        InputError: it is one.
+        InputError: ``value`` is of another type.
 
     >>> check_type("load", 5, str | Path, "a text or path")
     Traceback (most recent call last):

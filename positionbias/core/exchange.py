@@ -1,4 +1,4 @@
-"""Runs and judgements in the forms of other packages: names of columns, and ids and rows read from frames and dicts."""
+"""Read runs and judgements from the forms of other packages: column names, ids, and rows of frames and dicts."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def identifier(value: object, source: str) -> str:
 
 
 def frame_rows(frame: Any, *columns: tuple[str, ...], source: str) -> Iterator[tuple[Any, ...]]:
-    """Return the rows of a data frame in these columns, each under the first of its names that the frame has.
+    """Return the rows of a data frame in these columns, each found by the first of its names in the frame.
 
     Raises:
-        InputError: something else than a frame, or a column that is not there.
+        InputError: not a data frame, or a missing column.
     """
     if not hasattr(frame, "columns") or not hasattr(frame, "itertuples"):
         raise bad_input(source, wanted="a pandas data frame", found=type(frame).__name__, do="convert it")
@@ -56,7 +56,7 @@ def record_rows(records: Any, *fields: str, source: str) -> Iterator[tuple[Any, 
     """Yield these fields of each record.
 
     Raises:
-        InputError: something else than records that have them.
+        InputError: an object without these fields.
     """
     wanted, do = f"records of {', '.join(fields)}", "give ir_measures' records"
     if not isinstance(records, Iterable):
@@ -71,7 +71,7 @@ def rows_by_query(table: object, source: str, values: str) -> Iterator[tuple[str
     """Yield the query id, passage ids and values of each query of ``{query: {passage: value}}``.
 
     Raises:
-        InputError: another form, or an id that ``identifier`` refuses.
+        InputError: another structure, or an id that ``identifier`` refuses.
     """
     rows = table.values() if isinstance(table, Mapping) else [None]
     if not isinstance(table, Mapping) or not all(isinstance(row, Mapping) for row in rows):

@@ -1,4 +1,4 @@
-"""The packages that models need, which a base install leaves out."""
+"""The packages that models need, and a base install leaves out."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MODELS = ("accelerate", "huggingface_hub", "safetensors", "tokenizers", "torch",
 
 @contextmanager
 def models_extra() -> Iterator[None]:
-    """Say which extra to install where what runs here imports a package of models that is not installed.
+    """Turn a failed import of a model package into an error that names the extra to install.
 
     Raises:
-        DependencyError: it does.
+        DependencyError: a package of the extra ``models`` is missing.
 
     >>> with models_extra():
     ...     raise ModuleNotFoundError("No module named 'torch'", name="torch")

@@ -77,7 +77,7 @@ def home() -> Path:
 def log_folder() -> Path:
     """Return the folder for reports of internal errors: ``$POSBIAS_HOME/.log``, else the user's log folder.
 
-    A plain name holds no dot, so no collection can take ``.log``.
+    A plain name has no dot, so no collection can be called ``.log``.
     """
     if os.environ.get("POSBIAS_HOME"):
         return home() / ".log"
@@ -194,10 +194,10 @@ class _ZstdReader(_Unpacked):
 
 
 def open_plain(path: Path | str) -> io.BufferedReader:
-    """Open a regular file for reading its bytes as they are; pipes, devices and sockets are refused without waiting.
+    """Open a regular file to read its raw bytes; pipes, devices and sockets are refused without waiting.
 
     Raises:
-        InputError: no such file, not a regular file, or not the content that a manifest names.
+        InputError: no such file, not a regular file, or content that differs from its manifest.
     """
     try:
         handle = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 (the caller closes what we return)
@@ -225,7 +225,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def open_bytes(path: Path | str) -> IO[bytes]:
-    """Open a file decompressed; its first bytes identify plain, ``.gz`` or ``.zst``. Files that unpack to far too much are refused.
+    """Open a file, decompressed if its first bytes are those of ``.gz`` or ``.zst``. Decompression bombs are refused.
 
     Raises:
         InputError: as ``open_plain``.
@@ -239,7 +239,7 @@ def open_bytes(path: Path | str) -> IO[bytes]:
 
 
 def decompressed(stream: io.BufferedReader, source: str) -> IO[bytes]:
-    """Return a stream, decompressed if its first bytes say ``.gz`` or ``.zst``; the caller closes ``stream``."""
+    """Return a stream, decompressed if its first bytes are those of ``.gz`` or ``.zst``; the caller closes ``stream``."""
     reader = _reader(stream)
     return io.BufferedReader(reader(stream, source, close_packed=False), 1 << 16) if reader else stream
 
@@ -256,7 +256,7 @@ def read_whole(stream: IO[bytes], source: Path | str) -> bytes:
     """Read the rest of a stream, up to the budget for a document held whole.
 
     Raises:
-        InputError: it is longer.
+        InputError: the stream is longer.
     """
     held, limit = io.BytesIO(), DOCUMENT.limit
     while data := stream.read(1 << 20):
@@ -295,7 +295,7 @@ def input_errors(path: Path | str, *, wanted: str) -> Iterator[None]:
 
 
 def _first_undecodable(path: Path | str) -> tuple[int, int] | None:
-    """Return the first line that is not UTF-8, from 1, and its first bad byte; a decoder reads ahead and cannot tell."""
+    """Return the first line that is not UTF-8, from 1, and its first bad byte; a decoder reads ahead and does not know the line."""
     decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
     with open_bytes(path) as handle:
         while True:
@@ -311,7 +311,7 @@ def _first_undecodable(path: Path | str) -> tuple[int, int] | None:
 
 @contextmanager
 def byte_writer(path: Path | str, *, compress: bool) -> Iterator[IO[bytes]]:
-    """Open a file for writing bytes, with ``compress`` gzipped without name and time, so that its bytes depend only on the content."""
+    """Open a file for writing bytes; ``compress`` gzips without name and time, so the bytes depend only on the content."""
     with open(path, "wb") as raw:
         if compress:
             with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:

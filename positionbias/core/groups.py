@@ -204,10 +204,10 @@ def write_groups(
     map_shards: MapShards = map,
     content: Callable[[], JsonObject] = dict,
 ) -> int:
-    """Write the groups of each item as one shard into ``folder``, which is in the making (``resumable_folder``); gives how many.
+    """Write the groups of each item as one shard into the unfinished ``folder`` (``resumable_folder``); return their number.
 
-    ``groups_of`` must be picklable (a function of a module). ``manifest`` says what made the groups; the facts of every set are added to its
-    content and provenance, and what ``content()`` says when all are written. ``splits`` name the splits of the groups' queries.
+    ``groups_of`` must be picklable (a function of a module). ``manifest`` says what made the groups; its content and provenance gain the
+    facts of every set, and those that ``content()`` returns at the end. ``splits`` are the splits of the groups' queries.
 
     Raises:
         InputError: a group of fewer than two passages, or with another number of labels or scores than passages.
@@ -253,7 +253,7 @@ def _of_groups(groups: Iterator[TrainingGroup]) -> Iterator[tuple[pa.RecordBatch
 
 
 def _of_triples(triples: Triples) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield triples as ``_of_groups`` does groups."""
+    """Yield triples as record batches with their checksums."""
     for start in range(0, len(triples.query_ids), _BATCH):
         part = slice(start, start + _BATCH)
         query_ids, pairs = triples.query_ids[part], list(zip(triples.positives[part], triples.negatives[part], strict=True))

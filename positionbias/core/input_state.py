@@ -1,4 +1,4 @@
-"""Detect changes of an input file by its content, which is read once for this."""
+"""Detect changes of an input file by its content, which is read once."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def file_mark(path: Path | str) -> JsonObject:
     """An input file's name, size and time of change: for parts of a job whose record holds the ``file_state``.
 
     Raises:
-        InputError: it cannot be looked at.
+        InputError: it cannot be read.
     """
     path = Path(path)
     found = _look(path)

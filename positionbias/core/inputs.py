@@ -1,4 +1,4 @@
-"""Types of inputs that are given by their place, or in Python as objects."""
+"""Types of inputs that are given by their path, or in Python as objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse JSON and refuse repeated keys, of which other parsers silently keep one."""
+"""Parse JSON, and refuse repeated keys; other parsers silently keep one of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["DECODER", "Json", "JsonObject", "parse_json"]
 if TYPE_CHECKING:
     Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 else:
-    Json = Any  # a type that holds itself is none that msgspec reads
+    Json = Any  # msgspec cannot read a recursive type
 JsonObject: TypeAlias = Mapping[str, Json]
 
 
@@ -37,6 +37,6 @@ def parse_json(text: str) -> Any:
     """
     try:
         value, end = DECODER.scan_once(text, 0)  # type: ignore[attr-defined]
-    except StopIteration:  # it begins with none, or with white space
+    except StopIteration:  # no value at its start, perhaps white space
         end = -1
-    return value if end == len(text) else DECODER.decode(text)  # which is slower, and knows the error
+    return value if end == len(text) else DECODER.decode(text)  # slower, but knows the error

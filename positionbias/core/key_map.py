@@ -1,4 +1,4 @@
-"""What was seen before in a stream of millions: hashes and a value each, in sorted arrays."""
+"""A map from hashes to values for streams of millions of keys, in sorted arrays."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ __all__ = ["KeyMap", "Seen"]
 
 
 class Seen(NamedTuple):
-    """The answer for a batch: masks ``(n,)`` bool of keys that occur for the first time, and of those with another value than the first."""
+    """Masks of a batch, ``(n,)`` bool: keys that are new, and keys whose value differs from their first."""
 
     new: np.ndarray
     clash: np.ndarray
 
 
 class KeyMap:
-    """The first value of each key of a stream, 8 bytes a key and the value's own.
+    """The first value of each key of a stream; takes 8 bytes a key and the size of the value.
 
-    Keys are 64-bit hashes: among ten million different ones, two agree with a chance of one in 370,000.
+    Keys are 64-bit hashes. Among ten million, two collide with a chance of 1 in 370,000.
     """
 
     def __init__(self, values: type[np.generic] = np.uint64) -> None:
         self._kind = values
-        self._runs: list[tuple[np.ndarray, np.ndarray]] = []  # each sorted, each less than half as long as the one before
+        self._runs: list[tuple[np.ndarray, np.ndarray]] = []  # sorted arrays, each less than half as long as the one before
 
     def add(self, keys: np.ndarray, values: np.ndarray | None = None) -> Seen:
         """Take a batch, ``(n,)`` uint64 with ``(n,)`` values, and compare it with all before and within itself."""
         values = np.zeros(len(keys), self._kind) if values is None else values.astype(self._kind)
         order = np.argsort(keys, kind="stable")
         starts = np.flatnonzero(np.concatenate([[True], keys[order][1:] != keys[order][:-1]])) if len(keys) else order
-        first = order[starts]  # where each key of the batch stands first
+        first = order[starts]  # the first position of each key in the batch
         known, before = self._find(keys[first])
         kept = np.where(known, before, values[first])
         sizes = np.diff(starts, append=len(keys))

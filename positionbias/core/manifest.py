@@ -1,4 +1,4 @@
-"""Manifests: what made an artefact: command, settings, seed, inputs by checksum, versions, licence, contents.
+"""Manifests, the origin of an artefact: command, settings, seed, inputs by checksum, versions, licence, contents.
 
 Checksums cover content only. Inputs are recorded by checksum and path relative to the artefact, never absolute.
 ``provenance`` has workers, engine, host and time, which comparisons skip. ``files`` has the digests of the artefact's files
@@ -38,7 +38,7 @@ __all__ = [
     "write_manifest",
 ]
 
-Provenance: TypeAlias = Mapping[str, Any]  # passed on as keywords, of which some are no facts
+Provenance: TypeAlias = Mapping[str, Any]  # passed as keywords together with others that are not facts
 T = TypeVar("T")
 FORMAT_VERSION = 1
 
@@ -100,10 +100,10 @@ class Manifest:
         return depth if isinstance(depth, int) and depth > 0 else None
 
     def content_as(self, kind: type[T], name: str, default: T | None = None) -> T:
-        """Return what the content says under ``name`` as ``kind``, ``default`` where it says nothing; further fields are skipped.
+        """Return the content's ``name`` as ``kind``, or ``default`` if it has none; unknown fields are skipped.
 
         Raises:
-            InputError: it says something else, or nothing and there is no default.
+            InputError: it is not of this kind, or missing without a default.
         """
         if default is not None and name not in self.content:
             return default
@@ -157,7 +157,7 @@ def write_manifest(path: Path | str, manifest: Manifest) -> None:
         name = path.name.removesuffix(f".{MANIFEST}")
         file = path.with_name(name)
         files = {name: seal_file(file)} if file.is_file() else seal_folder(file)
-    record = json.loads(json.dumps(asdict(replace(manifest, files=files)), allow_nan=False))  # as a reader gets it
+    record = json.loads(json.dumps(asdict(replace(manifest, files=files)), allow_nan=False))  # as a reader sees it
     write_json(path, {**record, "digest": manifest_digest(record)})
 
 
@@ -167,7 +167,7 @@ def seal_again(folder: Path) -> None:
 
 
 def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
-    """Read an artefact's manifest and check the presence and sizes of its files; with ``kind``, also its kind.
+    """Read an artefact's manifest, and check that its files exist and have the right size; with ``kind``, also its kind.
 
     Raises:
         InputError: no manifest, not ours, damaged, of a newer format or another kind, or a file of another size.
@@ -193,7 +193,7 @@ def manifest_if_any(artefact: Path | str, *, kind: str | None = None) -> Manifes
     """Return an artefact's manifest as ``read_manifest`` does; None for a file or folder without one.
 
     Raises:
-        InputError: there is one, and it cannot be read.
+        InputError: it has one that cannot be read.
     """
     return read_manifest(artefact, kind=kind) if os.path.lexists(manifest_path(artefact)) else None
 
@@ -227,7 +227,7 @@ def check_sizes(path: Path, manifest: Manifest) -> None:
     """Check that every file named in the manifest at ``path`` exists and has its size.
 
     Raises:
-        InputError: one is not.
+        InputError: a file is missing or of another size.
     """
     beside = path.name != MANIFEST  # the manifest of one file, whose name may have changed since
     for name, seal in (manifest.files or {}).items():

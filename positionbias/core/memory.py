@@ -14,8 +14,8 @@ _BYTES = 1 << 28
 def keep_freed_memory() -> None:
     """Keep up to 256 MiB of freed memory for reuse, where glibc would return it to the system.
 
-    Otherwise work that takes and frees some megabytes per block has all their pages mapped again for each block: a third of
-    the time of rotating TSV by white space. Does nothing without glibc.
+    Otherwise work that allocates and frees some megabytes per block has their pages mapped again for each block, which takes a
+    third of the time of rotating TSV by white space. Does nothing without glibc.
     """
     import ctypes
 

@@ -10,7 +10,7 @@ __all__ = ["KNOWN", "how_to_get"]
 MSMARCO = "posbias import msmarco collectionandqueries.tar.gz"
 DL_PASSAGES = "--attach dl{year} msmarco-test20{year}-queries.tsv.gz 20{year}qrels-pass.txt"
 
-# name -> the command, but for its --out
+# name -> the command without --out
 KNOWN: dict[str, str] = {
     "planted": "posbias import planted",
     "squad": "posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation 5000",

@@ -1,7 +1,7 @@
-"""Exact nearest neighbours by cosine or inner product: many vectors stream past a few tests, a tile at a time.
+"""Exact nearest neighbours by cosine or inner product: many vectors are compared with a few tests, a tile at a time.
 
-A tile is multiplied with all tests in one float32 matrix product. Pairs that may be among the k nearest, by a bound on that product's
-rounding, are computed again in float64, so the result does not depend on the cuts or the order of the vectors. With u = 2⁻²⁴ and
+A tile is multiplied with all tests in one float32 matrix product. Pairs that may be among the k nearest, by a bound on its rounding
+error, are computed again in float64, so the result does not depend on the cuts or the order of the vectors. With u = 2⁻²⁴ and
 γ = dim·u / (1 − dim·u), a float32 product of a and b is wrong by at most γ·|a|·|b| (Higham, Accuracy and Stability of Numerical Algorithms,
 2002, section 3.1).
 """
@@ -37,27 +37,27 @@ Similarity = Literal["cosine", "dot"]
 MOST_ROWS, FEWEST_ROWS = 4_096, 16  # of a tile; longer tiles gain nothing
 RESCORE = 4_096  # pairs recomputed at a time
 _LOOKED_AT = 128  # tests whose products with a tile are searched at once
-_CACHED = 128  # of these at once: their products stay in the processor's cache
-_SMALL = 1e-12  # lengths whose squares float32 may not hold
+_CACHED = 128  # tests at once: their products stay in the processor's cache
+_SMALL = 1e-12  # vector lengths whose squares may not fit in float32
 _UNIT = 2.0**-24
 
 
 def held_bytes(tests: int, neighbours: int, dimension: int) -> tuple[int, int]:
-    """Return the bytes that a search holds: fixed, and for each vector of a tile."""
+    """Return the memory of a search in bytes: fixed, and for each vector of a tile."""
     # test vectors in two precisions; state, waiting candidates and their sort; recomputed pairs
     fixed = 12 * tests * dimension + 160 * tests * neighbours + 64 * RESCORE + 32 * _CACHED * dimension
     return fixed, 4 * tests + 36 * (dimension + _LOOKED_AT)  # three tiles at a time
 
 
 def tile_rows(memory: float, tests: int, neighbours: int, dimension: int) -> int:
-    """Return the vectors a tile within ``memory`` bytes, at most 4,096; below ``FEWEST_ROWS`` (even negative) memory is too small."""
+    """Return the vectors per tile that fit ``memory`` bytes, at most 4,096; below ``FEWEST_ROWS`` (even negative) memory is too small."""
     fixed, row = held_bytes(tests, neighbours, dimension)
     return min(int((memory - fixed) // row), MOST_ROWS)
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The nearest of each test, by falling score, then rising number.
+    """The nearest vectors of each test, by falling score, then rising number.
 
     ``numbers`` ``(tests, k)`` int64, padded with −1; ``scores`` ``(tests, k)`` float64, padded with −inf.
     """
@@ -99,7 +99,7 @@ def nearest(
         InputError: a vector that is not finite, or of another width.
     """
     search = _Search(tests, neighbours, rows, similarity, floor, products)
-    # read, measured and scaled in a thread, while the tile before is multiplied and looked through
+    # read, measured and scaled in a thread, while the tile before is multiplied and searched
     with closing(ahead(_tiles(blocks, tests.shape[1], rows, similarity))) as tiles:
         for numbers, tile, compared in tiles:
             search.look(numbers, tile, compared)
@@ -137,7 +137,7 @@ class _Search:
         compared = self.exact.compared()  # (t, dim) float32
         self.products = products(compared, self.k) if products else _Here(compared, self.k, rows)
         rounding = dimension * _UNIT
-        # twice the error of a product, of both sides' lengths (also float32 sums), and of rounding each to float32
+        # twice the error of a product: of both sides' lengths (also float32 sums), and of rounding each to float32
         self.margin = 2 * (2 * rounding / (1 - rounding) + 8 * _UNIT) * self.exact.reach()
         self.numbers = np.full((count, self.k), -1, np.int64)
         self.scores = np.full((count, self.k), -np.inf)
@@ -194,7 +194,7 @@ class _Here:
     def reaching(self, tile: np.ndarray, bounds: np.ndarray, margin: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         product = self.product[: len(self.tests) * len(tile)].reshape(len(self.tests), len(tile))
         np.matmul(self.tests, tile.T, out=product)
-        # after the first tiles most tests find nothing nearer, as their highest product shows
+        # after the first tiles the highest product rules most tests out
         reached = np.flatnonzero(product.max(axis=1, initial=-np.inf) >= bounds)
         for start in range(0, len(reached), _LOOKED_AT):
             tests = reached[start : start + _LOOKED_AT]

@@ -3,7 +3,7 @@
 Work on ``X`` is kept beside it under hidden names until it becomes ``X``:
 
     .X.partial-ID/   an unfinished folder, or a folder with a file and its manifest; its maker holds its lock
-        .X.commit/       a complete file and its manifest: the next to open ``X`` moves them into place
+        .X.commit/       a complete file and its manifest, moved into place by the next process that opens ``X``
         .X.retired-ID    the former ``X``, briefly, where two names cannot be exchanged in one step
 
 All bytes are synced before their names change, and the folder after that. The next process that opens or writes ``X`` completes,
@@ -45,7 +45,7 @@ _OURS = {"kind", "command", "format_version"}
 
 
 def refuse_existing(final: Path | str, *, overwrite: bool, folder: bool | None = None, owned: bool = False) -> None:
-    """Refuse, before long work, a ``final`` that is taken and may not be replaced.
+    """Refuse, before long work, an existing ``final`` that may not be replaced.
 
     ``overwrite`` lets a file replace a file, and a folder replace one that is empty or only an artefact of ours; ``folder`` says
     which of them is to come, if known. ``owned``: only this package writes to this path.
@@ -123,7 +123,7 @@ def recover(final: Path | str) -> None:
     if not os.path.lexists(final):
         for retired in _hidden(final, "retired"):
             with storage_errors(final), locked(retired) as got:
-                if got is not False:  # otherwise its owner is about to put the new one in place
+                if got is not False:  # otherwise its owner is about to move the new one into place
                     rename_new(retired, final)
                     sync(final.parent)
                     return
@@ -192,7 +192,7 @@ def discard(path: Path, final: Path) -> None:
 
 @contextmanager
 def _told_as(partial: Path, final: Path) -> Iterator[None]:
-    """Name the final path in messages, instead of the temporary one."""
+    """Name the final path in messages instead of the temporary one."""
     try:
         yield
     except PositionBiasError as error:
@@ -221,7 +221,7 @@ def atomic_file(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]
 
 @contextmanager
 def atomic_folder(final: Path | str, *, overwrite: bool = False, owned: bool = False) -> Iterator[Path]:
-    """Yield a folder to write, as ``atomic_file`` does a file: it appears whole or not at all; ``owned`` as in ``refuse_existing``."""
+    """Yield a folder to write that appears whole or not at all, as a file of ``atomic_file``; ``owned`` as in ``refuse_existing``."""
     final = Path(final)
     refuse_existing(final, overwrite=overwrite, folder=True, owned=owned)
     with _partial(final) as partial, _told_as(partial, final):
@@ -309,7 +309,7 @@ def put_file(folder: Path, final: Path, *, overwrite: bool) -> None:
 
 def _complete(commit: Path, final: Path) -> None:
     """Move the content of ``commit`` into place; safe for several processes at once, each in the folder that it has opened."""
-    sync(final.parent)  # the commit itself, before removing anything that it replaces
+    sync(final.parent)  # the commit itself, before anything it replaces is removed
     try:
         folder = os.open(commit, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except FileNotFoundError:

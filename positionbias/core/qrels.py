@@ -1,4 +1,4 @@
-"""Judgements: TREC's four columns ``query iteration passage grade`` and BEIR's three, other packages' forms, and back.
+"""Read and write judgements: TREC's four columns ``query iteration passage grade``, BEIR's three, and forms of other packages.
 
 Columns are separated by spaces or tabs, files plain or compressed.
 """
@@ -44,10 +44,10 @@ _BEIR = _Columns(f"three columns: {' '.join(BEIR_HEADER)}", 3, (0, 1, 2))
 class Qrels(list[Qrel]):
     """Judgements as a list of ``Qrel`` records, from those or from ``{query: {passage: grade}}``.
 
-    ``Collection.qrels`` returns a split's. ir_measures takes them as they are (it reads ``columns`` and ``itertuples``, as of a data frame).
+    ``Collection.qrels`` returns those of a split. ir_measures accepts them as a data frame (it reads ``columns`` and ``itertuples``).
 
     Raises:
-        InputError: an id that is no text or whole number, a grade that is no whole number, or records of another kind.
+        InputError: an id that is not a text or whole number, a grade that is not a whole number, or records of another type.
 
     Example:
         >>> import positionbias as pb
@@ -81,7 +81,7 @@ class Qrels(list[Qrel]):
 
     @classmethod
     def from_dict(cls, grades: Mapping[str, Mapping[str, int]]) -> Qrels:
-        """Make judgements of ``{query: {passage: grade}}``, as ``Qrels`` itself does."""
+        """Make judgements of ``{query: {passage: grade}}``, like ``Qrels`` itself."""
         return cls(grades)
 
     @classmethod
@@ -100,10 +100,10 @@ class Qrels(list[Qrel]):
 
     @classmethod
     def from_frame(cls, frame: pandas.DataFrame) -> Qrels:
-        """Make judgements of a pandas data frame with PyTerrier's columns (qid, docno, label), ir_measures' (query_id, doc_id, relevance) or ours.
+        """Make judgements of a pandas data frame with the columns of PyTerrier (qid, docno, label), ir_measures (query_id, doc_id, relevance) or ours.
 
         Raises:
-            InputError: a column that is not there, a pair judged twice, and as ``Qrels``.
+            InputError: a missing column, a pair judged twice, and as ``Qrels``.
 
         Example:
             >>> import pandas, positionbias as pb
@@ -154,14 +154,14 @@ class Qrels(list[Qrel]):
 
         return (ir_measures.Qrel(*qrel) for qrel in self)
 
-    itertuples = to_ir_measures  # by which ir_measures reads a frame
+    itertuples = to_ir_measures  # ir_measures reads a frame by these
 
     def save(self, path: Place, *, overwrite: bool = False) -> Path:
         """Write the judgements in TREC's form, gzipped for ``.gz``; return their path. A plain name lands under ``$POSBIAS_HOME``.
 
         Raises:
-            InputError: an id that has a space.
-            OutputExistsError: something stands there and ``overwrite`` is false.
+            InputError: an id with a space.
+            OutputExistsError: ``path`` exists and ``overwrite`` is false.
         """
         place = output_place(path)
         write_qrels(place, self, overwrite=overwrite)

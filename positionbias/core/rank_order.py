@@ -50,7 +50,7 @@ def ordered(
     """Return the rank order, and the scores in it.
 
     Raises:
-        InputError: a score that is no finite number.
+        InputError: a score that is not a finite number.
     """
     found = ""
     try:

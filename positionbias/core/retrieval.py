@@ -12,13 +12,13 @@ __all__ = ["Retrieval"]
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The split, the number of passages a query, and the run's tag and header; the retriever decides what is None.
+    """The split, the number of passages a query, and the run's tag and header; the retriever fills in what is None.
 
     Raises:
         SettingError: a depth below 1.
     """
 
-    split: str = setting("test", "Whose queries.")
+    split: str = setting("test", "Split of the queries.")
     depth: int | None = setting(None, "Passages to keep a query.", least=1, absent="100; 1000 with --vectors")
     name: str | None = setting(None, "The run's tag.", absent="bm25; the model's name with --vectors")
     header: RunHeader = field(default_factory=RunHeader)

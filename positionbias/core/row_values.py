@@ -1,4 +1,4 @@
-"""What a table's rows say of passages, queries and answers: by column where their values have the usual forms, row by row where not."""
+"""Read passages, queries and answers from table rows: by column where values have the usual forms, else row by row."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ __all__ = [
 ]
 
 BATCH_ROWS = 4_096
-_ROW_BY_ROW = 32  # a batch with unusual values is halved down to this many rows, so that few are read one by one
-_MISSING = ("NAType", "NaTType")  # of pandas, which need not be imported for it
-_TOO_DEEP = object()  # a value in lists within lists that Python cannot follow
+_ROW_BY_ROW = 32  # a batch with unusual values is halved down to this many rows; only these are read one by one
+_MISSING = ("NAType", "NaTType")  # of pandas, named so as not to import it
+_TOO_DEEP = object()  # a value nested beyond Python's stack
 _NONE = type(None)
 _PLAIN = {str, int, bool, _NONE, list, dict}  # what ``_plain`` leaves as it is
 
@@ -38,15 +38,15 @@ class RowBatch(Protocol):
 
     @property
     def numbers(self) -> Sequence[int]:
-        """Their numbers in the table, from 1."""
+        """The row numbers in the table, from 1."""
 
     def column(self, name: str) -> Sequence[Any]:
-        """Return their values in a column, where a dot leads into objects and lists; None where there is none."""
+        """Return a column's values, None for missing ones; a dot in the name leads into objects and lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """Rows as objects, which may leave keys out."""
+    """Rows as objects, in which keys may be missing."""
 
     numbers: Sequence[int]
     rows: Sequence[Mapping[str, Any]]
@@ -74,32 +74,32 @@ class Cells:
 
 @dataclass(slots=True)
 class RowCounts:
-    """Counts of rows, of what stood in several of them, and of rows that were left out, by cause."""
+    """Counts of rows, of repeated texts and pairs, and of skipped rows by cause."""
 
     rows: int = 0
     again: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
-    first: dict[str, str] = field(default_factory=dict)  # the place of the first of each cause
+    first: dict[str, str] = field(default_factory=dict)  # the first place of each cause
     unanswerable: int = 0  # queries with an empty list of answers
-    not_relevant: int = 0  # pairs judged not relevant whose answers were left out
-    moved: int = 0  # answers that do not stand where their start says
+    not_relevant: int = 0  # pairs judged not relevant, whose answers were skipped
+    moved: int = 0  # answers that are not at their given start
 
     def leave_out(self, cause: str, place: str) -> None:
-        """Count something that does not fit."""
+        """Count a row that is skipped."""
         self.left_out[cause] = self.left_out.get(cause, 0) + 1
         self.first.setdefault(cause, place)
 
     def met_again(self, what: str, count: int) -> None:
-        """Count what stood in an earlier row."""
+        """Count repetitions of earlier rows."""
         self.again[what] = self.again.get(what, 0) + count
 
 
-Answers = Sequence[tuple[str, int | None]]  # texts, and starts where they are known
+Answers = Sequence[tuple[str, int | None]]  # texts, and their starts where known
 
 
 @dataclass(slots=True)
 class Statements:
-    """What rows say of one passage each, by column. Ids are empty where they are to be made, ``queries`` where a passage stands alone."""
+    """The contents of rows by column, one passage each. Missing ids are empty, as is the query of a passage without one."""
 
     passage_ids: list[str] = field(default_factory=list)
     passages: list[str] = field(default_factory=list)
@@ -124,29 +124,29 @@ class Statements:
         )
 
     def only(self, marked: Sequence[bool]) -> Statements:
-        """Return those that are marked."""
+        """Return the marked ones."""
         return self if all(marked) else Statements(*(list(compress(column, marked)) for column in self.columns()))
 
     def extend(self, other: Statements) -> None:
-        """Append further ones."""
+        """Append others."""
         for own, further in zip(self.columns(), other.columns(), strict=True):
             own.extend(further)
 
 
 class ValueReader:
-    """Reads the rows of one source; ``split`` is that of rows which name none."""
+    """A reader of one source's rows; ``split`` is the split of rows without one."""
 
     def __init__(self, columns: Columns, split: str, source: str, counts: RowCounts) -> None:
         self._columns, self._split, self._source, self._counts = columns.named(), split, source, counts
 
     def read(self, batch: RowBatch) -> Statements:
-        """Return what rows say of each of their passages; what does not fit is counted."""
+        """Return the contents of rows, one passage each; skipped rows are counted."""
         values = {what: _plain_column(batch.column(column)) for what, column in self._columns.items()}
         return self._read(values, batch.numbers)
 
     def _read(self, values: Mapping[str, Sequence[Any]], numbers: Sequence[int]) -> Statements:
         if "negative" in values or any(type(split) is list for split in values.get("split", ())):
-            return self._by_row(values, numbers)  # of a row become several statements
+            return self._by_row(values, numbers)  # one row gives several statements
         found = self._by_column(values, numbers)
         if found is not None:
             return found
@@ -158,7 +158,7 @@ class ValueReader:
         return found
 
     def _by_column(self, values: Mapping[str, Sequence[Any]], numbers: Sequence[int]) -> Statements | None:
-        """Read rows that hold texts and whole numbers; None where some hold other values, or do not fit."""
+        """Read rows of texts and whole numbers; None if some have other or unusable values."""
         nothing = [None] * len(numbers)
         try:
             passages = _usual_texts(values["passage"])
@@ -181,7 +181,7 @@ class ValueReader:
         )
 
     def _answer(self, found: Statements, values: Sequence[Any], starts: Sequence[Any], numbers: Sequence[int]) -> Statements:
-        """Add the answers of rows with one passage each; rows whose answer does not fit are counted and left out."""
+        """Add the answers of rows with one passage each; rows with an unusable answer are skipped and counted."""
         fits = [True] * len(numbers)
         rows = zip(values, starts, found.passages, found.queries, found.grades, strict=True)
         for row, (value, start, passage, query, grade) in enumerate(rows):
@@ -218,7 +218,7 @@ class ValueReader:
         self._counts.leave_out(cause, f"{self._source} {number:,}")
 
     def _statements(self, of: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-        """Yield what one row says of each of its passages, in the order of the fields of ``Statements``."""
+        """Yield the contents of one row for each of its passages, as the fields of ``Statements``."""
         if any(value is _TOO_DEEP for value in of.values()):
             raise RecursionError
         splits = self._splits_of(of.get("split"))
@@ -249,7 +249,7 @@ class ValueReader:
                 yield "", text, text.encode(), query_id, asked, 0, (), split
 
     def _splits_of(self, value: Any) -> list[str]:
-        """Return the splits that a row names, each once; that of its table where it names none."""
+        """Return the splits that a row names, each once, or else the split of its table."""
         named = value if isinstance(value, list) else [value]
         return list(dict.fromkeys(map(self._split_of, named))) or [self._split]
 
@@ -257,7 +257,7 @@ class ValueReader:
         split = _text(value, "split")
         split = SPLIT_WORDS.get(split.lower(), split)
         if split and not re.fullmatch(NAME, split):
-            raise _MisfitError("split: a name with other characters than letters, digits, '_', '.', '+' and '-'")
+            raise _MisfitError("split: a name with characters other than letters, digits, '_', '.', '+' and '-'")
         return split or self._split
 
     def _answers(self, value: Any, start: Any, passage: str) -> Answers:
@@ -280,7 +280,7 @@ def _plain_column(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _usual_texts(values: Sequence[Any]) -> list[str]:
-    """Return a column of texts, empty for nothing and for white space alone."""
+    """Return a column of texts; None and white space become empty."""
     if not set(map(type, values)) <= {str, _NONE}:
         raise _UnusualError
     texts = [value or "" for value in values]
@@ -299,13 +299,13 @@ def _usual_ids(values: Sequence[Any]) -> list[str]:
     if float in kinds and kinds <= {int, float, _NONE}:  # pandas makes whole numbers floats where one is missing
         return [_id(value, "id") for value in values]
     ids = _in_unicode(_usual_texts(values))
-    if len(" ".join(ids).split()) != sum(map(bool, ids)):  # some have white space in them
+    if len(" ".join(ids).split()) != sum(map(bool, ids)):  # some contain white space
         raise _UnusualError
     return ids
 
 
 def _each(values: Sequence[Any], read: Callable[[Any], Any]) -> list[Any]:
-    """Return a column of few different values, each read once."""
+    """Convert a column of few distinct values, each once."""
     if not set(map(type, values)) <= {str, int, _NONE}:
         raise _UnusualError
     found = {value: read(value) for value in set(values)}
@@ -313,7 +313,7 @@ def _each(values: Sequence[Any], read: Callable[[Any], Any]) -> list[Any]:
 
 
 def _stands(text: str, start: Any, passage: str) -> bool:
-    """Return True for the usual answer: Unicode, and without a start or where that says."""
+    """Return True for a usual answer: valid Unicode, at its start if it has one."""
     if text.isspace() or not (start is None or (type(start) is int and start >= 0 and passage.startswith(text, start))):
         return False
     if not text.isascii():
@@ -325,11 +325,11 @@ def _stands(text: str, start: Any, passage: str) -> bool:
 
 
 class _MisfitError(Exception):
-    """A row that does not fit; the text says why."""
+    """An unusable row; the text says why."""
 
 
 def _value(row: Mapping[str, Any], column: str) -> Any:
-    """Return an object's value in a column, None where there is none."""
+    """Return an object's value in a column, or None."""
     if column in row:
         return row[column]
     value: Any = row
@@ -357,7 +357,7 @@ def _below(value: Any, step: str) -> Any:
 
 
 def leads(value: Any, steps: Sequence[str]) -> bool | None:
-    """Return True where the steps lead to a place in a value, False where they do not, None where it has nothing that tells."""
+    """Return True if the steps exist in a value, False if not, None if the value is too empty to tell."""
     value = _plain(value)
     if not steps:
         return True
@@ -375,7 +375,7 @@ def leads(value: Any, steps: Sequence[str]) -> bool | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return lists for arrays and tuples, and None for a number that is none."""
+    """Turn arrays and tuples into lists, and missing numbers into None."""
     if value is None or type(value) is str:  # nearly all
         return value
     if isinstance(value, tuple):
@@ -387,21 +387,21 @@ def _plain(value: Any) -> Any:
 
 
 def _text(value: Any, what: str) -> str:
-    """Return a text; empty for nothing, and for white space alone."""
+    """Return a text; None and white space become empty."""
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise _MisfitError(f"{what}: no text")
-    if not value.isascii():  # which it knows without looking
+        raise _MisfitError(f"{what}: not a text")
+    if not value.isascii():  # which is quick to check
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise _MisfitError(f"{what}: text that is not Unicode") from None
+            raise _MisfitError(f"{what}: text that is not valid Unicode") from None
     return "" if not value or value.isspace() else value
 
 
 def _listed(value: Any) -> list[Any]:
-    """Return a list, that of one value, or none for nothing."""
+    """Return a list as it is, one value as a list of it, and None as an empty list."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
@@ -420,7 +420,7 @@ def _id(value: Any, what: str) -> str:
 
 
 def id_text(value: Any) -> str:
-    """Return an id as text; empty for nothing, and for what is no id."""
+    """Return an id as text; empty for None and for anything else."""
     try:
         return _id(_plain(value), "id")
     except _MisfitError:
@@ -432,12 +432,12 @@ def _grade(value: Any) -> int:
         return 1
     grade = _whole(value)
     if grade is None or not 0 <= grade <= HIGHEST_GRADE:
-        raise _MisfitError(f"label: no whole number from 0 to {HIGHEST_GRADE:,}")
+        raise _MisfitError(f"label: not a whole number from 0 to {HIGHEST_GRADE:,}")
     return grade
 
 
 def _is_whole(value: Any) -> bool:
-    """Return True for a whole number of any type, but for texts and truth values."""
+    """Return True for a whole number of any type, except texts and booleans."""
     value = _plain(value)
     return type(value) is int or (isinstance(value, float) and value.is_integer())
 
@@ -447,13 +447,13 @@ def _is_absent(value: Any) -> bool:
 
 
 def _is_empty(value: Any) -> bool:
-    """Return True for an empty list of answers, by which SQuAD 2.0 and others say that the passage has none."""
+    """Return True for an empty list of answers, which in SQuAD 2.0 and others means that the passage has none."""
     value = _plain(value.get("text", "") if isinstance(value, Mapping) else value)
     return isinstance(value, list) and not value
 
 
 def _spans(value: Any, start: Any, passage: str) -> list[tuple[str, int | None]]:
-    """Return the texts and starts of the answers in a value, which may have any of the usual forms."""
+    """Return the texts and starts of the answers in a value of any usual form."""
     value, start = _plain(value), _plain(start)
     if _is_absent(value):
         return []
@@ -464,7 +464,7 @@ def _spans(value: Any, start: Any, passage: str) -> list[tuple[str, int | None]]
             raise _MisfitError("answer: an object without text, start or end")
         value = [_plain(value.get("start")), _plain(value.get("end"))]
         if value != [None, None] and not all(map(_is_whole, value)):
-            raise _MisfitError("answer: offsets that are no whole numbers")
+            raise _MisfitError("answer: offsets that are not whole numbers")
     if not isinstance(value, list):
         text = _answer(value)
         return [(text, _start(start))] if text else []
@@ -472,19 +472,19 @@ def _spans(value: Any, start: Any, passage: str) -> list[tuple[str, int | None]]
         return [_span(value, passage)]
     starts = start if isinstance(start, list) else [start] * len(value)
     if len(starts) != len(value):
-        raise _MisfitError("answer: texts and starts of different numbers")
+        raise _MisfitError("answer: not as many starts as texts")
     return [span for item, at in zip(value, starts, strict=True) for span in _spans(item, at, passage)]
 
 
 def _span(places: Sequence[Any], passage: str) -> tuple[str, int]:
-    """Return the text between two offsets, and the first."""
+    """Return the text between two offsets, and its start."""
     if len(places) != 2:
-        raise _MisfitError("answer: more numbers than a start and an end")
+        raise _MisfitError("answer: more offsets than a start and an end")
     if not all(map(_is_whole, places)):
-        raise _MisfitError("answer: offsets that are no whole numbers")
+        raise _MisfitError("answer: offsets that are not whole numbers")
     first, end = map(int, places)
     if not 0 <= first < end <= len(passage):
-        raise _MisfitError("answer: offsets outside of the passage")
+        raise _MisfitError("answer: offsets outside the passage")
     if passage[first:end].isspace():
         raise _MisfitError("answer: offsets of white space")
     return passage[first:end], first
@@ -499,12 +499,12 @@ def _start(value: Any) -> int | None:
         return None
     start = _whole(value[0] if isinstance(value, list) and len(value) == 1 else value)
     if start is None:
-        raise _MisfitError("answer start: no whole number")
-    return start if start >= 0 else None  # -1 stands for unknown
+        raise _MisfitError("answer start: not a whole number")
+    return start if start >= 0 else None  # -1 means unknown
 
 
 def _whole(value: Any) -> int | None:
-    """Return a number, perhaps as text, as a whole one; None for anything else."""
+    """Return a number, or a text of one, as a whole number; None for anything else."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -1,7 +1,7 @@
-"""Rows of passage, query and answer as a collection: what the columns of a table are taken for, and what does not fit, counted by cause.
+"""Turn table rows of passage, query and answer into a collection, and count skipped rows by cause.
 
-A row judges one passage for one query, or is a passage alone. Where a row has no ids they are hashes of the texts. Passages, queries, pairs
-and answers that stand in several rows are kept once. Nothing is held but hashes: about 45 bytes a row.
+A row judges one passage for one query, or is just a passage. Missing ids are hashes of the texts. Passages, queries, pairs and answers
+that occur in several rows are kept once. Only hashes are held in memory, about 45 bytes a row.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from positionbias.core.seeds import TEXT, keys64
 
 __all__ = ["RowReader"]
 
-# odd factors that spread hashes over 64 bits before they are added up to the hash of a pair, or of an answer
+# odd factors that spread hashes over 64 bits before their sum becomes the hash of a pair or an answer
 _PASSAGE, _TEXT, _START = (np.uint64(factor) for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9))
 
 
 @dataclass(slots=True)
 class _Split:
-    """The writer of a split, and hashes of what it has."""
+    """The writer of a split, and hashes of its content."""
 
     writer: SplitWriter
     queries: KeyMap = field(default_factory=lambda: KeyMap(np.uint32))
@@ -39,21 +39,21 @@ class _Split:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """Texts with their ids, hashes of the ids ``(n,)`` uint64, and which of them occur for the first time ``(n,)`` bool."""
+    """Texts with their ids, hashes of the ids ``(n,)`` uint64, and a mask of new ones ``(n,)`` bool."""
 
     ids: Sequence[bytes]
     keys: np.ndarray
     new: np.ndarray
 
     def only(self, marked: Sequence[bool]) -> _Named:
-        """Return those that are marked."""
+        """Return the marked ones."""
         return self if all(marked) else _Named(list(compress(self.ids, marked)), self.keys[marked], self.new[marked])
 
 
 class RowReader:
-    """Takes rows, gives their passages to be written, and writes their queries, judgements and answers by split.
+    """A reader of rows that yields their passages, and writes their queries, judgements and answers by split.
 
-    ``split_writer`` opens a split the first time that a row is in it.
+    ``split_writer`` opens a split at its first row.
     """
 
     def __init__(self, split_writer: Callable[[str], SplitWriter]) -> None:
@@ -63,10 +63,10 @@ class RowReader:
         self._splits: dict[str, _Split] = {}
 
     def passages(self, batches: Iterable[RowBatch], columns: Columns, *, split: str, source: str, unit: str) -> Iterator[Texts]:
-        """Yield the passages of rows that did not come before; ``split`` is that of rows which name none, ``unit`` what numbers count.
+        """Yield the new passages of rows. ``split`` is the split of rows without one; ``unit`` is what row numbers count.
 
         Raises:
-            InputError: an id with two texts, or a name that no split can have.
+            InputError: an id with two texts, or an invalid split name.
         """
         reader = ValueReader(columns, split, f"{source}, {unit}", self.counts)
         for batch in batches:
@@ -82,7 +82,7 @@ class RowReader:
                     self._judge(name, found.only(marked), named.only(marked), source)
 
     def _judge(self, name: str, found: Statements, passages: _Named, source: str) -> None:
-        """Write what is said of a split's queries."""
+        """Write a split's queries, judgements and answers."""
         if name not in self._splits:
             self._splits[name] = _Split(self._open(name))
         split = self._splits[name]
@@ -91,7 +91,7 @@ class RowReader:
         pairs = queries.keys + passages.keys * _PASSAGE
         new, clash = split.pairs.add(pairs, np.array(found.grades, np.int32))
         self.counts.met_again("pairs", int((~new).sum()))
-        self.counts.met_again("pairs with another label, of which the first counts", int(clash.sum()))
+        self.counts.met_again("pairs with another label; the first is used", int(clash.sum()))
         answers = [(row, *answer) for row, own in enumerate(found.answers) for answer in own]
         rows, texts, starts = zip(*answers, strict=True) if answers else ((), (), ())
         after = np.array([0 if start is None else start + 1 for start in starts], np.uint64)
@@ -113,7 +113,7 @@ class RowReader:
         )
 
     def _name(self, known: KeyMap, what: str, given: Sequence[str], encoded: Sequence[bytes], source: str) -> _Named:
-        """Give texts their ids, those given or hashes of the texts, and find those which occur for the first time; an id has one text."""
+        """Give texts their ids, given or hashed, and mark new ones; an id may have only one text."""
         ids = [own.encode() for own in given]
         if not all(ids):  # as ``text_id`` makes them
             made, form = keys64(0, TEXT, encoded).tolist(), f"{what[0]}%016x".encode()
@@ -122,7 +122,7 @@ class RowReader:
         new, clash = known.add(keys, _hashes(encoded))
         if clash.any():
             found = f"{what} {ids[int(clash.argmax())].decode()!r} with two texts"
-            do = f"name another column with --{what}-id; of chunks, that of the chunk and not of its document"
+            do = f"name another column with --{what}-id; for chunks, use the chunk's id, not the document's"
             raise bad_input(source, wanted=f"one text a {what} id", found=found, do=do)
         self.counts.met_again("queries" if what == "query" else f"{what}s", int((~new).sum()))
         return _Named(ids, keys, new)
@@ -134,5 +134,5 @@ def _only(marked: np.ndarray, *columns: Sequence[Any]) -> list[Iterable[Any]]:
 
 
 def _hashes(encoded: Sequence[bytes]) -> np.ndarray:
-    """Return 64-bit hashes that stay within one import: ``(n,)`` uint64."""
+    """Return 64-bit hashes, used only within one import: ``(n,)`` uint64."""
     return np.fromiter(map(xxhash.xxh3_64_intdigest, encoded), np.uint64, len(encoded))

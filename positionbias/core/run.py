@@ -43,7 +43,7 @@ __all__ = [
 def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
     """Lower equal scores by the smallest float32 step, so that ranks survive any evaluator's tie rule.
 
-    At float32's minimum, where there is nothing below, those before are raised.
+    At float32's minimum, where no step down is left, the scores before it are raised.
     """
     out = np.array(scores, dtype=np.float32)
     if bool((out[1:] < out[:-1]).all()):
@@ -67,10 +67,10 @@ class Run(Mapping[str, Ranking]):
     """Rankings by query id, from ``{query: {passage: score}}``, or from a name and (query, passages, scores) triples.
 
     Scores are float32; passages are ordered by score, equal scores by id descending, as in trec_eval. Passage ids are held once and
-    referenced by integers. ir_measures takes a run as it is (it reads ``columns`` and ``itertuples``, as of a data frame).
+    referenced by integers. ir_measures accepts a run as a data frame (it reads ``columns`` and ``itertuples``).
 
     Raises:
-        InputError: an id that is no text or whole number, a score that is not finite, or a repeated passage for a query.
+        InputError: an id that is not a text or whole number, a score that is not finite, or a repeated passage for a query.
 
     Example:
         >>> import positionbias as pb
@@ -113,7 +113,7 @@ class Run(Mapping[str, Ranking]):
 
     @classmethod
     def from_dict(cls, scores: Mapping[str, Mapping[str, float]], name: str = "run") -> Run:
-        """Make a run of ``{query: {passage: score}}``, as ``Run`` itself does."""
+        """Make a run of ``{query: {passage: score}}``, like ``Run`` itself."""
         return cls(scores, name=name)
 
     @classmethod
@@ -134,12 +134,12 @@ class Run(Mapping[str, Ranking]):
 
     @classmethod
     def from_frame(cls, frame: pandas.DataFrame, name: str = "run") -> Run:
-        """Make a run of a pandas data frame with PyTerrier's columns (qid, docno, score), ir_measures' (query_id, doc_id, score) or ours.
+        """Make a run of a pandas data frame with the columns of PyTerrier (qid, docno, score), ir_measures (query_id, doc_id, score) or ours.
 
         The order comes from the scores; a column of ranks is not used.
 
         Raises:
-            InputError: a column that is not there, and as ``Run``.
+            InputError: a missing column, and as ``Run``.
 
         Example:
             >>> import pandas, positionbias as pb
@@ -206,7 +206,7 @@ class Run(Mapping[str, Ranking]):
             scores = strictly_decreasing(ranking.scores).tolist()
             yield from map(ScoredDoc, repeat(ranking.query_id), ranking.passage_ids, scores)
 
-    itertuples = to_ir_measures  # by which ir_measures reads a frame
+    itertuples = to_ir_measures  # ir_measures reads a frame by these
 
     def save(self, path: Place, *, overwrite: bool = False) -> Path:
         """Write the run in TREC's form, strictly decreasing within each query, gzipped for ``.gz``; return its path.
@@ -214,8 +214,8 @@ class Run(Mapping[str, Ranking]):
         A plain name lands under ``$POSBIAS_HOME``.
 
         Raises:
-            InputError: an id that has a space.
-            OutputExistsError: something stands there and ``overwrite`` is false.
+            InputError: an id with a space.
+            OutputExistsError: ``path`` exists and ``overwrite`` is false.
         """
         place = output_place(path)
         write_run(place, self, overwrite=overwrite)
@@ -340,7 +340,7 @@ def read_rankings(path: Path | str) -> Iterator[Ranking]:
 
 
 def _apart(path: Path, query_id: str) -> InputError:
-    """Return an error about a query whose lines are not contiguous, with the line where it comes again."""
+    """Return an error about a query whose lines are not contiguous, with the line where it recurs."""
     runs = groupby(_lines(path), key=lambda line: line[1])
     starts = [next(lines)[0] for found, lines in runs if found == query_id]
     found = f"query {query_id!r} again, after others"

@@ -1,6 +1,6 @@
 """Read a TREC run as columns in blocks of whole queries, for runs of hundreds of millions of lines.
 
-A header of ir_metadata, which only the first lines of a run can be, is skipped.
+A header of ir_metadata at the start of a run is skipped.
 
 A block of plain lines (ASCII, one space or tab between columns, decimal scores) is cut at its white space, some ten times as fast
 as line by line. Any other block is parsed line by line, which accepts unusual lines and numbers faulty ones. Both give the same columns.
@@ -62,7 +62,7 @@ def parse_lines(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterator[
 
 
 def _after_headers(path: Path | str, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield the lines but for those of headers, which begin in line 1 and follow one another: repro_eval puts a new one before an old one."""
+    """Yield the lines after the headers, which begin in line 1 and follow one another: repro_eval puts new ones before old ones."""
     at_head = 1
     for number, line in lines:
         if number != at_head or not _begins_header(line):

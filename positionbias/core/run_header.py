@@ -1,7 +1,7 @@
-"""The origin of a run, at its head: ir_metadata 0.1 (Breuer, Keller and Schaer, SIGIR 2022; ir-metadata.org), in lines that begin with "#".
+"""Write the origin of a run at its head: ir_metadata 0.1 (Breuer, Keller and Schaer, SIGIR 2022; ir-metadata.org), in lines that begin with "#".
 
-Its components are those of PRIMAD: platform, research goal, implementation, method, actor, data. Research goal and actor are the user's to fill in,
-as with ``MetadataHandler`` of repro_eval, and stand empty.
+Its components are those of PRIMAD: platform, research goal, implementation, method, actor, data. Research goal and actor are left empty
+for the user, as by ``MetadataHandler`` of repro_eval.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _FIRST_STAGES = ("candidates", "run")  # roles of inputs that are runs; those of
 
 @dataclass(frozen=True, slots=True)
 class RunHeader:
-    """The content of a written run's head.
+    """Settings of a written run's header.
 
     Raises:
-        SettingError: a word that is none of the choices.
+        SettingError: not one of the choices.
     """
 
     ir_metadata: Told = setting(
@@ -43,10 +43,10 @@ class RunHeader:
         check_settings(self)
 
     def lines(self, manifest: Manifest) -> list[str]:
-        """Return the header of a run, none where nothing is told.
+        """Return the header of a run; no lines if none was asked for.
 
-        The content of the manifest is not used: it is known only once the run is written. Without ``hardware`` the lines follow from settings and
-        inputs alone, as the run does.
+        The manifest's content is not used: it is known only once the run is written. Without ``hardware`` the lines depend only on
+        settings and inputs, like the run.
         """
         if self.ir_metadata == "nothing":
             return []
@@ -81,7 +81,7 @@ def _metadata(manifest: Manifest, *, hardware: bool) -> JsonObject:
 
 
 def _stage(manifest: Manifest) -> JsonObject:
-    """Return the stage of retrieval that made the run, and the names of those before it."""
+    """Return the retrieval stage that made the run, and the names of earlier stages."""
     from positionbias.core.rank_order import run_stem, tag_of
 
     before: list[str] = [run_stem(Path(item.path)) for item in manifest.inputs if _is_run(item)]
@@ -97,7 +97,7 @@ def _is_run(item: InputRef) -> bool:
 
 
 def _data(manifest: Manifest) -> JsonObject:
-    """Return the collection with the split of its queries, and what else was read but runs; checksums say which they are."""
+    """Return the collection with the split of its queries, and all other inputs but runs, with their checksums."""
     split = manifest.settings.get("split")
     collections: list[JsonObject] = [_named(item) for item in manifest.inputs if item.role == "collection"]
     others = [
@@ -112,7 +112,7 @@ def _named(item: InputRef) -> JsonObject:
 
 
 def _hardware() -> JsonObject:
-    """Return this machine's processor, memory and operating system, as far as it tells."""
+    """Return this machine's processor, memory and operating system, as far as known."""
     distribution = ""
     with suppress(OSError):
         distribution = platform.freedesktop_os_release().get("PRETTY_NAME", "")

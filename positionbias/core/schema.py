@@ -1,4 +1,4 @@
-"""Read JSON back into dataclasses, checking that every field is there and of its type."""
+"""Read JSON into dataclasses, and check that every field is there and of its type."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["NAME", "Count", "Name", "converted", "read_as"]
 
 T = TypeVar("T")
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 48)]
-NAME = r"\w[\w.+-]*"  # a name that may be part of a file's: a split's, a judgement set's
+NAME = r"\w[\w.+-]*"  # a name that can be part of a file name: of a split, of a judgement set
 Name = Annotated[str, msgspec.Meta(pattern=rf"^{NAME}\Z")]
 
 

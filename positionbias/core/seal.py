@@ -103,7 +103,7 @@ def seal_folder(folder: Path) -> dict[str, FileSeal]:
     """Return the digests of an artefact's content files, by path within it.
 
     Raises:
-        InputError: a link, or anything else but a file or a folder.
+        InputError: a link, or anything but a file or a folder.
     """
     found = {}
     for path in _content_files(folder):
@@ -121,7 +121,7 @@ class _State(NamedTuple):
 
     path: Path
     bytes: int
-    changed: int  # of the inode, which nobody can set back
+    changed: int  # of the inode; nobody can set it back
     inode: int
 
 
@@ -131,21 +131,21 @@ def _state(path: Path) -> _State:
 
 
 def manifest_digest(record: JsonObject) -> str:
-    """The XXH3-64 of a record's JSON without its own ``digest``, whatever the order of its keys."""
+    """Return the XXH3-64 of a record's JSON without its ``digest``, in any order of keys."""
     content = {key: value for key, value in record.items() if key != "digest"}
     return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def signed(record: JsonObject) -> JsonObject:
-    """Return a record with its digest, as ``manifest_digest`` computes it."""
+    """Return a record with its ``manifest_digest``."""
     return {**record, "digest": manifest_digest(record)}
 
 
 def as_signed(kind: type[T], record: Any) -> T:
-    """Return a record that was ``signed`` as the dataclass that it was written from.
+    """Return a ``signed`` record as the dataclass it was made of.
 
     Raises:
-        ValueError: it is not what its digest says, or no such record.
+        ValueError: it does not match its digest or its type.
     """
     if not isinstance(record, dict) or record.pop("digest", None) != manifest_digest(record):
         raise ValueError("a record that was changed since it was written")
@@ -171,7 +171,7 @@ def _seal_at(path: Path) -> FileSeal | None:
         beside = path.with_name(f"{path.name}.{MANIFEST}")
         if os.path.lexists(beside):  # of this one file, whose name may have changed since
             if not beside.is_file():
-                raise bad_input(beside, wanted="a posbias manifest", found="something else than a file", do=AGAIN)
+                raise bad_input(beside, wanted="a posbias manifest", found="something other than a file", do=AGAIN)
             return next(iter(_seals(_state(beside), ours=True).values()), None)
         for folder in path.parents:
             manifest = folder / MANIFEST
@@ -184,7 +184,7 @@ def _seal_at(path: Path) -> FileSeal | None:
 
 @lru_cache(maxsize=64)
 def _seals(manifest: _State, *, ours: bool) -> Mapping[str, FileSeal]:
-    """Return the digests in a manifest; ``ours``: its name is one only we use, whereas a manifest.json may be somebody else's."""
+    """Return the digests in a manifest; ``ours``: only we use its name, whereas other software also writes a manifest.json."""
     try:
         record = json.loads(manifest.path.read_bytes()) if manifest.bytes <= _MOST else None
         if not isinstance(record, dict) or not record.keys() >= _OURS:
@@ -200,10 +200,10 @@ def _seals(manifest: _State, *, ours: bool) -> Mapping[str, FileSeal]:
 
 
 def check_digest(manifest: Path, record: JsonObject) -> None:
-    """See that a manifest's record is what its own digest says; both it and the files' digests are there, or neither.
+    """Check a manifest's record against its own digest; it and the files' digests come together or not at all.
 
     Raises:
-        InputError: it is not.
+        InputError: they differ, or one is missing.
     """
     digest = record.get("digest")
     if digest is not None and digest != manifest_digest(record):
@@ -213,7 +213,7 @@ def check_digest(manifest: Path, record: JsonObject) -> None:
 
 
 def verified(path: Path) -> Path:
-    """Compare a whole file with its manifest, once a process for each state of it, and return its path.
+    """Compare a whole file with its manifest, once per process and state of the file, and return its path.
 
     Raises:
         InputError: its content differs from the manifest, or it cannot be read.
@@ -274,7 +274,7 @@ class SealedFile:
                 self.bytes: mmap.mmap | bytes = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
         except OSError as error:
             raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
-        import numpy as np  # here, not for readers of settings only
+        import numpy as np  # not needed by readers of settings
 
         self._unchecked = np.ones(self._seal.blocks if self._seal else 0, dtype=bool)
         self._left = len(self._unchecked)

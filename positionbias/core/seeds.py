@@ -28,7 +28,7 @@ __all__ = [
     "text_id",
 ]
 
-TEXT = "row's text"  # the purpose of hashes that stand for ids
+TEXT = "row's text"  # the purpose of hashes used as ids
 
 _TWO_64 = 1 << 64
 _AT_ONCE = 1 << 21  # positions of shuffled ranges, eight bytes each
@@ -52,7 +52,7 @@ def key64(seed: int, purpose: str, *parts: str | int) -> int:
 
 
 def text_id(letter: str, text: str) -> str:
-    """Return the id of a text that has none, a letter and a hash of it: the same in tables, data sets and strings."""
+    """Make an id for a text without one, a letter and a hash of the text: the same in tables, data sets and strings."""
     return f"{letter}{key64(0, TEXT, text):016x}"
 
 

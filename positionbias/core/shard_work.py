@@ -8,7 +8,7 @@ An unfinished artefact is kept in a hidden work folder beside its final place:
         .NAME.work.lock         held by the working run
 
 A complete shard gets its name, and then its receipt. So wherever a run ends, a later run of the same job keeps the shards whose
-bytes match their receipts, and makes the others. A receipt has a digest of itself. A run of another job starts afresh.
+bytes match their receipts, and makes the others. A receipt has a digest of itself. A run of another job starts over.
 When all shards are done, the content gets its final name and the work folder is removed. An older artefact that it replaces is then
 at ``content`` for a moment; its inode number differs, so nobody resumes it.
 """
@@ -57,10 +57,10 @@ def work_folder(final: Path | str) -> Path:
 def resumable_folder(
     final: Path | str, job: JsonObject, *, overwrite: bool = False, owned: bool = False, folder: bool = True
 ) -> Iterator[Path]:
-    """Give a folder to make ``final`` in, with what an earlier run of the same ``job`` left there.
+    """Yield a folder in which to make ``final``, with the work of an earlier run of the same ``job``.
 
-    When the block ends well the folder is moved to ``final``, unless the block has moved or removed it. After bad input or a
-    wrong setting all is thrown away; after anything else (Ctrl-C, a full disk) it stays for the next run, and a
+    When the block succeeds the folder is moved to ``final``, unless the block has moved or removed it. After bad input or a
+    wrong setting it is removed; after anything else (Ctrl-C, a full disk) it stays for the next run, and a
     ``KeyboardInterrupt`` carries a note that says so. Another version of this package is another job. ``owned`` and ``folder`` are
     for ``refuse_existing``.
 
@@ -133,7 +133,7 @@ def _unlinked(path: str, flags: int) -> int:
 
 
 def _take_over(root: Path, job: JsonObject) -> None:
-    """Keep what stands there where it belongs to the same job; else empty it."""
+    """Keep the folder's content if it belongs to the same job; else empty it."""
     if _foreign(root):
         remove(root)
     _remove_foreign(root)
@@ -194,12 +194,11 @@ def make_shards(
     targets: Callable[[int], Path],
     map_shards: MapShards = map,
 ) -> Iterator[Facts]:
-    """``make(item, path)`` for every item, into the file ``targets(index)``; gives what each returned, in order.
+    """Call ``make(item, path)`` for every item, with the path ``targets(index)``; yield what each returned, in order.
 
     ``make`` writes the file at the path it is given and returns facts of ``kind``, which JSON can hold; it must be a pure function of its item.
-    In a folder from ``resumable_folder`` a file that stands there already is not made again where its receipt tells of the same
-    item and of these very bytes. An item is told by its ``fingerprint()`` where it has one, a path by the state of its file,
-    anything else by its ``repr``.
+    In a folder from ``resumable_folder`` an existing file is kept if its receipt matches the item and the file's bytes. An item is
+    identified by its ``fingerprint()`` if it has one, a path by the state of its file, anything else by its ``repr``.
     """
     tasks = (_Task(kind, make, item, targets(index), _receipt(targets(index))) for index, item in enumerate(items))
     return map_shards(_run, tasks)
@@ -226,7 +225,7 @@ def _run(task: _Task[Any, Facts]) -> Facts:
 
 def _make(task: _Task[Any, Facts], item: str = "") -> Facts:
     with _put(task.target) as partial:
-        # through JSON, so that a shard says the same whether it was made now or before
+        # through JSON, so that new and earlier shards give equal facts
         facts = json.loads(json.dumps(msgspec.to_builtins(task.make(task.item, partial))))
         receipt = _Receipt(item, sha256_file(partial), facts)
     if task.receipt:
@@ -257,7 +256,7 @@ def _fingerprint(item: Any) -> str:
 
 
 def _finished(task: _Task[Any, Facts], item: str) -> Facts | None:
-    """Return the receipt's record, if it belongs to this item and to the bytes that stand there."""
+    """Return the receipt's record, if it matches this item and the file's bytes."""
     assert task.receipt is not None
     try:
         receipt = as_signed(_Receipt, json.loads(task.receipt.read_text("utf-8")))

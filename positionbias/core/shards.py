@@ -54,7 +54,7 @@ class Shard:
 
 
 def rows_checksum(rows: Iterable[Sequence[Any]]) -> int:
-    """Return an order-independent checksum of records: the sum of their 128-bit hashes.
+    """Return the sum of the 128-bit hashes of records, whatever their order.
 
     Collections with the same passages agree on it, however they are sharded or sorted.
     """
@@ -66,7 +66,7 @@ def rows_checksum(rows: Iterable[Sequence[Any]]) -> int:
 
 
 def columns_checksum(columns: Sequence[Sequence[Any]]) -> int:
-    """``rows_checksum`` of rows that are given by column."""
+    """Return the ``rows_checksum`` of rows given by column."""
     total = 0
     for start in range(0, len(columns[0]), BATCH_PASSAGES):
         total += _sum_of_digests(
@@ -76,22 +76,22 @@ def columns_checksum(columns: Sequence[Sequence[Any]]) -> int:
 
 
 def pairs_checksum(first: Sequence[bytes], second: Sequence[bytes], *same: Any) -> int:
-    """``rows_checksum`` of rows of two UTF-8 texts and then the ``same`` items, in less than half the time.
+    """Return the ``rows_checksum`` of rows of two UTF-8 texts followed by the ``same`` items, in less than half the time.
 
-    An import takes a third of its time here.
+    An import spends a third of its time here.
     """
     return _sum_of_digests(_column_digests([first, second], _framed(same)))
 
 
 def _digests(rows: Sequence[Sequence[Any]]) -> Iterator[bytes]:
-    """Yield the hash of each row; those of one length by columns, each encoded at once, which takes half the time."""
+    """Yield the hash of each row. Rows of one length are encoded by column, which takes half the time."""
     if len(set(map(len, rows))) > 1:
         return (hashlib.blake2b(_framed(row), digest_size=16).digest() for row in rows)
     return _column_digests([_encoded_column(column) for column in zip(*rows, strict=True)])
 
 
 def _column_digests(columns: Sequence[Sequence[bytes]], rest: bytes = b"") -> Iterator[bytes]:
-    """Yield the hash of each row of encoded columns, and then ``rest``."""
+    """Yield the hash of each row of encoded columns, followed by ``rest``."""
     fresh = hashlib.blake2b(digest_size=16)
     framed = [part for column in columns for part in (map(_LENGTH, map(len, column)), column)]
     for row in map(b"".join, zip(*framed, *([repeat(rest)] if rest else []), strict=not rest)):
@@ -102,11 +102,11 @@ def _column_digests(columns: Sequence[Sequence[bytes]], rest: bytes = b"") -> It
 
 def _encoded_column(column: Sequence[Any]) -> list[bytes]:
     kinds = set(map(type, column))
-    if kinds == {bytes}:  # encoded before
+    if kinds == {bytes}:  # already encoded
         return list(column)
     if kinds == {str}:
         return [item.encode() for item in column]
-    if kinds <= {int, type(None)}:  # of few different values, mostly
+    if kinds <= {int, type(None)}:  # mostly few distinct values
         encoded = {item: _encoded(item) for item in set(column)}
         return [encoded[item] for item in column]
     return [_encoded(item) for item in column]
@@ -138,7 +138,7 @@ def write_shard(path: Path, passages: Iterable[Passage]) -> Shard:
 
 
 def write_encoded(path: Path, batches: Iterable[tuple[Sequence[bytes], Sequence[bytes]]]) -> Shard:
-    """``write_shard`` for ids and texts in UTF-8, by batch and column."""
+    """Write a shard as ``write_shard`` does, from ids and texts in UTF-8, by batch and column."""
     count, checksum = 0, 0
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, PASSAGES) as writer:
         for ids, texts in batches:

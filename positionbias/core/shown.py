@@ -1,4 +1,4 @@
-"""The base of everything that an operation returns: its results in words, tables and figures, to show, save and report."""
+"""The base class of what operations return: results in words, tables and figures, to show, save and report."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["Shown"]
 
 
 def _showing() -> Any:
-    """Return the module that does what ``Shown`` offers: by name, as core imports nothing of the parts above."""
+    """Return the module behind ``Shown``, imported by name, as core imports no part above it."""
     return import_module("positionbias.ops.showing")
 
 
 class Shown:
-    """What a reader can do with results, whatever holds them; a notebook shows their verdict and their tables."""
+    """Results to show, save and report; a notebook shows their verdict and their tables."""
 
     __slots__ = ()
-    _on_disk = ""  # the command that copies it, where it is an artefact itself and not what was measured
+    _on_disk = ""  # for an artefact on disk, how to copy it
 
     def __repr__(self) -> str:
         return str(_showing().line_of(self))
@@ -34,21 +34,21 @@ class Shown:
         return str(_showing().html_of(self))
 
     def _study(self, place: Path = Path()) -> Any:
-        """Return the results with what made them, as they would lie in a folder at ``place``."""
+        """Return the results with their manifest, as saved in a folder at ``place``."""
         return _showing().study_of(self, place)
 
     def _tables(self) -> Sequence[Any]:
-        """Return the tables that a notebook shows; where there are none, it shows the text for a terminal."""
+        """Return the tables that a notebook shows; without any, it shows the text for a terminal."""
         tables: Sequence[Any] = _showing().open_tables(self._study())
         return tables
 
     @property
     def verdict(self) -> str:
-        """The conclusion in words, a line for each sentence; empty where the results hold none."""
+        """The conclusion in words, one sentence a line; empty if there is none."""
         return "\n".join(_showing().verdict_of(self._study().results))
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a row for each result: what was measured, the value, its interval, and the number of items behind it."""
+        """Return a row for each result: the measure, its value, its interval, and the number of items."""
         frame: pandas.DataFrame = _showing().frame_of(self._study().results)
         return frame
 
@@ -63,31 +63,31 @@ class Shown:
         return figures
 
     def plot(self, name: str | None = None) -> Figure:
-        """Return one figure of the report page; by default the one that says most.
+        """Return one figure of the report page, by default the main one.
 
         Raises:
-            SettingError: there is no figure of this name; the message names those that there are.
+            SettingError: no figure of this name; the message names the existing ones.
         """
         figure: Figure = _showing().figure_of(self._study(), name)
         return figure
 
     def save(self, out: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the results as a folder, which ``positionbias.load`` and ``posbias report`` read; return where it stands.
+        """Write the results to a folder, which ``positionbias.load`` and ``posbias report`` read; return its path.
 
         Raises:
-            OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
-            SettingError: there are no results, or this is an artefact that stands on disk already.
+            OutputExistsError: ``out`` exists and ``overwrite`` is false.
+            SettingError: there are no results, or this is an artefact that is already on disk.
         """
         if self._on_disk:
-            raise SettingError(f"save: wanted results; found {self!r}, which stands on disk already; {self._on_disk}")
+            raise SettingError(f"save: wanted results; found {self!r}, which is already on disk; {self._on_disk}")
         place: Path = _showing().save(self, out, overwrite=overwrite)
         return place
 
     def report(self, out: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the page that ``posbias report`` would of these results; return where it stands.
+        """Write the page that ``posbias report`` makes of these results; return its path.
 
         Raises:
-            OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+            OutputExistsError: ``out`` exists and ``overwrite`` is false.
             SettingError: there are no results.
         """
         place: Path = _showing().report(self, out, overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""The tables of a collection's splits, and the manifest's facts about a split: shared by those who read and write them."""
+"""The tables of a collection's splits and the manifest's facts about a split, for its readers and writers."""
 
 from __future__ import annotations
 

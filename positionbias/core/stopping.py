@@ -1,4 +1,4 @@
-"""Stop a command by Ctrl-C (SIGINT) or by SIGTERM, which schedulers send, from its first line on.
+"""Stop a command on Ctrl-C (SIGINT) or SIGTERM, which schedulers send, from its first line on.
 
 Both raise ``KeyboardInterrupt``, so the same code cleans up after either; the exit code tells which.
 Nothing heavy is imported here, as this runs before all else.
@@ -42,24 +42,24 @@ _held = False
 
 
 def leave_at_once() -> None:
-    """From now on a signal ends the process with one line, as there is nothing yet to clean up."""
+    """Let a signal end the process with one line from now on, as there is nothing to clean up yet."""
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # as in the background of a script, or under nohup
             signal.signal(number, _leave)
 
 
 def raise_when_stopped() -> None:
-    """From now on a signal raises, as there is something to clean up. Does nothing unless ``leave_at_once`` was called before."""
+    """Let a signal raise from now on, as there is something to clean up. Does nothing unless ``leave_at_once`` was called before."""
     _replace(_leave, _raise)
 
 
 def system_default() -> None:
-    """From now on, with all work done, a signal ends the process silently."""
+    """Let a signal end the process silently from now on, as all work is done."""
     _replace(_raise, signal.SIG_DFL)
 
 
 def raise_in_worker() -> None:
-    """In this worker process, raise signals only within ``interruptibly``: half a message would leave the parent waiting.
+    """Raise signals in this worker process only within ``interruptibly``: half a message would leave the parent waiting.
 
     The system ends a worker that gets no more work.
     """
@@ -145,7 +145,7 @@ def _stop_worker(number: int, frame: FrameType | None) -> None:
 
 
 def end_workers() -> None:
-    """Stop worker processes, as a signal may reach this process alone, whereas Ctrl-C reaches all of a terminal."""
+    """Stop worker processes: Ctrl-C reaches every process of a terminal, but other signals may reach this one alone."""
     if "multiprocessing" in sys.modules:
         for worker in sys.modules["multiprocessing"].active_children():
             worker.terminate()

@@ -1,7 +1,7 @@
-"""Tables of passages, queries and answers as a collection, with validation queries drawn where they are asked for.
+"""Turn tables of passages, queries and answers into a collection, with validation queries drawn if asked for.
 
-Rows are read once, in one process; memory does not grow with them but by hashes, about 45 bytes a row. Where validation queries are drawn, the
-ids of the training queries and their judgements are held, too.
+Rows are read once, in one process. Memory grows only by hashes, about 45 bytes a row; drawing validation queries also holds the ids and
+judgements of the training queries.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from positionbias.core.validation_draw import HeldOut, HoldOut, ValidationDraw, 
 
 __all__ = ["Table", "TableSource", "arrow_batches", "dataset_tables", "in_batches", "table_of", "write_tables"]
 
-_ALLOCATIONS = 200_000  # between two searches for garbage
-_DRAWING = "drawing"  # the folder of training records until the validation queries among them are drawn
+_ALLOCATIONS = 200_000  # between two garbage collections
+_DRAWING = "drawing"  # the folder of training records until validation queries are drawn
 _NOTES = (
     "Rows with the same passage, or the same query of a split, are one; without an id it is a hash of the text [decision].",
     "A row without a label is of grade 1; a query with an empty list of answers is left out, and its passage kept [decision].",
@@ -42,9 +42,9 @@ _NOTES = (
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that is read once: ``read(columns)`` gives its rows with their numbers, which count in ``unit``, and at least these columns.
+    """A table that is read once. ``read(columns)`` yields numbered rows with at least these columns; ``unit`` is what the numbers count.
 
-    Where it is ``growing``, later rows may have further columns; ``names`` gets them while rows are read.
+    If it is ``growing``, later rows may have further columns, which are added to ``names`` during reading.
     """
 
     source: str
@@ -55,10 +55,10 @@ class Table:
 
 
 def table_of(batches: Iterable[Objects], source: str, unit: str) -> Table:
-    """Return a table of objects, which may leave keys out: those of the first batch together name its columns.
+    """Return a table of objects, in which keys may be missing; the keys of the first batch are its columns.
 
     Raises:
-        InputError: a key that is no text.
+        InputError: a key that is not a text.
     """
     stream = iter(batches)
     first = next(stream, Objects((), ()))
@@ -74,7 +74,7 @@ def table_of(batches: Iterable[Objects], source: str, unit: str) -> Table:
 
 
 def _add_names(names: list[str], batch: Objects, source: str) -> None:
-    """Add the keys of objects that are not among ``names``."""
+    """Add the objects' new keys to ``names``."""
     if set().union(*batch.rows) <= set(names):
         return
     further = [name for name in dict.fromkeys(chain.from_iterable(batch.rows)) if name not in names]
@@ -84,7 +84,7 @@ def _add_names(names: list[str], batch: Objects, source: str) -> None:
 
 
 def in_batches(numbered: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[Objects]:
-    """Yield objects, which come with their numbers, in batches."""
+    """Yield numbered objects in batches."""
     stream = iter(numbered)
     while batch := list(islice(stream, BATCH_ROWS)):
         yield Objects(*zip(*batch, strict=True))
@@ -94,7 +94,7 @@ def dataset_tables(data: Any, name: str) -> list[tuple[str, Table]]:
     """Return the splits of a ``datasets.DatasetDict``, or one ``Dataset`` as split test, as tables.
 
     Raises:
-        InputError: something else.
+        InputError: neither of these.
     """
     splits = data if isinstance(data, Mapping) else {"test": data}
     if others := [own for own in splits.values() if not hasattr(own, "select_columns")]:
@@ -110,7 +110,7 @@ def _dataset_rows(data: Any, columns: Sequence[str]) -> Iterator[Cells]:
 
 
 def arrow_batches(tables: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[Cells]:
-    """Yield the rows of Arrow's tables or batches, numbered from 1 over all of them."""
+    """Yield the rows of Arrow tables or batches, numbered from 1 over all of them."""
     before = 0
     for table in tables:
         columns = {name: column.to_pylist() for name, column in zip(table.schema.names, table.columns, strict=True)}
@@ -137,7 +137,7 @@ def write_tables(
     inputs: Sequence[InputRef],
     overwrite: bool = False,
 ) -> None:
-    """Make a collection of open tables, each with the split of its rows.
+    """Make a collection of open tables, each with the default split of its rows.
 
     Raises:
         InputError: as ``import_table``.
@@ -171,7 +171,7 @@ def write_tables(
 
 @contextmanager
 def _fewer_garbage_collections() -> Iterator[None]:
-    """Let Python look for cycles of objects less often: rows have none, and looking takes a sixth of the time."""
+    """Let Python collect garbage less often: rows have no reference cycles, and the search takes a sixth of the time."""
     often = gc.get_threshold()
     gc.set_threshold(often[0] and max(often[0], _ALLOCATIONS), *often[1:])
     try:
@@ -183,7 +183,7 @@ def _fewer_garbage_collections() -> Iterator[None]:
 def _passages(
     tables: Iterable[tuple[str, Table]], columns: Columns, reader: RowReader, read: dict[str, Mapping[str, str]]
 ) -> Iterator[Texts]:
-    """Yield the passages of all tables, and keep the columns that were read from each."""
+    """Yield the passages of all tables, and record the columns read from each."""
     for split, table in tables:
         own = columns.of(table.names, table.source, growing=table.growing)
         read[Path(table.source).name] = own.named()
@@ -196,11 +196,11 @@ def _checked(table: Table, columns: Columns, own: Columns) -> Iterator[RowBatch]
     """Yield a table's rows.
 
     Raises:
-        InputError: later rows have a column that would have been guessed, or no row has one that was named.
+        InputError: later rows have a column that would have been guessed, or no row has a named one.
     """
     known = len(table.names)
     sought = [column for column in own.named().values() if column not in table.names and "." in column]
-    without: dict[str, dict[str, None]] = {}  # names in the objects that do not have a sought column
+    without: dict[str, dict[str, None]] = {}  # keys of objects that lack a sought column
     for batch in table.read(own.read_from(table.names)):
         if len(table.names) > known:
             known = len(table.names)
@@ -214,14 +214,14 @@ def _checked(table: Table, columns: Columns, own: Columns) -> Iterator[RowBatch]
 
 
 def _reached(batch: RowBatch, column: str, without: dict[str, dict[str, None]]) -> bool:
-    """Return True if some row has this column within objects; note what such objects have otherwise."""
+    """Return True if some row has this column within objects; else note the keys that such objects have."""
     if any(value is not None for value in batch.column(column)):
         return True
     first, *steps = column.split(".")
     for value in batch.column(first):
         try:
             led = leads(value, steps)
-        except RecursionError:  # in lists within lists
+        except RecursionError:  # nested too deep
             led = None
         if led:
             return True
@@ -238,7 +238,7 @@ def _counted(batches: Iterable[RowBatch], progress: Progress) -> Iterator[RowBat
 
 
 def _draw(writer: CollectionWriter, held: SplitWriter, validation: ValidationDraw) -> HeldOut:
-    """Part the training records, which stand in a folder of their own, into the splits train and validation."""
+    """Divide the training records, held in a folder of their own, into the splits train and validation."""
     held.close()
     queries = [Query(query_id, "") for batch in _rows(held.queries_path, ["query_id"]) for (query_id,) in batch]
     qrels = [Qrel(*row) for batch in _rows(held.qrels_paths[0]) for row in batch]

@@ -1,4 +1,4 @@
-"""Scores of an outside teacher in a file: a commercial model's ranking, or published scores.
+"""Read an outside teacher's scores from a file: a commercial model's ranking, or published scores.
 
     query Q0 passage rank score tag                          a TREC run
     query passage score                                      a table
@@ -46,7 +46,7 @@ class ScoredPair(NamedTuple):
 
 @dataclass
 class Repeats:
-    """Pairs that margins repeat with another score, of which the first is kept [decision]: their number and largest difference."""
+    """Pairs that recur in margins with another score: their number and largest difference. The first score is kept [decision]."""
 
     differing: int = 0
     largest: float = 0.0

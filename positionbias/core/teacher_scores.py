@@ -1,4 +1,4 @@
-"""A teacher's scores of passages, by query: what a student learns from.
+"""A teacher's scores of passages, by query, from which a student learns.
 
     manifest.json
     scores/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, scores; a row a query, its passages best first
@@ -67,8 +67,8 @@ class _Content:
 class TeacherScores:
     """A teacher's scores, opened for reading; an outside teacher's file is loaded into memory on first use.
 
-    ``splits`` are those whose queries were scored, empty where only the file's ids tell. With ``order_only`` only the order of the
-    scores has a meaning.
+    ``splits`` are those whose queries were scored, empty where unknown. With ``order_only`` only the order of the scores has a
+    meaning.
 
     Raises:
         InputError: no such folder or file, or it does not match its manifest; for a file, when it is read.
@@ -199,10 +199,10 @@ def write_teacher_scores(
     content: Callable[[], JsonObject] = dict,
     facts: Callable[[], JsonObject] = dict,
 ) -> None:
-    """Write the scores of each item as one shard into ``folder``, which is in the making (``resumable_folder``).
+    """Write the scores of each item as one shard into the unfinished ``folder`` (``resumable_folder``).
 
-    ``score(item)`` gives rankings, best first, and counts; each query comes once. ``manifest`` says what made them; its content becomes the sums
-    of the counts, and what ``content()`` says at the end; ``facts()`` go into its provenance.
+    ``score(item)`` returns rankings, best first, and counts; each query comes once. ``manifest`` says what made them. Its content becomes
+    the sums of the counts and the facts that ``content()`` returns at the end; ``facts()`` go into its provenance.
     """
     (folder / "scores").mkdir(parents=True, exist_ok=True)
     counts: dict[str, int] = {"queries": 0, "pairs": 0}
@@ -229,7 +229,7 @@ def write_teacher_scores(
 
 
 class _Scored(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A shard of scores: counts, its checksum, and the sum, least and most of its scores where it has any."""
+    """A shard of scores: counts, its checksum, and the sum, minimum and maximum of its scores if it has any."""
 
     counts: Mapping[str, int]
     checksum: int

@@ -38,7 +38,7 @@ def json_line(document: Any) -> str:
 
 
 class _Guarded:
-    """A text stream that writes ``neutral`` text, on a terminal also through its byte buffer. All else is the stream's own."""
+    """A text stream that writes ``neutral`` text, on a terminal also through its byte buffer. Everything else is passed on to the stream."""
 
     def __init__(self, stream: TextIO) -> None:
         self.unguarded: TextIO = getattr(stream, "unguarded", stream)

@@ -1,4 +1,4 @@
-"""Which queries to draw from training for validation: whole groups that share relevant passages, or one by one."""
+"""Draw validation queries from training: in whole groups that share relevant passages, or one by one."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ValidationDraw:
 
 @dataclass(frozen=True, slots=True)
 class DrawnQueries:
-    """Numbers of queries ``asked`` for validation and drawn, in so many ``units`` of a kind."""
+    """The numbers of queries ``asked`` for and drawn, and of drawn ``units`` of a kind."""
 
     by: HoldOut
     asked: int
@@ -83,7 +83,7 @@ class DrawnQueries:
 
 
 class HeldOut(NamedTuple):
-    """The training queries drawn for validation: ``units`` whole groups of them, at most the ``asked`` queries."""
+    """The training queries drawn for validation, in ``units`` whole groups, at most the ``asked`` number."""
 
     by: HoldOut
     asked: int
@@ -165,6 +165,6 @@ def _whole_groups(
 
 
 def part(records: Sequence[Record], drawn: frozenset[str]) -> tuple[list[Record], list[Record]]:
-    """Return the records of the other queries, and those of the drawn ones."""
+    """Divide records into those of the other queries and those of the drawn ones."""
     rest = [record for record in records if record.query_id not in drawn]
     return rest, [record for record in records if record.query_id in drawn]

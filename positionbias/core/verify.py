@@ -36,10 +36,10 @@ class Verified:
 
 
 def manifests_in(path: Path) -> Sequence[Path]:
-    """Return the manifests of an artefact, or of all artefacts in a folder, caches included, in order; what has a cache has one.
+    """Return the manifests of an artefact, or of all artefacts in a folder, in order, with those of their caches.
 
     Raises:
-        InputError: nothing there, or no manifest of ours.
+        InputError: no such path, or no manifest of ours.
     """
     if not path.exists():
         raise bad_input(path, wanted="an artefact, or a folder of some", found="nothing there", do="check the path")
@@ -57,7 +57,7 @@ def manifests_in(path: Path) -> Sequence[Path]:
 
 
 def _named(folder: Path) -> Iterator[Path]:
-    """Yield what has a manifest's name below a folder, links that lead nowhere included."""
+    """Yield the files named like a manifest below a folder, broken links included."""
     for place, folders, files in os.walk(folder):
         yield from (Path(place, name) for name in (*folders, *files) if name == MANIFEST or name.endswith(f".{MANIFEST}"))
 

@@ -1,8 +1,8 @@
-"""Several collections merged into one, with every id under its collection's prefix: ``A:17`` is ``17`` of collection A.
+"""Merge collections into one, with each id behind its collection's prefix: ``A:17`` is ``17`` of collection A.
 
-Splits of one name become one split, as do their judgement sets of one name [decision]: training across corpora needs one train
-split, and the prefix identifies the parts. Or splits stay ``apart``, A's split train as A.train, for training on one corpus and testing on
-another. Nothing is de-duplicated. Runs and training groups beside a collection are not copied.
+Splits of the same name become one split, and so do their judgement sets [decision]: training across corpora needs one train
+split, and the prefix identifies the parts. With ``apart`` they stay separate, A's split train as A.train, to train on one corpus and
+test on another. Nothing is de-duplicated. Runs and training groups beside a collection are not copied.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def merge(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write collections, given by their prefixes, as one; their order is that of the passages.
+    """Write collections, given by prefix, as one; passages follow in the order of the collections.
 
     Raises:
-        SettingError: fewer than two, or a prefix that is no plain word.
+        SettingError: fewer than two collections, or a prefix that is not a plain word.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
     _check_prefixes(collections)
@@ -77,7 +77,7 @@ def merge(
                 inputs=tuple(input_ref(prefix, c.path, c.checksum, artefact=out) for prefix, c in collections.items()),
                 licence=_licences(collections),
                 notes=(
-                    f"Ids stand behind their collection's prefix and {SEPARATOR!r}; splits of one name were "
+                    f"Ids follow their collection's prefix and {SEPARATOR!r}; splits of the same name were "
                     f"{'kept apart, behind the prefix and a dot' if apart else 'joined'} [decision].",
                     *dict.fromkeys(note for collection in collections.values() for note in collection.manifest.notes),
                 ),
@@ -101,7 +101,7 @@ def _check_prefixes(collections: Mapping[str, Collection]) -> None:
 
 
 def _copy(source: _Source, target: Path) -> Shard:
-    """Write one shard again with prefixed ids; a pure function of the shard and the prefix."""
+    """Copy one shard with prefixed ids; a pure function of the shard and the prefix."""
 
     def prefixed() -> Iterator[Passage]:
         for batch in read_shard(source.path).to_batches():
@@ -122,7 +122,7 @@ def under(prefix: str, item: str) -> str:
 
 
 def _splits(collections: Mapping[str, Collection], apart: bool) -> dict[str, tuple[str, dict[str, Collection]]]:
-    """The splits to write, by name: each merges that split of some collections."""
+    """Return the splits to write, by name, each with the collections it is merged from."""
     if apart:
         return {f"{prefix}.{split}": (split, {prefix: c}) for prefix, c in collections.items() for split in c.splits}
     names = dict.fromkeys(split for collection in collections.values() for split in collection.splits)
@@ -155,7 +155,7 @@ def _joined_qrels(split: str, name: str | None, collections: Mapping[str, Collec
 
 
 def _licences(collections: Mapping[str, Collection]) -> str:
-    """Each licence notice once, with the prefixes of its collections."""
+    """Return each licence notice once, with the prefixes of its collections."""
     holders: dict[str, list[str]] = {}
     for prefix, collection in collections.items():
         holders.setdefault(collection.manifest.licence or "not stated", []).append(prefix)

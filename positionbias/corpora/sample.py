@@ -1,8 +1,8 @@
-"""A smaller collection from a large one: some queries, their judged passages, and other drawn passages.
+"""Sample a smaller collection from a large one: some queries, their judged passages, and other drawn passages.
 
-A query or passage is drawn if its keyed hash is among the smallest [decision]: by (seed, id) alone, so order and sharding cannot
-change the sample, and a smaller sample is part of a larger one. Passages are never held: workers count the keys of each shard in
-65,536 equal ranges, the range of the last drawn key is read again, and the shards are filtered by that key.
+A query or passage is drawn if its keyed hash is among the smallest [decision]. It depends on (seed, id) alone, so order and sharding
+cannot change the sample, and a smaller sample is part of a larger one. Passages are not held in memory: workers count the keys of each
+shard in 65,536 equal ranges, the range of the last drawn key is read again, and the shards are filtered by that key.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Judged = TypeVar("Judged", Qrel, Answer)
 
 
 class _Split(NamedTuple):
-    """The kept part of a split."""
+    """The sampled part of a split."""
 
     queries: list[Query]
     qrels: list[Qrel]
@@ -49,14 +49,14 @@ class _Split(NamedTuple):
     answers: list[Answer]
 
     def passages(self) -> set[str]:
-        """The passages that are judged or hold an answer."""
+        """Return the passages that are judged or hold an answer."""
         judged = {qrel.passage_id for qrels in (self.qrels, *self.further.values()) for qrel in qrels}
         return judged | {answer.passage_id for answer in self.answers}
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Neighbouring shards, each with its rows that are always kept."""
+    """Neighbouring shards, each with the rows to keep always."""
 
     shards: tuple[tuple[Path, np.ndarray], ...]
 
@@ -66,7 +66,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class SampleSettings:
-    """Numbers of queries to draw from each split, and of passages in all; every split where none is named.
+    """The numbers of queries to draw per split and of passages in all; all splits unless some are named.
 
     Raises:
         SettingError: fewer than one of either.
@@ -92,11 +92,11 @@ def sample(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write that many queries a split (all where it has fewer) and passages: those judged for these queries or answering them,
-    and others drawn, up to that number.
+    """Write ``collection`` with that many queries per split (or all) and that many passages: those that the queries' judgements
+    or answers need, filled up with drawn ones.
 
     Raises:
-        SettingError: more passages are judged than are wanted (the message says how many).
+        SettingError: more passages are needed than wanted (the message says how many).
         InputError: no such split.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
@@ -110,7 +110,7 @@ def sample(
     rows = np.sort(rows[rows >= 0])
     if len(rows) > passages:
         raise SettingError(
-            f"--passages: wanted room for the {len(rows):,} passages that are judged for the drawn queries or answer them; "
+            f"--passages: wanted at least {len(rows):,}, the passages with judgements or answers of the drawn queries; "
             f"found {passages:,}; raise it, or lower --queries"
         )
     parts = _parts(collection, rows, passages)
@@ -134,7 +134,7 @@ def sample(
                 inputs=(input_ref("sampled", collection.path, collection.checksum, artefact=out),),
                 licence=collection.manifest.licence,
                 notes=(
-                    "Queries and passages were drawn by (seed, id) alone; all that is judged for a drawn query was kept [decision].",
+                    "Queries and passages were drawn by (seed, id) alone; all judged passages of drawn queries were kept [decision].",
                     *collection.manifest.notes,
                 ),
                 content={"sample": {"passages": len(collection), "judged_or_answering": len(rows)}},
@@ -146,7 +146,7 @@ def sample(
 
 
 def _draw_queries(collection: Collection, split: str, count: int, seed: int) -> _Split:
-    """Draw the queries with the smallest keys, in their stored order, with their records."""
+    """Draw the queries with the smallest keys, and return them in stored order with their records."""
     queries = collection.queries(split)
     ordered = sorted(queries, key=lambda query: key64(seed, "sample query", query.query_id))
     drawn = {query.query_id for query in ordered[:count]}
@@ -163,7 +163,7 @@ def _of(records: Sequence[Judged], queries: Container[str]) -> list[Judged]:
 
 
 def _parts(collection: Collection, rows: np.ndarray, passages: int) -> list[_Part]:
-    """Join neighbouring shards, so that the sample has no thousands of tiny ones; each with its kept rows, numbered within it."""
+    """Join neighbouring shards, to avoid thousands of tiny ones; each has its rows to keep, numbered within it."""
     paths, starts = collection.shard_paths, collection.shard_starts
     kept = [rows[a:b] - start for (a, b), start in zip(pairwise(np.searchsorted(rows, starts)), starts, strict=False)]
     targets = max(1, min(len(paths), max(SHARDS, passages // SHARD_PASSAGES)))
@@ -172,7 +172,7 @@ def _parts(collection: Collection, rows: np.ndarray, passages: int) -> list[_Par
 
 
 def _limit(parts: Sequence[_Part], wanted: int, seed: int, map_shards: MapShards) -> int:
-    """The key up to which exactly ``wanted`` other passages lie; −1 for none of them."""
+    """Return the largest key among the ``wanted`` other passages with the smallest keys; −1 for none."""
     if wanted <= 0:
         return -1
     counts = np.zeros(1 << RANGE_BITS, dtype=np.int64)
@@ -200,7 +200,7 @@ def _keys_in(seed: int, wanted: int, part: _Part) -> np.ndarray:
 
 
 def _filter(seed: int, limit: int, part: _Part, target: Path) -> Shard:
-    """Write what is kept and what is drawn of some shards as one; a pure function of the shards, the rows, the seed and the limit."""
+    """Write the kept and the drawn passages of some shards as one; a pure function of the shards, rows, seed and limit."""
 
     def passages() -> Iterator[Passage]:
         for table, kept in _tables(part):

@@ -1,6 +1,6 @@
-"""A collection without some queries of one split: the queries, their judgements and answers are removed; passages and other splits stay.
+"""Remove some queries of one split from a collection, with their judgements and answers; passages and other splits stay.
 
-The removed queries are in the collection as ``left_out/SPLIT.jsonl``, a query a line with its text and reasons, and are counted
+The removed queries are listed in the collection's ``left_out/SPLIT.jsonl``, one per line with its text and reasons, and counted
 in the manifest. Passages are shared with the source, so a first stage's results for a query do not change.
 """
 
@@ -29,9 +29,9 @@ LEFT_OUT = "left_out"
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Removed queries of a split, each with its reasons (JSON records); ``why`` in a sentence, for the notes.
+    """Removed queries of a split, each with its reasons (JSON records); ``why`` is a sentence for the notes.
 
-    ``command``, ``settings`` and ``inputs`` are the manifest's: the basis of the removal, beside the collection itself.
+    ``command``, ``settings`` and ``inputs`` go into the manifest: the basis of the removal besides the collection itself.
     """
 
     split: str
@@ -50,7 +50,7 @@ def without(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write ``collection`` without the queries that have a reason; reasons of queries that it does not have are counted and not written.
+    """Write ``collection`` without the queries that have a reason; reasons for unknown queries are only counted.
 
     Raises:
         InputError: no such split, or none of its queries would stay.
@@ -62,7 +62,7 @@ def without(
     kept = {query.query_id for query in queries if query.query_id not in left_out.reasons}
     if not kept:
         raise InputError(
-            f"{collection.path}: wanted queries of split {split!r} to keep; found a reason against all {len(queries):,}; "
+            f"{collection.path}: wanted queries of split {split!r} to keep; found reasons to remove all {len(queries):,}; "
             "raise the threshold, or give another --split"
         )
     inputs = [input_ref("source", collection.path, collection.checksum, artefact=out), *left_out.inputs]

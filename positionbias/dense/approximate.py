@@ -1,7 +1,7 @@
-"""Approximate search by faiss (extra ``dense``): HNSW graphs or IVF lists around centroids, kept beside the vectors.
+"""Approximate search with faiss (extra ``dense``): HNSW graphs or IVF lists around centroids, stored beside the vectors.
 
 Passages that an index finds are scored again exactly, as in ``exact``; so it can miss a passage, but not misplace one.
-HNSW: Malkov and Yashunin 2018; IVF: Jégou, Douze and Schmid 2011, without their compression. Both hold the vectors in the precision in which they are stored.
+HNSW: Malkov and Yashunin 2018; IVF: Jégou, Douze and Schmid 2011, without their compression. Both keep the vectors' stored precision.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from positionbias.dense.vectors import Vectors
 __all__ = ["AnnIndex", "check_faiss", "open_ann"]
 
 INDEX = "index.faiss"
-_TRAINED_ON = 50  # vectors a list, for its centroid
+_TRAINED_ON = 50  # vectors per list to learn its centroid
 _SEARCHED = 256  # queries at once
 
 
 class AnnIndex:
-    """An index over vectors, in memory; ``origin`` says where it came from, ``bytes`` its size in memory and on disk."""
+    """An index over vectors, in memory; ``origin`` says how it was obtained, ``bytes`` is its size in memory and on disk."""
 
     def __init__(self, folder: Path) -> None:
         import faiss
@@ -50,7 +50,7 @@ class AnnIndex:
         self.origin = ""
 
     def search(self, vectors: Vectors, queries: np.ndarray, depth: int, kind: Ann, settings: AnnSettings) -> Iterator[Found]:
-        """Search as ``exact_search``, among the index's finds; fewer than ``depth`` where it finds fewer."""
+        """Search like ``exact_search``, but only the passages that the index finds, which may be fewer than ``depth``."""
         faiss: Any = import_module("faiss")  # its stubs are incomplete
 
         if kind == "hnsw":
@@ -87,7 +87,7 @@ def check_faiss(kind: str) -> None:
 
 
 def open_ann(vectors: Vectors, kind: Ann, settings: AnnSettings) -> AnnIndex:
-    """Return the index of these settings: from the vectors' cache where it belongs there, else built and kept.
+    """Return the index of these settings, from the vectors' cache or newly built.
 
     Raises:
         DependencyError: faiss is not installed.
@@ -131,7 +131,7 @@ def _build(vectors: Vectors, kind: Ann, made: Mapping[str, int], threads: int, f
 
 
 def _empty(vectors: Vectors, kind: Ann, made: Mapping[str, int]) -> Any:
-    """Return an index without vectors; an IVF with its centroids, from evenly spaced vectors."""
+    """Return an index without vectors; an IVF has its centroids, learned from evenly spaced vectors."""
     faiss: Any = import_module("faiss")
     index: Any
     half, width, product = vectors.precision == "float16", vectors.dimension, faiss.METRIC_INNER_PRODUCT
@@ -149,7 +149,7 @@ def _empty(vectors: Vectors, kind: Ann, made: Mapping[str, int]) -> Any:
         index = faiss.IndexIVFScalarQuantizer(centroids, width, lists, faiss.ScalarQuantizer.QT_fp16, product, False)
     else:
         index = faiss.IndexIVFFlat(centroids, width, lists, product)
-    index.cp.min_points_per_centroid = 1  # as many lists as asked for, without a warning
+    index.cp.min_points_per_centroid = 1  # without a warning about the number of lists
     count = min(len(vectors), _TRAINED_ON * lists)
     index.train(vectors.take(np.linspace(0, len(vectors) - 1, count).round().astype(np.int64)))
     return index

@@ -1,4 +1,4 @@
-"""Encoding of a collection's passages to vectors on disk, shard by shard; an interrupted run is resumed."""
+"""Encode a collection's passages to vectors on disk, shard by shard; an interrupted run is resumed."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def encode_collection(
     config: RankingConfig | None = None,
     overwrite: bool = False,
 ) -> Vectors:
-    """Encode every passage with a model of one vector a text, on the model's device; finished shards of a killed run are kept.
+    """Encode every passage with a single-vector model, on its device; a killed run's finished shards are kept.
 
-    Batches are made of blocks of 2,048 passages in stored order, however a collection is sharded. So the bytes depend only on
-    the passages' order, the model, the batches' tokens and the device's arithmetic; on a CPU that includes torch's number of
-    threads, and a run with another number starts anew.
+    Batches are made of blocks of 2,048 passages in stored order, however the collection is sharded. So the bytes depend only on
+    the passages' order, the model, the batches' tokens and the device's arithmetic. On a CPU that includes torch's number of
+    threads; a run with another number starts over.
 
     Raises:
-        SettingError: a model with several vectors a text, or one that compares by a distance; an unknown ``on_disk``; the device's
-            memory does not hold one text.
+        SettingError: a model with several vectors a text or a distance as similarity, an unknown ``on_disk``, or a text that does not
+            fit in the device's memory.
         InputError: a vector that is not finite, or not within float16's range.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
-        StorageError: the file system refused; what is finished is kept.
+        StorageError: the file system refused; finished shards are kept.
     """
     if on_disk not in ON_DISK:
         raise SettingError(f"--precision-on-disk: wanted one of {', '.join(ON_DISK)}; found {on_disk!r}; give one of these")
@@ -72,10 +72,10 @@ def encode_collection(
         "batch_tokens": encoder.budget.tokens,
     }
     checksums = (checkpoint.manifest.checksum, collection.checksum)
-    # a checksum ignores order, but rows do not: so the collection must be the very one
+    # rows depend on the order of passages, which a checksum ignores, so the collection must be the same one
     state = file_mark(collection.path / MANIFEST)
     place = str(collection.path.absolute())
-    # the number of threads changes how a CPU sums, and with it the last bits
+    # the number of threads changes a CPU's order of sums, and so the last bits
     device = {"device": model.device.type, "threads": torch.get_num_threads() if model.device.type == "cpu" else None}
     job: JsonObject = {"encode": settings, "inputs": checksums, **device, "collection": place, "state": state}
     shards = [Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
@@ -115,7 +115,7 @@ def encode_collection(
 def _content(
     encoder: SingleVectors, collection: Collection, folder: Path, shards: Sequence[_Encoded], on_disk: str
 ) -> JsonObject:
-    """Return the manifest's facts on the vectors, from those of their shards."""
+    """Return the manifest's facts about the vectors, from their shards."""
     checksums = [sha256_file(folder / IDS), *(shard.checksum for shard in shards)]
     return {
         "checksum": hashlib.sha256("".join(checksums).encode()).hexdigest(),
@@ -133,7 +133,7 @@ def _content(
 
 @dataclass(frozen=True, slots=True)
 class _Encoded:
-    """A shard of vectors, and how many of its passages fill the model's limit or are empty."""
+    """A shard of vectors, with its numbers of empty passages and of those at the model's limit."""
 
     checksum: str
     truncated: int
@@ -141,7 +141,7 @@ class _Encoded:
 
 
 class _IdWriter:
-    """Writer of the passages' ids, in stored order."""
+    """A writer of the passages' ids, in stored order."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
@@ -155,7 +155,7 @@ class _IdWriter:
 
 
 class _ShardWriter:
-    """Encoder of one shard's passages into an ``.npy`` file; ``made`` are the shards that it has made, by their first row."""
+    """An encoder of one shard's passages into an ``.npy`` file; ``made`` has the first rows of its shards."""
 
     def __init__(self, encoder: SingleVectors, collection: Collection, on_disk: str, bar: Progress) -> None:
         self.encoder, self.collection, self.on_disk, self.bar = encoder, collection, np.dtype(on_disk), bar

@@ -1,4 +1,4 @@
-"""Exact search: every vector is scored, a tile at a time, on the CPU or a GPU, with the same scores and ties.
+"""Exact search over all vectors, a tile at a time; CPU and GPU give the same scores and ties.
 
 score(q, p) = q · p,   the float32 nearest to the sum in float64;   equal scores: the higher passage id first
 """
@@ -20,11 +20,11 @@ __all__ = ["Found", "Searched", "exact_search", "least_memory", "queries_at_once
 Found = tuple[np.ndarray, np.ndarray]  # rows (n,) int64 and their scores (n,) float32, best first
 
 _GIB = 1 << 30
-_ROWS = 1_024  # of a tile, if possible: fewer make slower products
+_ROWS = 1_024  # rows of a tile, if possible: fewer make slower products
 
 
 class Searched(Protocol):
-    """Searchable vectors: ``Vectors`` on disk, or ``StreamedVectors``, made during the search."""
+    """Searchable vectors: ``Vectors`` on disk, or ``StreamedVectors`` made during the search."""
 
     @property
     def dimension(self) -> int: ...
@@ -37,16 +37,16 @@ class Searched(Protocol):
 
 
 def least_memory(queries: int, depth: int, dimension: int) -> float:
-    """Return the GiB in which one pass over the vectors serves so many queries."""
+    """Return the GiB that one pass over the vectors needs for so many queries."""
     fixed, row = held_bytes(queries, depth, dimension)
     return (fixed + _ROWS * row) / _GIB
 
 
 def queries_at_once(memory: float, depth: int, dimension: int) -> int:
-    """Return how many queries one pass over the vectors serves in ``memory`` GiB.
+    """Return the number of queries that one pass over the vectors serves in ``memory`` GiB.
 
     Raises:
-        SettingError: not one.
+        SettingError: not even one.
     """
     if not 0 < memory < float("inf"):
         raise SettingError(f"--memory: wanted GiB above 0; found {memory}; 1 serves thousands of queries")
@@ -70,12 +70,12 @@ def exact_search(
     device: torch.device | None = None,
     description: str = "searching",
 ) -> Iterator[Found]:
-    """Yield the ``depth`` passages of the highest inner product with each query ``(q, dim)``, in the order of the queries.
+    """Yield the ``depth`` passages with the highest inner product for each query ``(q, dim)``, in the order of the queries.
 
-    ``memory`` in GiB bounds what the search holds; where it does not fit all queries, the vectors are read again for the next.
+    ``memory`` in GiB bounds the search; if not all queries fit, the vectors are read again for the next ones.
 
     Raises:
-        SettingError: ``memory`` holds no search.
+        SettingError: ``memory`` is too small.
         InputError: a vector that is not finite, or a damaged shard.
     """
     depth = min(depth, len(vectors))

@@ -1,4 +1,4 @@
-"""Vectors of a collection's passages by blocks, in stored order: of the passages, or another wording of the same rows."""
+"""Encode a collection's rows by blocks, in stored order, from its passages or from other texts for the same rows."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from positionbias.dense.single_vectors import SingleVectors, length_one
 
 __all__ = ["READ_PASSAGES", "EncodedBlock", "RowTexts", "Rows", "encoded_blocks"]
 
-READ_PASSAGES = 2_048  # read and batched by length at once
+READ_PASSAGES = 2_048  # passages read at once and batched by length
 
 
 class RowTexts(Protocol):
-    """A source of texts for a collection's rows: the collection itself, or a view of it."""
+    """A source of texts for a collection's rows: the collection, or a view of it."""
 
     def texts_at(self, rows: np.ndarray) -> list[str]: ...
 
 
 class Rows(NamedTuple):
-    """Passages of a range, by stored row."""
+    """A range of passages, by stored row."""
 
     first: int
     last: int
 
 
 class EncodedBlock(NamedTuple):
-    """Vectors ``(n, dim)`` of passages from row ``first`` on, with counts of empty ones and of those at the length limit."""
+    """Vectors ``(n, dim)`` of passages from row ``first`` on, with the numbers of empty ones and of those at the length limit."""
 
     first: int
     vectors: np.ndarray
@@ -49,7 +49,7 @@ def encoded_blocks(
     precision: np.dtype,
     bar: Progress | None = None,
 ) -> Iterator[EncodedBlock]:
-    """Yield the vectors of these rows in blocks of 2,048, as stored: at length 1 for a cosine model, in ``precision``.
+    """Yield the vectors of these rows in blocks of 2,048, as stored: of length 1 for a cosine model, in ``precision``.
 
     Texts are read ahead, in a thread. Raises:
         InputError: a vector that is not finite, or not within the range of its type.

@@ -1,4 +1,4 @@
-"""Queries as vectors, and their search results as rankings."""
+"""Encode queries, and turn their search results into rankings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUERY_BLOCK = 16_384  # queries read and encoded at once: about 45 MB at 384 num
 
 @dataclass(frozen=True, slots=True)
 class DenseQueries:
-    """Query ids in order; those without a text; the others' vectors ``(n, dim)`` float32, at length 1 for a cosine model."""
+    """Query ids in order, those without a text, and the others' vectors ``(n, dim)`` float32, of length 1 for a cosine model."""
 
     ids: list[str]
     empty: frozenset[str]
@@ -45,7 +45,7 @@ class DenseQueries:
         return cls(ids, frozenset().union(*(part.empty for part in parts)), np.concatenate([part.vectors for part in parts]))
 
     def rankings(self, found: Iterator[Found], ids_at: Callable[[np.ndarray], list[str]]) -> Iterator[Ranking]:
-        """Yield the ranking of each query in order, from what was ``found`` for those with a text; the others' are empty."""
+        """Yield the ranking of each query in order; ``found`` has the results of those with a text, and others are empty."""
         for query_id in self.ids:
             if query_id in self.empty:
                 yield Ranking(query_id, [], np.empty(0, np.float32))
@@ -55,9 +55,9 @@ class DenseQueries:
 
 
 def query_blocks(encoder: SingleVectors, queries: Iterable[tuple[str, str]], at_once: int = 0) -> Iterator[DenseQueries]:
-    """Yield (query id, text) as vectors, in blocks of 16,384, joined to ``at_once`` queries, at least one block.
+    """Encode (query id, text) pairs in blocks of 16,384, and yield as many blocks together as fit ``at_once`` queries, at least one.
 
-    Batches are made within a block, so ``at_once`` changes no vector.
+    Batches stay within a block, so ``at_once`` changes no vector.
     """
     rest = iter(queries)
     blocks = (DenseQueries.encoded(encoder, block) for block in iter(lambda: list(islice(rest, QUERY_BLOCK)), []))

@@ -1,4 +1,4 @@
-"""Dense retrieval: the passages of the highest inner product with each query of a split, as a Run."""
+"""Dense retrieval: rank passages by inner product with each query of a split, as a Run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NOTES = (
 
 
 class DenseRetrieved(NamedTuple):
-    """Counts of a retrieval, under the run's name. ``origin``: an approximate index's source; ``seconds``: of the search."""
+    """The counts of a retrieval, under the run's name. ``origin``: how an index was obtained; ``seconds``: time of the search."""
 
     name: str
     figures: DenseFigures
@@ -59,11 +59,11 @@ def retrieve_dense(
 ) -> DenseRetrieved:
     """Rank all passages for every query of a split by the inner product of their vectors, and write the run with its manifest.
 
-    "exact" scores every vector, on the model's device; "hnsw" and "ivf" those that an index finds. Queries are read and encoded
-    in blocks, so that their number needs no memory.
+    "exact" scores every vector, on the model's device; "hnsw" and "ivf" score those that an index finds. Queries are read and encoded
+    in blocks, so that memory does not grow with their number.
 
     Raises:
-        DependencyError: an approximate index is asked for and faiss is not installed.
+        DependencyError: an approximate index needs faiss, which is not installed.
         InputError: no such split, or vectors of another model or of other passages.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
         SettingError: too little memory, or a model with several vectors a text.
@@ -74,7 +74,7 @@ def retrieve_dense(
     name, split, depth = wanted.name or checkpoint.name, wanted.split, wanted.depth or DENSE_DEPTH
     how = how or DenseSearch()
     texts = collection.query_texts(split)
-    first = list(islice(texts, 1))  # so that a missing split shows before an index is built
+    first = list(islice(texts, 1))  # report a missing split before an index is built
     search = _search(vectors, depth, how, encoder)
     asked = query_blocks(encoder, chain(first, texts), search.at_once)
     counts = _Counts()
@@ -118,7 +118,7 @@ def retrieve_dense(
 
 @dataclass(slots=True)
 class _Counts:
-    """Counts of queries without a text and with fewer passages than asked for; seconds of their encoding."""
+    """The numbers of queries without a text and with too few passages; the seconds of encoding."""
 
     empty: int = 0
     short: int = 0
@@ -126,7 +126,7 @@ class _Counts:
 
 
 class _Search(NamedTuple):
-    """Search for passages by query vectors, ``at_once`` in one pass; its settings; its index's origin and bytes."""
+    """A search by query vectors, ``at_once`` in one pass; its settings; the origin and bytes of its index."""
 
     find: Callable[[np.ndarray], Iterator[Found]]
     at_once: int
@@ -136,7 +136,7 @@ class _Search(NamedTuple):
 
 
 def _search(vectors: Vectors, depth: int, how: DenseSearch, encoder: SingleVectors) -> _Search:
-    if how.index != "exact" and len(vectors):  # nothing has no index
+    if how.index != "exact" and len(vectors):  # no vectors, no index
         opened, facts = open_ann(vectors, how.index, how.ann), how.ann.facts(how.index, len(vectors), depth)
         find = partial(opened.search, vectors, depth=depth, kind=how.index, settings=how.ann)
         return _Search(find, 0, facts, opened.origin, opened.bytes)

@@ -1,4 +1,4 @@
-"""Settings of dense retrieval: storage and search of vectors. Reading and checking them needs no torch."""
+"""Settings of dense retrieval: storage and search of vectors. They need no torch."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _OF_INDEX = {"--memory": "exact", "--hnsw": "hnsw", "--ivf": "ivf"}  # prefixes 
 
 @dataclass(frozen=True, slots=True)
 class AnnSettings:
-    """Settings of an index. HNSW: ``links`` a vector (M), ``build_width`` (efConstruction), ``search_width`` (efSearch, at
-    least the depth). IVF: ``lists`` (None or 0: four times the root of the number of vectors), ``probes`` lists read per query.
+    """Settings of an index. HNSW: ``links`` per vector (M), ``build_width`` (efConstruction), ``search_width`` (efSearch, at
+    least the depth). IVF: ``lists`` (None or 0: four times the square root of the number of vectors), ``probes`` lists read per query.
 
-    ``threads`` build and search. With more than one an HNSW differs a little from build to build.
+    ``threads`` build and search. With more than one, an HNSW differs a little from build to build.
 
     Raises:
-        SettingError: a number below its least.
+        SettingError: a number below its minimum.
     """
 
-    links: int = setting(16, "Links of a vector (M).", least=2, flags=("--hnsw-links",))
+    links: int = setting(16, "Links per vector (M).", least=2, flags=("--hnsw-links",))
     build_width: int = setting(100, "efConstruction.", least=1, flags=("--hnsw-build-width",))
     search_width: int | None = setting(None, "efSearch.", least=0, flags=("--hnsw-search-width",), absent="--depth")
     lists: int | None = setting(
-        None, "Lists.", least=0, flags=("--ivf-lists",), absent="four times the root of the number of vectors"
+        None, "Lists.", least=0, flags=("--ivf-lists",), absent="four times the square root of the number of vectors"
     )
-    probes: int = setting(32, "Lists looked at for a query.", least=1, flags=("--ivf-probes",))
-    threads: int = setting(1, "Of building and searching.", least=1, flags=("--workers",), hidden=True)
+    probes: int = setting(32, "Lists read per query.", least=1, flags=("--ivf-probes",))
+    threads: int = setting(1, "Threads for building and searching.", least=1, flags=("--workers",), hidden=True)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -56,7 +56,7 @@ class AnnSettings:
         return self.built_with(kind, vectors) | search
 
     def width(self, depth: int) -> int:
-        """Return the search width of an HNSW that finds so many passages a query."""
+        """Return the search width with which an HNSW finds so many passages a query."""
         return max(self.search_width or 0, depth)
 
 
@@ -70,11 +70,11 @@ class DenseSearch:
 
     index: Index = setting(
         "exact",
-        "exact looks at every vector; hnsw and ivf (faiss) at some, by an index kept in the vectors' folder.",
+        "exact scores every vector; hnsw and ivf (faiss) score some, found by an index kept in the vectors' folder.",
         choices=INDEXES,
     )
     ann: AnnSettings = field(default_factory=AnnSettings)
-    memory: float | None = setting(None, "GiB that an exact search may hold.", absent=f"{MEMORY:g}")
+    memory: float | None = setting(None, "GiB of memory for an exact search.", absent=f"{MEMORY:g}")
 
     def __post_init__(self) -> None:
         check_settings(self)

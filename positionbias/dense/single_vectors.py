@@ -1,4 +1,4 @@
-"""Models with one vector a text: texts to arrays, in batches of similar length."""
+"""Encode texts to arrays with a single-vector model, in batches of similar length."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _Encode = Callable[[Sequence[Any]], tuple[Tensor, Tensor]]
 
 
 class SingleVectors:
-    """A model's vectors of passages and of queries; ``flag`` is the option that named the model, for the error.
+    """A model that encodes passages and queries; ``flag`` is the option that named the model, for errors.
 
     Raises:
-        SettingError: the model gives a text several vectors or none, or compares them by a distance.
+        SettingError: the model does not give one vector a text, or compares vectors by a distance.
     """
 
     def __init__(self, checkpoint: Checkpoint, config: RankingConfig | None = None, *, flag: str = "--model") -> None:
@@ -55,7 +55,7 @@ class SingleVectors:
         return self.encode(rows, self.model.encode_passages, bar)
 
     def encode(self, rows: Sequence[Any], encode: _Encode, bar: Progress | None = None) -> np.ndarray:
-        """Return vectors ``(n, dim)`` float32 of texts that have been read."""
+        """Return vectors ``(n, dim)`` float32 of texts as the model reads them."""
         out = np.empty((len(rows), self.model.dimension), np.float32)
 
         def work(batch: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""Vectors made during a search and kept nowhere: a whole collection in another wording, encoded once."""
+"""Encode a whole collection with other texts during a search, without storing vectors."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["StreamedVectors"]
 
 
 class StreamedVectors:
-    """Vectors for a search, without a file: ``blocks`` encodes all passages on each iteration.
+    """Vectors for a search, without a file; each iteration of ``blocks`` encodes all passages.
 
-    ``texts`` are the texts of the rows of ``collection``; ``precision`` is that of the comparison, the one of the stored
-    vectors compared with. ``encoded``, ``empty`` and ``truncated`` count the passages so far.
+    ``texts`` are the texts of the rows of ``collection``; ``precision`` is that of the stored vectors compared with.
+    ``encoded``, ``empty`` and ``truncated`` count the passages so far.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class StreamedVectors:
         return descending_rows(pa.chunked_array(parts, pa.string()))
 
     def blocks(self) -> Iterator[Block]:
-        """Yield rows ``(n,)`` int64 and their vectors ``(n, dim)`` by blocks, as they are encoded.
+        """Encode all passages by blocks; yield their rows ``(n,)`` int64 and vectors ``(n, dim)``.
 
         Raises:
             InputError: a vector that is not finite, or not within the range of its type.

@@ -50,7 +50,7 @@ _AGAIN = "restore it from a copy, or encode the collection again"
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """Content facts in the manifest of all vectors; some have more."""
+    """The content fields of every manifest of vectors; some have more."""
 
     checksum: str
     passages: Count
@@ -67,7 +67,7 @@ class _Content:
 class Vectors(Shown):
     """Vectors of one collection's passages by one model, opened for reading.
 
-    ``dimension``: the width of a vector; ``len``: how many; ``ids``: the passages' ids by row (``ids.take(rows)``).
+    ``dimension``: the width of a vector; ``len``: their number; ``ids``: the passages' ids by row (``ids.take(rows)``).
 
     Raises:
         InputError: not such a folder, or not a whole one.
@@ -94,12 +94,12 @@ class Vectors(Shown):
 
     @property
     def figures(self) -> VectorFigures:
-        """Return what was counted as they were made."""
+        """Return the counts of their encoding."""
         return VectorFigures.of_facts(self.manifest.content)
 
     @property
     def results(self) -> Sequence[Result]:
-        """Return what the vectors are, as one result; its value is their number."""
+        """Return the vectors' counts as one result; its value is their number."""
         of, made = self.figures, self.manifest.settings
         return [Result(VECTORS, str(made["collection"]), "", str(made["model"]), None, len(self), None, len(self), of)]
 
@@ -113,7 +113,7 @@ class Vectors(Shown):
         """Return the folder of indexes over these vectors.
 
         Raises:
-            InputError: it, or something in it, is a link, by which somebody else's vectors would have us read or write elsewhere.
+            InputError: it is or holds a link; foreign vectors could use one to make us read or write elsewhere.
         """
         folder = self.path / CACHE
         refuse_links(folder)
@@ -152,7 +152,7 @@ class Vectors(Shown):
         """Yield rows ``(n,)`` int64 and their vectors ``(n, dim)`` as stored, by blocks, read and not mapped.
 
         Raises:
-            InputError: a shard is not whole.
+            InputError: an incomplete shard.
         """
         first = 0
         for path in self.shard_paths:
@@ -186,10 +186,10 @@ class Vectors(Shown):
         return [SealedFile(path) for path in self.shard_paths]
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Return the vectors of these rows, ``(len(rows), dim)`` float32, in the order asked for.
+        """Return the vectors of these rows, ``(len(rows), dim)`` float32, in the given order.
 
         Raises:
-            InputError: what holds one of them is damaged.
+            InputError: a file of one of them is damaged.
         """
         shards_of = self._mapped  # which have the manifest's dimension
         out = np.empty((len(rows), self.dimension), np.float32)
@@ -239,5 +239,5 @@ def _shown(shape: Json) -> str:
 
 
 def descending_rows(ids: pa.ChunkedArray) -> np.ndarray:
-    """Return the places of these ids in descending order of them, ``(n,)`` int64."""
+    """Return the indices that put these ids in descending order, ``(n,)`` int64."""
     return pc.sort_indices(ids, sort_keys=[("", "descending")]).to_numpy().astype(np.int64)

@@ -23,7 +23,7 @@ ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """The place where shards are processed; the output does not depend on it.
+    """The engine that processes shards; the output does not depend on it.
 
     Raises:
         SettingError: an unknown engine, or fewer than one worker.

@@ -31,7 +31,7 @@ Item = TypeVar("Item")
 Out = TypeVar("Out")
 RETRIES = 5  # of a shard whose machine or process died
 SECONDS_TO_ANSWER, SECONDS_TO_STOP = 10.0, 10.0
-LONGEST_TEMPORARY = 20  # Ray's socket paths are some 80 characters longer, and 107 is the limit
+LONGEST_TEMPORARY = 20  # Ray's socket paths are some 80 characters longer than this, and 107 is the limit
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -108,7 +108,7 @@ def _connect(ray: Any, address: str) -> None:
 
 
 def _knock(address: str) -> None:
-    """Raise unless something answers by HTTP/2, as Ray does; Ray itself would keep trying for many minutes."""
+    """Raise an error unless something answers by HTTP/2, as Ray does; Ray itself would keep trying for many minutes."""
     host, _, port = address.rpartition(":")
     with socket.create_connection((host.strip("[]"), int(port)), SECONDS_TO_ANSWER) as door:
         if os.environ.get("RAY_USE_TLS", "0") == "0":
@@ -167,7 +167,7 @@ def _first_line(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The folder of relative paths, and the software that the results depend on."""
+    """The base folder of relative paths, and the software that results depend on."""
 
     folder: str
     software: tuple[tuple[str, str], ...]

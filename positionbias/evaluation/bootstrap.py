@@ -1,12 +1,12 @@
-"""Intervals of means over clusters of queries, and of functions of means: by bootstrap or, with few clusters, by jackknife.
+"""Compute intervals of means over clusters of queries, and of functions of means: by bootstrap or, with few clusters, by jackknife.
 
 With more than 30 clusters these are percentile intervals of resampled clusters. With 5 to 30 clusters percentiles are too narrow: they hold the
-truth in 80 to 94 % of cases (``benchmarks/clustered_tests.py``). Up to 30, the interval is Student's t with the cluster jackknife's standard error
-[decision]: with θ(g) the estimate without cluster g, of G,
+truth in 80 to 94 % of cases (``benchmarks/clustered_tests.py``). So up to 30 clusters the interval is Student's t with the cluster jackknife's
+standard error [decision]: with θ(g) the estimate without cluster g, of G,
 
     se² = (G − 1) / G · Σ_g (θ(g) − θ)²,   interval θ ± t(0.975, G − 1) · se
 
-For a mean of queries that are their own clusters this is the textbook t interval.
+If each query is its own cluster, the interval of a mean is the textbook t interval.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ __all__ = [
 
 RESAMPLES = 2_000
 LEVEL = 0.95
-FEW = 30  # clusters up to which the interval is the jackknife's
+FEW = 30  # up to this number of clusters, the interval is the jackknife's
 _BLOCK_DRAWS = 2_000_000
 _NOTHING = 1e-12  # rounding error of a mean, relative to the largest value
 
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The cluster of each query, ``codes (queries,)``; the number of clusters; and what they are, in words.
+    """The cluster of each query, ``codes (queries,)``, the number of clusters, and a description of them.
 
     Codes follow the sorted labels, so that draws by cluster do not depend on the order of queries.
     """
@@ -62,34 +62,34 @@ class Clusters:
 
 
 def cluster_queries(clusters: Sequence[str] | None, queries: int) -> Clusters:
-    """Number the clusters of queries: ``clusters[i]`` names that of query i; without ``clusters`` each query is its own.
+    """Number the clusters of queries: ``clusters[i]`` names query i's cluster; without ``clusters`` each query is its own.
 
     Raises:
-        ValueError: not one label a query.
+        ValueError: not one label per query.
     """
     if clusters is None:
         return Clusters(np.arange(queries), queries, f"{queries:,} queries")
     if len(clusters) != queries:
-        raise ValueError(f"clusters: wanted one a query, {queries:,}; found {len(clusters):,}")
+        raise ValueError(f"clusters: wanted one per query, {queries:,}; found {len(clusters):,}")
     labels, codes = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
     drawn = f"{queries:,} queries" if len(labels) == queries else f"{len(labels):,} clusters of {queries:,} queries"
     return Clusters(codes, len(labels), drawn)
 
 
 def cluster_labels(clusters: Mapping[str, str] | None, query_ids: Sequence[str]) -> list[str] | None:
-    """The cluster of each query, by default its own id; None without ``clusters``."""
+    """Return the cluster of each query, by default its own id; None without ``clusters``."""
     return None if clusters is None else [clusters.get(query_id, query_id) for query_id in query_ids]
 
 
 def resampled_sums(sums: Any, *, seed: int, resamples: int) -> np.ndarray:
-    """Sums over resampled clusters: ``(resamples, columns)`` of ``sums (clusters, columns)``, an array or a scipy sparse one.
+    """Return sums over resampled clusters, ``(resamples, columns)``, of ``sums (clusters, columns)``, an array or a scipy sparse one.
 
-    With K clusters a resample draws K of them with replacement. Each sum is computed from how often a cluster was drawn, so its
-    cost is the number of non-zero entries of ``sums``, whatever the number of queries.
+    With K clusters a resample draws K of them with replacement. Each sum is computed from the number of times a cluster was drawn,
+    so its cost depends on the number of non-zero entries of ``sums``, not on the number of queries.
     """
     from scipy import sparse
 
-    # sparse, not @ of arrays: BLAS may add in another order with another number of threads
+    # sparse, not @ of arrays: BLAS may change the order of additions with the number of threads
     by_column = sparse.csr_array(sums).T.tocsr()
     columns, size = by_column.shape
     rng = generator(seed, "bootstrap")
@@ -106,7 +106,7 @@ def resampled_sums(sums: Any, *, seed: int, resamples: int) -> np.ndarray:
 
 
 class Resamples(NamedTuple):
-    """Bootstrap means of each column, ``(resamples, columns)``, and the unit drawn, in words."""
+    """Bootstrap means of each column, ``(resamples, columns)``, and a description of the unit drawn."""
 
     means: np.ndarray
     method: str
@@ -115,7 +115,7 @@ class Resamples(NamedTuple):
 def resampled_means(
     columns: np.ndarray, clusters: Sequence[str] | None, *, seed: int, resamples: int = RESAMPLES
 ) -> Resamples | None:
-    """Means of ``columns (queries, k)`` over the queries of resampled clusters; None with fewer than two clusters."""
+    """Return means of ``columns (queries, k)`` over the queries of resampled clusters; None with fewer than two clusters."""
     found = cluster_queries(clusters, len(columns))
     if found.count < 2:
         return None
@@ -126,32 +126,32 @@ def resampled_means(
 
 
 def percentile_interval(values: np.ndarray, method: str) -> Interval:
-    """The middle 95 % of resampled values."""
+    """Return the interval of the middle 95 % of resampled values."""
     tail = (1 - LEVEL) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
     return Interval(float(low), float(high), LEVEL, method)
 
 
 def means_without(columns: np.ndarray, clusters: Clusters) -> np.ndarray:
-    """Means of ``columns (queries, k)`` without each cluster in turn, ``(clusters, k)``."""
+    """Return means of ``columns (queries, k)`` without each cluster in turn, ``(clusters, k)``."""
     _, without = means_left_out(columns, clusters)
-    # a mean of 0 must stay exactly 0, or a ratio over it is huge
+    # a mean of 0 must stay exactly 0, as a ratio over a rounding error would be huge
     return np.where(np.abs(without) <= _NOTHING * np.abs(columns).max(axis=0), 0.0, without)
 
 
 def sums_by_cluster(columns: np.ndarray, clusters: Clusters) -> np.ndarray:
-    """Sums of ``columns (queries, k)`` over each cluster's queries, ``(clusters, k)``."""
+    """Return sums of ``columns (queries, k)`` over each cluster's queries, ``(clusters, k)``."""
     return np.column_stack(
         [np.bincount(clusters.codes, weights=column, minlength=clusters.count) for column in columns.T.astype(np.float64)]
     ).reshape(clusters.count, columns.shape[1])
 
 
 def means_left_out(columns: np.ndarray, clusters: Clusters) -> tuple[np.ndarray, np.ndarray]:
-    """Means of ``columns (queries, k)``, ``(k,)``, and without each cluster, ``(clusters, k)``; NaN values do not count."""
+    """Return means of ``columns (queries, k)``, ``(k,)``, and without each cluster, ``(clusters, k)``; NaN values do not count."""
     held = ~np.isnan(columns)
     counts = held.sum(axis=0)
     means = np.nan_to_num(columns).sum(axis=0) / np.maximum(counts, 1)
-    # centred, so that the difference of two large sums loses no precision
+    # centred, to keep the precision of differences of large sums
     sums = sums_by_cluster(np.where(held, np.nan_to_num(columns) - means, 0.0), clusters)
     left = counts - sums_by_cluster(held, clusters)
     without = means + np.where(left > 0, (sums.sum(axis=0) - sums) / np.maximum(left, 1), 0.0)
@@ -159,13 +159,13 @@ def means_left_out(columns: np.ndarray, clusters: Clusters) -> tuple[np.ndarray,
 
 
 def jackknife_error(value: float, without: np.ndarray) -> float:
-    """The standard error of an estimate from ``without (clusters,)``, the same estimate without each cluster in turn."""
+    """Return the standard error of an estimate from ``without (clusters,)``, the same estimate without each cluster in turn."""
     count = len(without)
     return math.sqrt((count - 1) / count * float(((without - value) ** 2).sum()))
 
 
 def t_interval(value: float, error: float, freedom: float, method: str) -> Interval:
-    """The 95 % interval of Student's t."""
+    """Return the 95 % interval of Student's t."""
     from scipy import stats
 
     half = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * error
@@ -176,7 +176,7 @@ def t_interval(value: float, error: float, freedom: float, method: str) -> Inter
 class Replicates:
     """Means of columns, ``whole (k,)``, and ``means (replicates, k)``: over resampled clusters, or without each of few clusters in turn.
 
-    ``freedom`` is None for the bootstrap; ``method`` names the method in words.
+    ``freedom`` is None for the bootstrap; ``method`` describes the method.
     """
 
     whole: np.ndarray
@@ -185,7 +185,7 @@ class Replicates:
     method: str
 
     def interval(self, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval:
-        """The 95 % interval of a function of means ``(…, k)``."""
+        """Return the 95 % interval of a function of means ``(…, k)``."""
         if self.freedom is None:
             return percentile_interval(statistic(self.means), self.method)
         value = float(statistic(self.whole))
@@ -195,7 +195,7 @@ class Replicates:
 def replicated_means(
     columns: np.ndarray, clusters: Sequence[str] | None, *, seed: int, resamples: int = RESAMPLES
 ) -> Replicates | None:
-    """Replicate means of ``columns (queries, k)``: jackknife with at most ``FEW`` clusters, else bootstrap; None with fewer than two."""
+    """Return replicate means of ``columns (queries, k)``: jackknife with at most ``FEW`` clusters, else bootstrap; None with fewer than two."""
     found = cluster_queries(clusters, len(columns))
     if 2 <= found.count <= FEW:
         method = f"cluster jackknife, t, {found.drawn}"
@@ -207,9 +207,9 @@ def replicated_means(
 def bootstrap_mean(
     values: Sequence[float] | np.ndarray, clusters: Sequence[str] | None, *, seed: int, resamples: int = RESAMPLES
 ) -> Interval | None:
-    """The 95 % interval of the mean: percentile bootstrap, or t by the jackknife with few clusters; its ``method`` says which.
+    """Return the 95 % interval of the mean: percentile bootstrap, or jackknife t with few clusters; its ``method`` says which.
 
-    ``clusters[i]`` names the cluster of ``values[i]``. None with fewer than two clusters.
+    ``clusters[i]`` names the cluster of ``values[i]``. Returns None with fewer than two clusters.
     """
     columns = np.asarray(values, dtype=np.float64).reshape(-1, 1)
     found = replicated_means(columns, clusters, seed=seed, resamples=resamples)

@@ -1,4 +1,4 @@
-"""Buckets of position and groups of passage length."""
+"""Define buckets of position and groups of passage length."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["PERCENT_BUCKETS", "SQUAD_POSQ", "Buckets", "LengthGroups", "length_g
 SCALES = ("relative", "characters", "moved", "segment")
 MOST_BUCKETS = 1_000
 MOST_RELATIVE = 20
-QUERIES_A_BUCKET = 30  # on average; 20 of them are enough, as answers crowd the front
+QUERIES_A_BUCKET = 30  # on average; a bucket needs 20, and answers crowd the front
 
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """Buckets of a position; checked when made.
+    """Buckets of a position.
 
-    Bucket b holds positions in [edges[b], edges[b + 1]); the last includes its right end. ``scale`` says what a position is, as in
+    Bucket b holds positions in [edges[b], edges[b + 1]); the last includes its right end. ``scale`` defines a position, as in
     ``results.buckets.PositionBuckets``.
 
     Raises:
@@ -40,24 +40,24 @@ class Buckets:
         shown = ",".join(f"{edge:g}" for edge in self.edges[:8]) + (",…" if len(self.edges) > 8 else "")
         if not 3 <= len(self.edges) <= MOST_BUCKETS + 1:
             raise SettingError(
-                f"--buckets: wanted 3 to {MOST_BUCKETS + 1:,} edges, for two buckets or more; found {len(self.edges):,} ({shown or 'none'})"
+                f"--buckets: wanted 3 to {MOST_BUCKETS + 1:,} edges, for at least 2 buckets; found {len(self.edges):,} ({shown or 'none'})"
             )
         if not all(math.isfinite(edge) for edge in self.edges):
-            raise SettingError(f"--buckets: wanted edges that are numbers; found {shown}")
+            raise SettingError(f"--buckets: wanted numbers as edges; found {shown}")
         if any(low >= high for low, high in zip(self.edges, self.edges[1:], strict=False)):
-            raise SettingError(f"--buckets: wanted edges that increase; found {shown}")
+            raise SettingError(f"--buckets: wanted increasing edges; found {shown}")
 
     @staticmethod
     def relative(bins: int = 20) -> Buckets:
-        """Equal shares of the passage, from 0 to 1."""
+        """Return equal shares of the passage, from 0 to 1."""
         # one division each, so that an edge equals the position k / n as a float
         return Buckets("relative", tuple(edge / bins for edge in range(bins + 1)))
 
     @staticmethod
     def relative_for(queries: int) -> Buckets:
-        """Equal shares, 2 to 20, with 30 queries a bucket on average [decision].
+        """Return 2 to 20 equal shares, with 30 queries per bucket on average [decision].
 
-        More buckets would show noise: it raises PSI with their number, and most would be below the minimum.
+        More buckets would show noise: noise in PSI grows with their number, and most would be below the minimum.
 
         >>> [len(Buckets.relative_for(queries)) for queries in (0, 100, 300, 5_928)]
         [2, 3, 10, 20]
@@ -66,7 +66,7 @@ class Buckets:
 
     @staticmethod
     def moved(bins: int = 10) -> Buckets:
-        """Equal parts of −1 to 1: the answer's movement as a share of the passage, negative to the front."""
+        """Return equal parts of −1 to 1: the answer's movement as a share of the passage, negative to the front."""
         return Buckets("moved", tuple((2 * edge - bins) / bins for edge in range(bins + 1)))
 
     @staticmethod
@@ -79,13 +79,11 @@ class Buckets:
         try:
             edges = tuple(float(part) for part in text.split(","))
         except ValueError:
-            raise SettingError(
-                f"--buckets: wanted numbers with commas between them, for example 0,0.2,0.5,1; found {text!r}"
-            ) from None
+            raise SettingError(f"--buckets: wanted numbers separated by commas, such as 0,0.2,0.5,1; found {text!r}") from None
         scale = "relative" if edges[-1] <= 1 else "characters"
         buckets = Buckets(scale, edges)
         if edges[0] < 0:
-            raise SettingError(f"--buckets: wanted edges from 0, where a passage starts; found {text!r}")
+            raise SettingError(f"--buckets: wanted edges from 0, the passage's start; found {text!r}")
         return buckets
 
     def __len__(self) -> int:
@@ -93,7 +91,7 @@ class Buckets:
 
     @property
     def middles(self) -> np.ndarray:
-        """The middle of each bucket, ``(buckets,)``."""
+        """Return the middle of each bucket, ``(buckets,)``."""
         import numpy as np
 
         edges = np.array(self.edges)
@@ -101,11 +99,11 @@ class Buckets:
 
     @property
     def labels(self) -> list[str]:
-        """The name of each bucket: "0.05 to 0.1"."""
+        """Return the name of each bucket: "0.05 to 0.1"."""
         return [f"{low:g} to {high:g}" for low, high in zip(self.edges, self.edges[1:], strict=False)]
 
     def assign(self, positions: np.ndarray) -> np.ndarray:
-        """The bucket of each position, ``(queries,)`` int64; −1 for NaN and outside all buckets."""
+        """Return the bucket of each position, ``(queries,)`` int64; −1 for NaN and outside all buckets."""
         import numpy as np
 
         positions = np.asarray(positions, np.float64)
@@ -130,7 +128,7 @@ class LengthGroups(NamedTuple):
 def length_groups(lengths: Sequence[float] | np.ndarray, groups: int = 3, *, unit: str = "words") -> LengthGroups:
     """Group queries by the length of their passage into groups of about equal size, short to long: "92 to 121 words".
 
-    Passages of one length stay together, so a frequent length makes groups unequal or fewer [decision].
+    Passages of the same length stay together, so a frequent length makes groups unequal or fewer [decision].
 
     Raises:
         ValueError: fewer than one group, or a length that is not a number.
@@ -139,11 +137,11 @@ def length_groups(lengths: Sequence[float] | np.ndarray, groups: int = 3, *, uni
 
     lengths = np.asarray(lengths, np.float64)
     if groups < 1 or not np.isfinite(lengths).all():
-        raise ValueError(f"length groups: wanted one or more, of lengths that are numbers; found {groups}")
+        raise ValueError(f"length groups: wanted at least 1, and numbers as lengths; found {groups}")
     if not len(lengths):
         return LengthGroups(np.zeros(0, np.int64), [])
     _, distinct, counts = np.unique(lengths, return_inverse=True, return_counts=True)
-    # a length's group is that of its middle rank; doubled, so that numbers stay whole
+    # a length's group is that of its middle rank, doubled to stay a whole number
     middles = 2 * np.cumsum(counts) - counts
     found, number = np.unique(groups * middles // (2 * len(lengths)), return_inverse=True)
     numbers = number[distinct]

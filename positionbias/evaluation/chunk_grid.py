@@ -1,8 +1,8 @@
-"""Effects of the places in a document and in its chunks on the score of the same evidence, where a document has the score of its best chunk.
+"""Estimate effects of the evidence's place in a document and in its chunks on its score, if a document has the score of its best chunk.
 
-Every text of a setting has the same length, so the evidence's documents and the competitors' have equally many chunks, and what a maximum over chunks gains by chance
-cancels in the lead. It does not where the evidence is whole in two chunks on one side of an effect and in one on the other: ``more`` says so. END − START over all chunks, and
-last − first chunk over all places in it, have as many on both sides.
+All texts of a setting have the same length, so the evidence's and the competitors' documents have the same number of chunks, and what a maximum over chunks
+gains by chance cancels in the lead. It does not cancel if the evidence is whole in 2 chunks on one side of an effect and in 1 on the other: ``more`` reports
+this. END − START over all chunks, and last − first chunk over all places in it, have equal numbers on both sides.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ CELLS = [*NATURAL, *(Cell(within, place) for within in (*WHOLE, Within.CUT) for 
 
 
 class ScoredChunks(NamedTuple):
-    """Scores of documents. ``pairs`` of chunk and overlap; ``leads``, ``ranks``, ``starts``, ``held`` and ``beyond (queries, settings, cells)``, NaN where there is
-    no such document; ``units``, ``vectors`` and ``stored (queries, settings)``; ``evidence_cut`` and ``answers_cut (settings,)``."""
+    """Scores of documents: ``pairs`` of chunk and overlap; ``leads``, ``ranks``, ``starts``, ``held`` and ``beyond (queries, settings, cells)``, NaN without
+    such a document; ``units``, ``vectors`` and ``stored (queries, settings)``; ``evidence_cut`` and ``answers_cut (settings,)``."""
 
     pairs: Sequence[tuple[int, int]]
     leads: np.ndarray
@@ -54,7 +54,7 @@ class ScoredChunks(NamedTuple):
     clusters: Sequence[str]
 
     def of_settings(self, keep: np.ndarray) -> ScoredChunks:
-        """Restrict to some settings."""
+        """Return the scores of some settings."""
         kept = np.flatnonzero(keep).tolist()
         arrays: dict[str, Any] = {name: getattr(self, name)[:, kept] for name in self._fields[1:9]}
         listed: dict[str, Any] = {
@@ -64,7 +64,7 @@ class ScoredChunks(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """Cells of one setting, which are averaged within each query, and their sign."""
+    """Cells of one setting, to average within each query, and their sign."""
 
     setting: int
     cells: Sequence[Cell]
@@ -72,7 +72,7 @@ class _Side(NamedTuple):
 
 
 def chunk_grid_of(scored: ScoredChunks) -> tuple[list[ChunkSetting], list[ChunkCell], list[ChunkEffect]]:
-    """Settings, cells and effects; settings in which all competitors score alike have none."""
+    """Return settings, cells and effects; settings in which all competitors have equal scores have none."""
     found = cluster_queries(scored.clusters, len(scored.leads))
     means, without = means_left_out(scored.units, found)
     scored = scored.of_settings((means > 0) & (without > 0).all(axis=0))
@@ -94,7 +94,7 @@ def chunk_grid_of(scored: ScoredChunks) -> tuple[list[ChunkSetting], list[ChunkC
 
 
 def _described(scored: ScoredChunks, budgets: Sequence[int], clusters: Clusters) -> tuple[list[ChunkSetting], list[ChunkCell]]:
-    """Settings with their mean lead, and cells; the intervals hold together for the leads, the places in the document and the means over chunks."""
+    """Return settings with their mean lead, and cells; intervals are simultaneous over leads, places in the document and means over chunks."""
     keys: list[tuple[int, Within, float | None, list[Cell]]] = []
     for row in range(len(scored.pairs)):
         keys += [(row, cell.within, cell.place, [cell]) for cell in NATURAL]
@@ -129,13 +129,13 @@ def _cell(scored: ScoredChunks, key: tuple[int, Within, float | None, Sequence[C
 
 
 def _there(scored: ScoredChunks, row: int, within: Within) -> list[Cell]:
-    """The cells of a setting that some query has."""
+    """Return the cells of a setting that some query has."""
     cells = [cell for cell in CELLS if cell.within is within]
     return [cell for cell in cells if _count(scored, row, [cell])]
 
 
 def _count(scored: ScoredChunks, row: int, cells: Sequence[Cell]) -> int:
-    """The queries that have one of these cells."""
+    """Return the number of queries with one of these cells."""
     return int((~np.isnan(scored.leads[:, row, _columns(cells)])).any(axis=1).sum())
 
 
@@ -148,7 +148,7 @@ def _columns(cells: Iterable[Cell]) -> list[int]:
 
 
 def _estimates(effects: Sequence[Sequence[_Side]], scored: ScoredChunks, clusters: Clusters) -> list[Simultaneous]:
-    """Estimates of sums over sides of sign · the mean lead over their cells."""
+    """Estimate sums over sides of sign · the mean lead over their cells."""
     leads = np.round(scored.leads / scored.units.mean(axis=0)[None, :, None], ROUNDED)
     columns, unit_of, owners = [], [], []
     for number, sides in enumerate(effects):
@@ -162,21 +162,21 @@ def _estimates(effects: Sequence[Sequence[_Side]], scored: ScoredChunks, cluster
 
 
 def _within_query(leads: np.ndarray) -> np.ndarray:
-    """The mean over the cells that a query has, NaN where it has none, of ``(queries, cells)``."""
+    """Return each query's mean over its cells, NaN without any, of ``(queries, cells)``."""
     held = ~np.isnan(leads)
     counts = held.sum(axis=1)
     return np.where(counts > 0, np.nan_to_num(leads).sum(axis=1) / np.maximum(counts, 1), np.nan)
 
 
 def _more(scored: ScoredChunks, sides: Sequence[_Side]) -> float:
-    """Return how many more chunks hold the evidence whole on the positive sides; 0 where the sides are of two settings."""
+    """Return how many more chunks hold the evidence whole on the positive sides; 0 if the sides are of two settings."""
     if len({side.setting for side in sides}) > 1:
         return 0.0
     return round(sum(side.sign * _mean(scored.held, side.setting, side.cells) for side in sides), ROUNDED)
 
 
 def _budgets(vectors: np.ndarray, stored: np.ndarray) -> list[int]:
-    """Number the settings of about as many vectors: from the most vectors, each group down to ``SAME_BUDGET`` of its first."""
+    """Group settings with about the same number of vectors: from the most vectors, each group down to ``SAME_BUDGET`` of its first."""
     numbers, first, number = [0] * len(vectors), np.inf, 0
     for row in sorted(range(len(vectors)), key=lambda one: (-vectors[one], stored[one])):
         if vectors[row] < SAME_BUDGET * first:
@@ -186,7 +186,7 @@ def _budgets(vectors: np.ndarray, stored: np.ndarray) -> list[int]:
 
 
 def _effects(scored: ScoredChunks, budgets: Sequence[int]) -> list[tuple[ChunkEffect, list[_Side]]]:
-    """All effects, each with its sides."""
+    """Return all effects, each with its sides."""
     found: list[tuple[ChunkEffect, list[_Side]]] = []
     for row, pair in enumerate(scored.pairs):
         for cell in NATURAL[1:]:
@@ -203,7 +203,7 @@ def _effects(scored: ScoredChunks, budgets: Sequence[int]) -> list[tuple[ChunkEf
 
 
 def _in_chunk(row: int, pair: tuple[int, int], cells: Sequence[Cell]) -> list[tuple[ChunkEffect, list[_Side]]]:
-    """The effects of the place in the chunk, each over all chunks, and of the chunk's place, each over all places in it."""
+    """Return the effects of the place in the chunk (over all chunks) and of the chunk's place (over all places in it)."""
 
     def side(sign: float, *wanted: Within | float) -> _Side:
         return _Side(row, [cell for cell in cells if cell.within in wanted or cell.place in wanted], sign)
@@ -228,7 +228,7 @@ def _in_chunk(row: int, pair: tuple[int, int], cells: Sequence[Cell]) -> list[tu
 
 
 def _equal_budgets(scored: ScoredChunks, budgets: Sequence[int]) -> list[tuple[ChunkEffect, list[_Side]]]:
-    """Each setting less the first of its budget, that of the most vectors and of these with the least stored."""
+    """Return each setting minus the first of its budget: the one with the most vectors, then with the least stored."""
     vectors, stored = scored.vectors.mean(axis=0), scored.stored.mean(axis=0)
     order = sorted(range(len(budgets)), key=lambda one: (-vectors[one], stored[one]))
     firsts: dict[int, int] = {}

@@ -1,6 +1,6 @@
-"""Means and slopes over queries, with intervals clustered by passage.
+"""Estimate means and slopes over queries, with intervals clustered by passage.
 
-The standard error is the cluster jackknife's (formula in ``bootstrap``), whatever the number of clusters. For a slope it is the cluster-robust
+The standard error is the cluster jackknife's (formula in ``bootstrap``) for any number of clusters. For a slope it is the cluster-robust
 error CV3, which is conservative with few or unequal clusters (MacKinnon, Nielsen, Webb 2023) [decision].
 """
 
@@ -41,7 +41,7 @@ class Estimate:
 
     @property
     def detectable(self) -> float | None:
-        """The smallest effect that a test at 5 % finds with 80 % power: (t(0.975) + t(0.8)) · se, both at ``freedom``."""
+        """Return the smallest effect that a test at 5 % finds with 80 % power: (t(0.975) + t(0.8)) · se, both at ``freedom``."""
         from scipy import stats
 
         if self.standard_error is None or self.freedom < 1:
@@ -50,12 +50,12 @@ class Estimate:
 
     @property
     def least(self) -> float | None:
-        """The smallest absolute effect in the interval, 0 where it holds 0. A limit is exceeded when this exceeds it."""
+        """Return the smallest absolute effect in the interval, 0 if the interval holds 0. A limit is exceeded if this exceeds it."""
         return None if self.interval is None else max(self.interval.low, -self.interval.high, 0.0)
 
     @property
     def as_slope(self) -> Slope:
-        """The estimate as the slope of a payload."""
+        """Return the estimate as a payload's slope."""
         bounds = self.interval
         return Slope(
             value=self.value,
@@ -69,7 +69,7 @@ class Estimate:
 
 
 def clustered_mean(values: np.ndarray, clusters: Sequence[str] | None) -> Estimate:
-    """The mean of ``values (queries,)``, Σ values / queries: a cluster weighs as many as its queries."""
+    """Estimate the mean of ``values (queries,)``, Σ values / queries: a cluster weighs as much as its queries."""
     values = np.asarray(values, np.float64)
     queries = len(values)
     if not queries:
@@ -84,11 +84,11 @@ def clustered_mean(values: np.ndarray, clusters: Sequence[str] | None) -> Estima
 def clustered_slope(
     positions: np.ndarray, values: np.ndarray, clusters: Sequence[str] | None, strata: np.ndarray | None = None
 ) -> Estimate:
-    """The slope of ``values`` on ``positions``, both ``(queries,)``, by least squares, a position's unit being the whole passage:
+    """Estimate the least-squares slope of ``values`` on ``positions``, both ``(queries,)``; a position's unit is the whole passage:
 
         Σ_s Σ_{i in s} (x_i − x̄_s)(y_i − ȳ_s) / Σ_s Σ_{i in s} (x_i − x̄_s)²
 
-    ``strata (queries,)`` integers: values and positions are centred within each, which removes differences between strata (groups of
+    ``strata (queries,)`` are integers. Values and positions are centred within each, which removes differences between strata (groups of
     passage length, queries). The jackknife leaves a cluster out of the centring too.
     """
     x, y = np.asarray(positions, np.float64), np.asarray(values, np.float64)
@@ -116,9 +116,9 @@ def clustered_slope(
 def _without(
     x: np.ndarray, y: np.ndarray, stratum: np.ndarray, n: np.ndarray, clusters: Clusters
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Σ x² and Σ x·y, centred within strata, without each cluster, ``(clusters,)``; x and y are centred with all of them.
+    """Return Σ x² and Σ x·y, centred within strata, without each cluster, ``(clusters,)``; x and y come centred over all clusters.
 
-    Without the rows of cell (cluster, stratum), whose sums are a (of x) and b (of y), the stratum's mean moves, and its sum of products
+    Without the rows of cell (cluster, stratum), with sums a (of x) and b (of y), the stratum's mean moves, and its sum of products
     falls by Σ x·y of the cell and by a·b / (n − n_cell).
     """
     pairs, cell = np.unique(clusters.codes * len(n) + stratum, return_inverse=True)
@@ -134,7 +134,7 @@ def _without(
 
 
 def _jackknife(value: float, without: np.ndarray, size: float, clusters: Clusters, queries: int) -> Estimate:
-    """The estimate from the leave-one-cluster-out values; ``size`` is the magnitude against which rounding is judged."""
+    """Return the estimate from leave-one-cluster-out values; ``size`` is the magnitude against which rounding is judged."""
     from scipy import stats
 
     freedom = clusters.count - 1
@@ -142,17 +142,17 @@ def _jackknife(value: float, without: np.ndarray, size: float, clusters: Cluster
     method = f"cluster jackknife, t, {clusters.drawn}"
     if error <= _NOTHING * size or error == 0:
         same = Interval(value, value, LEVEL, method)
-        return Estimate(value, same, None, 0.0, freedom, queries, "p: every cluster says the same")
+        return Estimate(value, same, None, 0.0, freedom, queries, "p: all clusters agree")
     p = float(2 * stats.t.sf(abs(value) / error, freedom))
     return Estimate(value, t_interval(value, error, freedom, method), p, error, freedom, queries)
 
 
 def joined_error(estimates: Sequence[Estimate]) -> tuple[float, float] | None:
-    """The standard error of a sum or difference of independent estimates, and its degrees of freedom by Welch and Satterthwaite:
+    """Return the standard error of a sum or difference of independent estimates, and its degrees of freedom by Welch and Satterthwaite:
 
         se² = Σ se_i²,   df = se⁴ / Σ (se_i⁴ / df_i)
 
-    None where an estimate has no standard error; the degrees of freedom are infinite where all errors are 0.
+    None if an estimate has no standard error; the degrees of freedom are infinite if all errors are 0.
     """
     parts = [(of.standard_error**2, of.freedom) for of in estimates if of.standard_error is not None and of.freedom >= 1]
     if len(parts) < len(estimates):

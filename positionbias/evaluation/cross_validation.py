@@ -1,7 +1,7 @@
-"""Cross-validation over queries: a setting is chosen on the other folds and measured on the held-out one.
+"""Cross-validate over queries: choose a setting on the other folds and measure it on the held-out fold.
 
-Folds are drawn by (seed, query id), so every system and measure has the same, and a further query changes no other's draw. Their sizes
-differ by at most one query.
+Folds are drawn by (seed, query id), so all systems and measures have the same folds, and an added query changes no other's draw. Their
+sizes differ by at most one query.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from positionbias.core.seeds import drawn_order
 __all__ = ["FOLDS", "CrossValidated", "check_folds", "cross_validate", "query_folds"]
 
 FOLDS = 5
-_DECIMALS = 12  # means that differ by rounding alone are ties
+_DECIMALS = 12  # means that differ only by rounding are ties
 Setting = TypeVar("Setting", bound=Hashable)
 
 
 def query_folds(query_ids: Collection[str], *, folds: int = FOLDS, seed: int) -> list[list[str]]:
-    """The queries of each fold, in sorted order.
+    """Return the queries of each fold, in sorted order.
 
     Raises:
         InputError: fewer queries than folds.
@@ -31,7 +31,7 @@ def query_folds(query_ids: Collection[str], *, folds: int = FOLDS, seed: int) ->
         raise SettingError(f"--folds: wanted at least 2; found {folds}; raise it")
     if len(query_ids) < folds:
         raise InputError(
-            f"cross-validation: wanted at least one query a fold; found {len(query_ids)} for {folds} folds; "
+            f"cross-validation: wanted at least one query per fold; found {len(query_ids)} for {folds} folds; "
             "lower --folds, or judge more queries"
         )
     drawn = drawn_order(query_ids, seed, "fold")
@@ -42,7 +42,7 @@ def check_folds(folds: Sequence[Sequence[str]], with_relevant: Container[str]) -
     """Check that each fold has a query with a relevant passage.
 
     Raises:
-        InputError: one has none (the first is named).
+        InputError: a fold without one (the first is named).
     """
     for number, fold in enumerate(folds, 1):
         if not any(query_id in with_relevant for query_id in fold):
@@ -54,7 +54,7 @@ def check_folds(folds: Sequence[Sequence[str]], with_relevant: Container[str]) -
 
 @dataclass(frozen=True, slots=True)
 class CrossValidated(Generic[Setting]):
-    """Each held-out query's value with the setting chosen without it, and each fold's setting."""
+    """The value of each held-out query under the setting chosen without it, and each fold's setting."""
 
     values: Mapping[str, float]
     chosen: tuple[Setting, ...]
@@ -65,10 +65,10 @@ def cross_validate(
 ) -> CrossValidated[Setting]:
     """Choose for each fold the setting with the best mean over the other folds, and return the fold's values with it.
 
-    ``values`` by setting and query. Of equal settings the first is chosen [decision].
+    ``values`` are by setting and query. Of tied settings the first is chosen [decision].
 
     Raises:
-        ValueError: no setting, or one that lacks a query.
+        ValueError: no setting, or a setting without some query.
     """
     if not values:
         raise ValueError("values: wanted at least one setting; found none")

@@ -1,23 +1,23 @@
-"""The mean of a measurement over trainings and queries, with an interval in which trainings, their rotations and passages are random.
+"""Estimate the mean of a measurement over trainings and queries, with an interval that treats trainings, their rotations and passages as random.
 
-Values y[s, r, q] are of training seed s, rotation draw r within it and query q; an interval over them speaks of other seeds, draws and queries. With θ_s a seed's mean over
-its queries (a query's mean over its rotations first), θ the mean of the S seeds, and θ_s(g) without cluster g of G, u_sg = θ_s(g) − θ_s,
+Values y[s, r, q] are of training seed s, rotation draw r within it and query q; the interval generalises to other seeds, draws and queries. With θ_s a seed's mean over
+its queries (after each query's mean over rotations), θ the mean of the S seeds, θ_s(g) the mean without cluster g of G, and u_sg = θ_s(g) − θ_s,
 
     V_seeds   = Σ_s (θ_s − θ)² / (S (S − 1))                          trainings, and their interaction with queries
     V_queries = (G − 1)/G · Σ_g ū_g²                                  the cluster jackknife, and the same interaction
     V_both    = (G − 1)/G · Σ_sg (u_sg − ū_g)² / (S (S − 1))          the interaction alone
     se²       = V_queries + T,   T = max(V_seeds − V_both, 0)
 
-In a balanced layout these are the mean squares of the two-way analysis of variance: se² = (MS_seeds + MS_queries − MS_both) / (S·G). A seed's rotations stand in θ_s, so that
-V_seeds holds what varies between them as well. The interval is θ ± t(0.975, df) · se with Satterthwaite's degrees of freedom,
+In a balanced layout these are the mean squares of the two-way analysis of variance: se² = (MS_seeds + MS_queries − MS_both) / (S·G). A seed's rotations are part of θ_s, so
+V_seeds includes their variance. The interval is θ ± t(0.975, df) · se with Satterthwaite's degrees of freedom,
 
     df = (V_queries + m T)² / (V_queries² / (G − 1) + (m T)² / (S − 1)),   m = (S + 5) / (S − 1)
 
-The textbook has m = 1. With 3 seeds it covers 92 to 93 % where trainings vary three to five times as much as queries: where T is small by chance, df is large.
+The textbook has m = 1. With 3 seeds it covers only 92 to 93 % if trainings vary 3 to 5 times as much as queries, as df is large when T is small by chance.
 This m was chosen by simulation to cover about 95 % at any ratio (``benchmarks/training_intervals.py``) [decision].
-Two trainings have no interval; one has the interval over its queries.
+Two trainings have no interval; one training has the interval over its queries.
 
-A rotation draw that several seeds share counts as a different one in each: V_queries holds its change by query, but its common effect on all trainings
+A rotation draw shared by several seeds counts as a different draw in each: V_queries includes its effect by query, but its common effect on all trainings
 is not estimated [decision].
 """
 
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 LEAST = 3  # trainings needed for an interval over trainings
-ENOUGH = 5  # trainings that allow a statement about the method, whatever the interval
+ENOUGH = 5  # trainings that allow a statement about the method with any interval
 OVER_TRAININGS = "over trainings and queries"
 OVER_QUERIES = "over queries of one training: speaks of this checkpoint"
 _NOTHING = 1e-12  # rounding error of a spread, relative to the values
@@ -58,7 +58,7 @@ _NOTHING = 1e-12  # rounding error of a spread, relative to the values
 class Components(NamedTuple):
     """Variance components: standard deviations of one training (its seed) and of one rotation within it, and the standard error from queries.
 
-    None where there is only one of a kind. They are differences of variances: 0 where noise exceeds the variance found.
+    None if there is only one of a kind. They are differences of variances: 0 if noise exceeds the variance found.
     """
 
     trainings: float | None
@@ -79,46 +79,46 @@ class Crossed(Estimate):
 
     @property
     def of_method(self) -> bool:
-        """True if the estimate holds for the method, beyond these checkpoints."""
+        """Return True if the estimate holds for the method, beyond these checkpoints."""
         return speaks_of_method(self.interval, len(self.by_seed))
 
     @property
     def over(self) -> str:
-        """Describe in a table's words what the interval is over."""
+        """Return what the interval is over, in words for a table."""
         return OVER_QUERIES if len(self.by_seed) == 1 else OVER_TRAININGS
 
 
 def speaks_of_method(interval: Interval | None, trainings: int) -> bool:
-    """Return whether a figure holds for the method: with five trainings, or three where the interval excludes 0."""
+    """Return True if a figure holds for the method: with 5 trainings, or with 3 if the interval excludes 0."""
     if interval is None:
         return False
     return trainings >= ENOUGH or (trainings >= LEAST and not interval.low <= 0 <= interval.high)
 
 
 def crossed(values: np.ndarray, clusters: Sequence[str] | None = None, *, units: str = "trainings") -> Crossed:
-    """The mean of ``values (seeds, rotations, queries)``, NaN where there is none; ``units`` is what the interval calls seeds.
+    """Estimate the mean of ``values (seeds, rotations, queries)``, NaN if missing; ``units`` is the interval's word for seeds.
 
-    ``clusters`` names the cluster of each query. Every seed weighs the same, whatever its rotations.
+    ``clusters`` names the cluster of each query. All seeds weigh the same, whatever their number of rotations.
 
     Raises:
-        ValueError: another shape, an infinite value, or nothing but NaN.
+        ValueError: another shape, an infinite value, or only NaN.
     """
     return crossed_groups([(values, clusters, 1.0)], units=units)
 
 
 def over_trainings(values: np.ndarray, *, units: str = "trainings") -> Crossed:
-    """The mean of figures of whole trainings, ``values (seeds, rotations)``, NaN where there is none; the interval is over trainings alone."""
+    """Estimate the mean of figures of whole trainings, ``values (seeds, rotations)``, NaN if missing; the interval is over trainings alone."""
     found = _group(np.asarray(values, np.float64)[:, :, None], None)
     return _estimate([found], found.points, _rotations([found]), alone=True, units=units)
 
 
 def crossed_groups(groups: Sequence[tuple[np.ndarray, Sequence[str] | None, float]], *, units: str = "trainings") -> Crossed:
-    """Σ weight · mean over independent groups of queries, ``(values (seeds, rotations, queries), clusters, weight)`` each, of the same seeds.
+    """Estimate Σ weight · mean over independent groups of queries with the same seeds, each ``(values (seeds, rotations, queries), clusters, weight)``.
 
     With weights 1 and −1 it is the difference of two groups, paired by training: V_queries is the sum of both, with Satterthwaite's degrees of freedom.
 
     Raises:
-        ValueError: as ``crossed``, or seeds that differ.
+        ValueError: as ``crossed``, or different seeds.
     """
     found = [_group(np.asarray(values, np.float64), clusters) for values, clusters, _ in groups]
     if len({len(of.points) for of in found}) > 1:
@@ -132,7 +132,7 @@ def crossed_groups(groups: Sequence[tuple[np.ndarray, Sequence[str] | None, floa
 
 
 def mean_by_query(values: np.ndarray) -> np.ndarray:
-    """Each query's mean over seeds of its mean over rotations, ``(queries,)``; NaN where it has none."""
+    """Return each query's mean over seeds of its mean over rotations, ``(queries,)``; NaN without values."""
     values = np.asarray(values, np.float64)
     return _mean(_mean(values, 1), 0)
 
@@ -146,9 +146,9 @@ def _mean(values: np.ndarray, axis: int) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Group:
-    """A group of queries: each seed's mean ``points (seeds,)`` and its changes without each cluster ``lone (clusters, seeds)``; likewise of cells.
+    """A group of queries: each seed's mean ``points (seeds,)``, its changes without each cluster ``lone (clusters, seeds)``, and the same for cells.
 
-    ``lone`` is scaled so that Σ_g of squares is the jackknife's variance. A cell is a rotation of a seed, ``owners`` its seed.
+    ``lone`` is scaled so that Σ_g of squares is the jackknife's variance. A cell is a rotation of a seed; ``owners`` is its seed.
     """
 
     points: np.ndarray
@@ -179,7 +179,7 @@ def _group(values: np.ndarray, clusters: Sequence[str] | None) -> _Group:
 
 
 def _left_out(rows: np.ndarray, clusters: Clusters) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of each of ``rows (k, queries)``, and its scaled changes without each cluster ``(clusters, k)``."""
+    """Return the mean of each of ``rows (k, queries)``, and its scaled changes without each cluster ``(clusters, k)``."""
     means, without = means_left_out(rows.T, clusters)
     return means, math.sqrt((clusters.count - 1) / clusters.count) * (without - means)
 
@@ -189,13 +189,13 @@ def _most(group: _Group) -> int:
 
 
 def _between(points: np.ndarray, lone: np.ndarray) -> tuple[float, float]:
-    """The variance of ``points (n,)``, and the part of it due to their shared queries, by ``lone (clusters, n)``."""
+    """Return the variance of ``points (n,)``, and the part due to shared queries, by ``lone (clusters, n)``."""
     centred = lone - lone.mean(axis=1, keepdims=True)
     return float(points.var(ddof=1)), float((centred**2).sum() / (len(points) - 1))
 
 
 def _rotations(groups: Sequence[_Group]) -> float | None:
-    """The standard deviation of a rotation within its seed; None where no seed has two."""
+    """Return the standard deviation of a rotation within its seed; None if no seed has two."""
     first = groups[0]
     if any(len(of.owners) != len(first.owners) or (of.owners != first.owners).any() for of in groups):
         return None
@@ -211,7 +211,7 @@ def _rotations(groups: Sequence[_Group]) -> float | None:
 
 
 def _estimate(groups: Sequence[_Group], points: np.ndarray, rotations: float | None, *, alone: bool, units: str) -> Crossed:
-    """The estimate from each seed's value and its changes without clusters; ``alone``: over trainings alone."""
+    """Return the estimate from each seed's value and its changes without clusters; ``alone``: over trainings alone."""
     from scipy import stats
 
     seeds, value = len(points), float(points.mean())
@@ -250,7 +250,7 @@ def _of_queries(group: _Group) -> float:
 
 
 def _freedom(groups: Sequence[_Group], queries: float, trainings: float, seeds: int) -> float:
-    """Satterthwaite's degrees of freedom, with the variance of trainings times m; ``queries`` of 0 does not count."""
+    """Return Satterthwaite's degrees of freedom, with the variance of trainings times m; ``queries`` of 0 does not count."""
     wide = (seeds + 5) / (seeds - 1) * trainings if seeds > 1 else 0.0
     below = wide**2 / (seeds - 1) if wide else 0.0
     below += sum(_of_queries(of) ** 2 / (of.clusters.count - 1) for of in groups) if queries else 0.0
@@ -258,6 +258,6 @@ def _freedom(groups: Sequence[_Group], queries: float, trainings: float, seeds: 
 
 
 def _deviation(between: float, rotations: float | None, group: _Group) -> float:
-    """The standard deviation of a training without the share of its rotations in a seed's mean."""
+    """Return the standard deviation of a training, without the rotations' share in a seed's mean."""
     share = float(np.mean(1 / np.bincount(group.owners)))
     return math.sqrt(max(between - (rotations or 0.0) ** 2 * share, 0.0))

@@ -1,6 +1,6 @@
-"""The re-ranking depth: how many of the first stage's candidates the model may reorder, tuned on validation queries.
+"""Tune and apply the re-ranking depth: how many of the first stage's candidates the model may reorder.
 
-The model scores all candidates once. At depth n the candidates with first-stage rank ≤ n stand in the model's order;
+The model scores all candidates once. At depth n the candidates with first-stage rank ≤ n follow the model's order;
 the others stay behind them in first-stage order (position-bias paper, section on training).
 """
 
@@ -18,13 +18,13 @@ from positionbias.core.run import Ranking, Run, strictly_decreasing
 
 __all__ = ["DepthChoice", "apply_depth", "tune_depth"]
 
-# Depths whose means differ by less are tied: the sums of the same terms in another order differ by about 1e-16.
+# Depths whose means differ by less are tied: summing the same terms in another order changes a mean by about 1e-16.
 _TIE = 1e-12
-_BLOCK = 1_000_000  # candidates of a block of queries: three tables of 8 bytes each
+_BLOCK = 1_000_000  # candidates per block of queries: 3 tables of 8 bytes each
 
 
 class DepthChoice(NamedTuple):
-    """The best depth, its mean nDCG, and the mean nDCG at every depth that was tried."""
+    """The best depth, its mean nDCG, and the mean nDCG at every depth tried."""
 
     depth: int
     value: float
@@ -34,7 +34,7 @@ class DepthChoice(NamedTuple):
 def apply_depth(candidates: Run, rescored: Run, depth: int, *, name: str | None = None) -> Run:
     """Reorder only the first ``depth`` candidates of each query by the model's scores.
 
-    Reordered candidates have the model's scores; the tail's fall below them in steps of 1, so that every evaluator
+    Reordered candidates have the model's scores; the tail's scores fall below them in steps of 1, so that every evaluator
     sees the same ranks. ``name`` defaults to the re-scored run's.
 
     Raises:
@@ -58,13 +58,13 @@ def _merge(first: Ranking, rescored: Run, model: _ModelRanks, depth: int) -> tup
         return first.query_id, head, head_scores
     last = head_scores[-1]
     below = np.floor(last.astype(np.float64)) - np.arange(1, len(tail) + 1)
-    # beyond 2**24 float32 loses a step of 1; strictly_decreasing then takes the next smaller number
+    # beyond 2**24 float32 cannot hold a step of 1; strictly_decreasing then takes the next smaller number
     steps = strictly_decreasing(np.concatenate([[last], below.astype(np.float32)]))[1:]
     return first.query_id, head + tail, np.concatenate([head_scores, steps])
 
 
 class _ModelRanks:
-    """The model's rank of each candidate. Each run numbers passages in its own way, so the two are matched once, by id."""
+    """The model's rank of each candidate. Each run numbers passages in its own way, so they are matched once, by id."""
 
     def __init__(self, candidates: Run, rescored: Run) -> None:
         self.candidates, self.rescored = candidates, rescored
@@ -74,14 +74,14 @@ class _ModelRanks:
             number_of = {passage_id: number for number, passage_id in enumerate(candidates.passage_ids)}
             ours = (number_of.get(passage_id, -1) for passage_id in rescored.passage_ids)
             self._candidate = np.fromiter(ours, np.int32, len(rescored.passage_ids))
-        # one place a passage, and a last one for non-candidates; -1 between two queries
+        # one place per passage, and a last one for non-candidates; -1 between two queries
         self._rank = np.full(len(candidates.passage_ids) + 1, -1, np.int32)
 
     def ranks(self, query_id: str, depth: int) -> np.ndarray:
-        """The model's ranks, from 0, of a query's first ``depth`` candidates, in first-stage order.
+        """Return the model's ranks, from 0, of a query's first ``depth`` candidates, in first-stage order.
 
         Raises:
-            InputError: one of them has no score.
+            InputError: a candidate without a score.
         """
         head = self.candidates.numbers(query_id)[:depth]
         theirs = self._candidate[self.rescored.numbers(query_id)] if query_id in self.rescored else np.empty(0, np.int32)
@@ -100,14 +100,14 @@ class _ModelRanks:
 def tune_depth(
     candidates: Run, rescored: Run, qrels: Iterable[Qrel], depths: Iterable[int], *, cutoff: int = 10
 ) -> DepthChoice:
-    """The depth with the best mean nDCG@``cutoff``; of tied depths the smallest.
+    """Return the depth with the best mean nDCG@``cutoff``; of tied depths the smallest.
 
         nDCG@c = Σ_{rank ≤ c} g / log2(rank + 1), over the same sum for the ideal order of all judged passages
 
-    with g the grade where it is positive, else 0 (linear gain, as trec_eval). The mean is over all judged queries; one
-    without candidates counts 0. All depths are evaluated in one pass: going one deeper changes a query's top ``cutoff``
-    only where the new candidate enters it. Memory beside the two runs: a block of queries (24 MB), a few bytes a distinct
-    passage, and, where neither was made from the other, a dictionary of passages while they are matched.
+    with g the grade if positive, else 0 (linear gain, as trec_eval). The mean is over all judged queries; a query
+    without candidates counts 0. All depths are evaluated in one pass: one step deeper changes a query's top ``cutoff``
+    only if the new candidate enters it. Memory besides the two runs: a block of queries (24 MB), a few bytes per distinct
+    passage, and, if neither run was made from the other, a dictionary of passages while they are matched.
 
     Raises:
         SettingError: no depth, or one below 1.
@@ -139,9 +139,9 @@ def _check_depth(depth: int) -> None:
 def _tables(
     candidates: Run, rescored: Run, grades: Mapping[str, Mapping[str, int]], deepest: int, cutoff: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield by block of judged queries with candidates: gains in first-stage order, model ranks of the candidates, ideal DCG.
+    """Yield gains in first-stage order, model ranks of the candidates and ideal DCG, by block of judged queries with candidates.
 
-    ``gains (queries, width)``, ``ranks (queries, depth)`` padded with ``depth``: a rank that never enters.
+    ``gains (queries, width)``, ``ranks (queries, depth)`` padded with ``depth``, a rank that never enters.
     """
     discounts = _discounts(cutoff)
     query_ids = [query_id for query_id in grades if query_id in candidates and len(candidates.numbers(query_id))]
@@ -149,7 +149,7 @@ def _tables(
     model = _ModelRanks(candidates, rescored)
     judged_ids = {passage_id for judged in grades.values() for passage_id in judged}
     number_of = {passage_id: number for number, passage_id in enumerate(candidates.passage_ids) if passage_id in judged_ids}
-    gain_of = np.zeros(len(candidates.passage_ids))  # of the current query; 0 between two
+    gain_of = np.zeros(len(candidates.passage_ids))  # of the current query; 0 between queries
     block = max(1, _BLOCK // max(1, depth))
     for start in range(0, len(query_ids), block):
         rows = query_ids[start : start + block]
@@ -171,7 +171,7 @@ def _tables(
 
 
 def _sums(gains: np.ndarray, ranks: np.ndarray, ideal: np.ndarray, *, cutoff: int) -> np.ndarray:
-    """The sum over these queries of nDCG at depths 0, 1, … ``ranks.shape[1]``."""
+    """Return the sum over these queries of nDCG at depths 0, 1, … ``ranks.shape[1]``."""
     discounts = _discounts(cutoff)
     queries, depth = ranks.shape
     # gain by model rank; the last column, rank ``depth``, stands for an empty place

@@ -1,4 +1,4 @@
-"""Pairs of systems that a test collection distinguishes: its discriminative power."""
+"""Find the pairs of systems that a test collection distinguishes: its discriminative power."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import numpy as np
 __all__ = ["LEVEL", "distinguished", "share_of_pairs"]
 
 LEVEL = 0.05
-_NOTHING = 1e-12  # what rounding alone leaves of a variance, beside those of the two systems
+_NOTHING = 1e-12  # rounding error of a variance, relative to the two systems' variances
 
 
 def distinguished(values: np.ndarray, *, level: float = LEVEL) -> np.ndarray:
-    """The significantly better system of each pair, ``(…, systems, systems)`` int8: 1 for the first, −1 for the second, else 0.
+    """Return the significantly better system of each pair, ``(…, systems, systems)`` int8: 1 for the first, −1 for the second, else 0.
 
-    ``values (…, queries, systems)``. A pair is distinguishable where the two-sided paired t-test over queries has p < ``level``, uncorrected, as
-    discriminative power is defined (Sakai 2006, with the t-test for the bootstrap [decision]). Two systems whose queries all differ by the
-    same amount, not 0, are distinguishable; fewer than two queries distinguish none.
+    ``values (…, queries, systems)``. A pair is distinguishable if the two-sided paired t-test over queries has p < ``level``, uncorrected, as
+    discriminative power is defined (Sakai 2006, with the t-test instead of the bootstrap [decision]). Two systems whose queries all differ by
+    the same amount, not 0, are distinguishable; fewer than two queries distinguish none.
     """
     from scipy import stats
 
@@ -36,10 +36,10 @@ def distinguished(values: np.ndarray, *, level: float = LEVEL) -> np.ndarray:
 
 
 def share_of_pairs(chosen: np.ndarray, members: np.ndarray) -> np.ndarray:
-    """The share of a set's pairs that are chosen, ``(…, sets)``; NaN where it has fewer than two systems.
+    """Return the share of a set's pairs that are chosen, ``(…, sets)``; NaN for fewer than two systems.
 
-    ``chosen (…, systems, systems)`` is symmetric, and false for a system with itself; ``members (…, sets, systems)`` marks the systems of a set.
-    For the absolute values of ``distinguished`` it is the discriminative power.
+    ``chosen (…, systems, systems)`` is symmetric, and false on the diagonal; ``members (…, sets, systems)`` marks the systems of a set.
+    Applied to the absolute values of ``distinguished``, it is the discriminative power.
     """
     within = members.astype(np.float32)
     counted = ((within @ chosen.astype(np.float32)) * within).sum(axis=-1, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Several runs on one set of judgements: every measure of every run, and each run against the first."""
+"""Evaluate several runs on one set of judgements: every measure of every run, and each run against the first."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = ["check_run", "evaluate_runs", "judged_shares"]
 
 
 def check_run(run: Run, collection: Collection, split: str) -> None:
-    """Check that every passage and query of a run is the collection's.
+    """Check that every passage and query of a run is in the collection.
 
-    Queries of the collection's other splits are allowed: they are not judged, and counted as such.
+    Queries of the collection's other splits are allowed; they count as unjudged.
 
     Raises:
-        InputError: a passage or query that the collection does not hold (the first is named).
+        InputError: a passage or query that is not in the collection (the first is named).
     """
     advice = "check that the run was made on this collection"
     rows = collection.find(run.passage_ids)
     if len(rows) and rows.min() < 0:
         unknown = [passage_id for passage_id, row in zip(run.passage_ids, rows, strict=True) if row < 0]
         raise InputError(
-            f"run {run.name!r}: wanted passages of {collection.path}; found {len(unknown):,} of {len(rows):,} that it does not "
-            f"hold, the first {unknown[0]!r}; {advice}"
+            f"run {run.name!r}: wanted passages of {collection.path}; found {len(unknown):,} of {len(rows):,} that are not in "
+            f"it, the first {unknown[0]!r}; {advice}"
         )
     missing = set(run) - {query.query_id for query in collection.queries(split)}
     for other in collection.splits if missing else ():
@@ -38,8 +38,8 @@ def check_run(run: Run, collection: Collection, split: str) -> None:
     if missing:
         first = next(query_id for query_id in run if query_id in missing)
         raise InputError(
-            f"run {run.name!r}: wanted queries of {collection.path}; found {len(missing):,} of {len(run):,} that it does not "
-            f"hold, the first {first!r}; {advice}"
+            f"run {run.name!r}: wanted queries of {collection.path}; found {len(missing):,} of {len(run):,} that are not in "
+            f"it, the first {first!r}; {advice}"
         )
 
 
@@ -59,7 +59,7 @@ def evaluate_runs(
     p-values are corrected within a measure, for the number of runs compared with the first.
 
     Raises:
-        InputError: a run that holds none of the judged queries.
+        InputError: a run without any judged query.
         SettingError: an unknown measure or correction.
     """
     by_run = [
@@ -95,13 +95,13 @@ def judged_shares(
     seed: int,
     clusters: Mapping[str, str] | None = None,
 ) -> list[Result]:
-    """J@k of each run for every cutoff k of ``measures`` (10 where none has one), a Result each (measure "Judged@k").
+    """Return J@k of each run for every cutoff k of ``measures`` (10 if none has one), a Result each (measure "Judged@k").
 
-    J@k is the judged share of the first k passages, or of all where there are fewer; 0 for a judged query without candidates, as in ir_measures.
-    It is reported because measures count unjudged passages as not relevant. Cutoffs whose J@k ``measures`` names are left out.
+    J@k is the judged share of the first k passages, or of all if there are fewer; 0 for a judged query without candidates, as in ir_measures.
+    It is reported because measures count unjudged passages as not relevant. Cutoffs whose J@k is in ``measures`` are left out.
 
     Raises:
-        InputError: a run that holds none of the judged queries.
+        InputError: a run without any judged query.
     """
     parsed = [parse_measure(measure) for measure in measures]
     cutoffs = sorted({measure.params["cutoff"] for measure in parsed if "cutoff" in measure.params})

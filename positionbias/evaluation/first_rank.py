@@ -1,4 +1,4 @@
-"""The rank of the first relevant passage, and its mean over queries (MFR); lower is better."""
+"""Compute the rank of the first relevant passage, and its mean over queries (MFR); lower is better."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ __all__ = ["FirstRanks", "first_ranks"]
 
 @dataclass(frozen=True, slots=True)
 class FirstRanks:
-    """The rank of the first relevant passage by query, in sorted order; the number of queries with nothing relevant retrieved."""
+    """The rank of the first relevant passage by query, in sorted order, and the number of queries with nothing relevant retrieved."""
 
     ranks: Mapping[str, float]
     without: int
 
     @property
     def mean(self) -> float:
-        """The arithmetic mean of first ranks [decision: several cells of the leakage paper are below 2 − P@1, which no
-        arithmetic mean of one system can be; they look like 1 / MRR]."""
+        """Return the arithmetic mean of first ranks [decision: several cells of the leakage paper are below 2 − P@1, which is
+        impossible for an arithmetic mean of one system; they look like 1 / MRR]."""
         return sum(self.ranks.values()) / len(self.ranks)
 
 
 def first_ranks(run: Run, qrels: Iterable[Qrel], *, depth: int, relevant_from: int = 1) -> FirstRanks:
     """Return each judged query's rank, from 1, of its first passage graded ``relevant_from`` or higher among the first ``depth``.
 
-    A query with nothing relevant retrieved gets depth + 1, and is counted [decision]; so does one with nothing relevant judged.
+    A query with nothing relevant retrieved gets depth + 1 and is counted [decision], and so does a query with nothing relevant judged.
 
     Raises:
         InputError: no judged query.

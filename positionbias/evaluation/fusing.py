@@ -17,24 +17,22 @@ K = 60  # Cormack et al.'s
 
 @dataclass(frozen=True, slots=True)
 class Fusing:
-    """A fusion method and its constant; checked when made.
+    """A fusion method and its constant.
 
     Raises:
-        SettingError: a setting out of range, or ``k`` without reciprocal ranks.
+        SettingError: a setting outside its range, or ``k`` without reciprocal ranks.
     """
 
-    by: Fusion = setting(
-        "z-scores", "The mean of each run's z-scores of a query, or the sum of 1 / (k + rank).", choices=FUSIONS
-    )
-    k: int | None = setting(None, "Of reciprocal ranks.", least=0, absent=str(K))
-    depth: int | None = setting(None, "Passages of each run and query that are taken.", least=1, absent="all")
+    by: Fusion = setting("z-scores", "The mean of the runs' z-scores per query, or the sum of 1 / (k + rank).", choices=FUSIONS)
+    k: int | None = setting(None, "Constant k of reciprocal ranks.", least=0, absent=str(K))
+    depth: int | None = setting(None, "Passages to take per run and query.", least=1, absent="all")
 
     def __post_init__(self) -> None:
         check_settings(self)
         if self.k is not None and self.by != "reciprocal-ranks":
-            raise SettingError(f"--k: wanted --by reciprocal-ranks beside it; found --by {self.by}; leave --k out")
+            raise SettingError(f"--k: wanted --by reciprocal-ranks; found --by {self.by}; leave --k out")
 
     @property
     def constant(self) -> int:
-        """The k of reciprocal ranks."""
+        """Return the k of reciprocal ranks."""
         return K if self.k is None else self.k

@@ -1,4 +1,4 @@
-"""Several runs as one: the mean of z-scores, or reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
+"""Fuse several runs into one: by the mean of z-scores, or reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ __all__ = ["Fused", "equal_again", "fuse", "fuse_runs", "z_scores"]
 
 NOTES = (
     "what a run has not, by its name: queries, passages, queries whose scores are all equal, passages below its re-ranking depth",
-    "z-scores: population deviation; equal scores give zeros, and a missing passage the run's least for the query; a re-ranked run's "
-    "scores count down to its depth, and what no run scored stands last, by the sum of 1 / (60 + rank) [decision]",
+    "z-scores: population deviation; equal scores give zeros, and a missing passage gets the run's minimum for the query; a re-ranked run's "
+    "scores count down to its depth, and unscored passages come last, by the sum of 1 / (60 + rank) [decision]",
 )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Fused(Shown):
-    """The ensemble's run; by label of each run, what it lacks and the depth down to which its scores were used.
+    """The fused run; and by run label, what the run lacks and the depth down to which its scores were used.
 
     Collection and split are those of the runs' manifests.
     """
@@ -54,14 +54,14 @@ class Fused(Shown):
 
     @property
     def results(self) -> list[Result]:
-        """The counts as one Result; its value is the number of (query, passage) pairs."""
+        """Return the counts as one Result; its value is the number of (query, passage) pairs."""
         figures = EnsembleFigures(queries=len(self.run), passages=self.run.pairs, missing=self.missing)
         made = self.collection, self.split, self.run.name, None, float(self.run.pairs), None, len(self.run)
         return [Result(ENSEMBLE, *made, figures)]
 
 
 def z_scores(scores: np.ndarray) -> np.ndarray:
-    """Standardise one query's scores ``(n,)`` by their mean and population standard deviation; zeros where all are equal [decision].
+    """Standardise one query's scores ``(n,)`` by their mean and population standard deviation; zeros if all are equal [decision].
 
     >>> z_scores(np.array([3.0, 1.0, 1.0, 3.0])).tolist()
     [1.0, -1.0, -1.0, 1.0]
@@ -74,9 +74,9 @@ def z_scores(scores: np.ndarray) -> np.ndarray:
 
 
 def equal_again(scores: np.ndarray) -> np.ndarray:
-    """Restore the ties of one ranking's float32 scores ``(n,)``, best first, that ``write_run`` set one float32 step apart.
+    """Restore the ties of one ranking's float32 scores ``(n,)``, best first, which ``write_run`` set one float32 step apart.
 
-    Scores that fall in such steps take the highest of them. Scores that a system itself set one step apart become equal too.
+    Scores that fall in such steps take the highest of them, even if a system itself set them one step apart.
     """
     values = np.asarray(scores, dtype=np.float32)
     apart = np.ones(len(values), dtype=bool)
@@ -91,22 +91,22 @@ def fuse(
     scored: Sequence[int | None] | None = None,
     name: str = "ensemble",
 ) -> Fused:
-    """Return the runs as one, over every passage that any of them has for a query.
+    """Fuse the runs into one, over every passage that any of them has for a query.
 
     z-scores:          s(q, p) = 1/R · Σ_r z_r(q, p); a passage missing in run r gets r's minimum for the query [decision]
     reciprocal-ranks:  s(q, p) = Σ_r 1 / (k + rank_r(q, p)); a missing passage gets 0
 
-    A run adds 0 to queries that it lacks [decision]. The order of the runs does not matter. ``scored`` says how deep each run's
-    scores are a model's (None: all). Scores below only keep a first stage's order, so for z-scores such a passage counts as missing;
-    passages that no run scored come last, by the sum of 1 / (60 + rank) over the whole runs [decision]. Ties are restored by
+    A run adds 0 to queries that it lacks [decision]. The order of the runs does not matter. ``scored`` is the depth down to which
+    each run's scores are a model's (None: all). Lower scores only keep a first stage's order, so for z-scores these passages count as
+    missing; passages that no run scored come last, by the sum of 1 / (60 + rank) over the whole runs [decision]. Ties are restored by
     ``equal_again``.
 
     Raises:
         SettingError: fewer than two runs, or a depth in ``scored`` below 1.
-        InputError: a run shares no query, or no passage, with the first.
+        InputError: a run without any query or passage of the first.
     """
     if len(runs) < 2:
-        raise SettingError(f"RUN: wanted two runs or more; found {len(runs)}; give another")
+        raise SettingError(f"RUN: wanted at least 2 runs; found {len(runs)}; give more")
     if low := [depth for depth in scored or () if depth is not None and depth < 1]:
         raise SettingError(f"--depth: wanted at least 1; found {low[0]}; raise it")
     _check_alike(runs)
@@ -140,7 +140,7 @@ def fuse(
 
 
 def _count(counts: Sequence[Missing], own: Sequence[np.ndarray], parts: Sequence[np.ndarray], union: int, by: Fusion) -> None:
-    """Count what each run lacks of a query: ``own`` its scores, ``parts`` the places of its passages among the ``union``'s."""
+    """Count what each run lacks of a query; ``own`` has its scores, ``parts`` its passages' places among the ``union``'s."""
     ranks = by == "reciprocal-ranks"
     for count, scores, part in zip(counts, own, parts, strict=True):
         if not len(part):
@@ -199,7 +199,7 @@ def _check_alike(runs: Sequence[Run]) -> None:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """The names, with a number appended to repeated ones."""
+    """Return the names, with numbers appended to repeated ones."""
     return [f"{name} ({place})" if names.count(name) > 1 else name for place, name in enumerate(names, 1)]
 
 
@@ -212,18 +212,18 @@ def fuse_runs(
     header: RunHeader = RunHeader(),
     overwrite: bool = False,
 ) -> Fused:
-    """Fuse runs in files as ``fuse``, and write the run with its manifest. The manifest of a re-ranked run says how deep it is scored.
+    """Fuse run files as ``fuse`` does, and write the run with its manifest. A re-ranked run's manifest gives the depth of its scores.
 
     Raises:
-        SettingError: as ``fuse``; or a run is given twice, or is ``out``.
-        InputError: as ``fuse``; a file is no run, or its manifest names another collection than the first's.
+        SettingError: as ``fuse``; or a run given twice, or also as ``out``.
+        InputError: as ``fuse``; or a file that is not a run, or whose manifest names a collection other than the first's.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     places = [path.resolve() for path in paths]
     if twice := [path for number, path in enumerate(paths) if places[number] in places[:number]]:
         raise SettingError(f"RUN: wanted each run once; found {twice[0]} twice; give it once")
     if out.resolve() in places:
-        raise SettingError(f"--out: wanted another place than the runs'; found {out} among them; give a new one")
+        raise SettingError(f"--out: wanted a new file; found {out}, one of the runs; give another")
     refuse_existing(out, overwrite=overwrite, folder=False)
     manifests = [manifest_if_any(path, kind="run") for path in paths]
     collection = _one_collection(paths, manifests)
@@ -264,15 +264,15 @@ def fuse_runs(
 
 
 def _reranked_to(manifest: Manifest | None) -> int | None:
-    """The depth down to which a re-ranked run's scores are its model's; None of any other run, whose scores all are."""
+    """Return the depth down to which a re-ranked run's scores are its model's; None for other runs, where all are."""
     return manifest.depth if manifest is not None and manifest.command == "rerank" else None
 
 
 def _one_collection(paths: Sequence[Path], manifests: Sequence[Manifest | None]) -> tuple[Path, str] | None:
-    """Place and checksum of the collection that the runs' manifests name; None where no manifest names one.
+    """Return the path and checksum of the collection that the runs' manifests name; None if no manifest names one.
 
     Raises:
-        InputError: two name different ones.
+        InputError: two manifests name different collections.
     """
     found: tuple[Path, str] | None = None
     for path, manifest in zip(paths, manifests, strict=True):
@@ -281,7 +281,7 @@ def _one_collection(paths: Sequence[Path], manifests: Sequence[Manifest | None])
             continue
         if found is not None and named.checksum != found[1]:
             raise InputError(
-                f"{path}: wanted a run on the collection {found[0].name} like the runs before it; found one on {Path(named.path).name} of "
+                f"{path}: wanted a run on the collection {found[0].name}, like the earlier runs; found one on {Path(named.path).name} with "
                 "other content; give runs on one collection"
             )
         found = found or (path / named.path, named.checksum)

@@ -1,4 +1,4 @@
-"""Effects in estimated units, several at once: each a linear function of means over queries, in deviations that are estimated too."""
+"""Estimate several effects at once, each a linear function of means over queries, in units that are estimated too."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from positionbias.evaluation.simultaneous import Simultaneous, from_replicates
 
 __all__ = ["ROUNDED", "in_units"]
 
-ROUNDED = 4  # decimals of a unit: the order of a float32 sum changes less
+ROUNDED = 4  # decimals of a unit, coarser than the effect of the order of a float32 sum
 
 
 def in_units(
     columns: np.ndarray, unit_of: np.ndarray, weights: np.ndarray, units: np.ndarray, clusters: Clusters
 ) -> list[Simultaneous]:
-    """Estimate ``weights (k, columns)`` times the means of ``columns (queries, columns)``, which are over their mean unit already.
+    """Estimate ``weights (k, columns)`` times the means of ``columns (queries, columns)``, already divided by their mean unit.
 
-    ``unit_of (columns,)`` says of which of the ``units (queries, units)`` a column is; NaN where a query lacks one. An effect has the queries with all of its columns.
+    ``unit_of (columns,)`` gives each column's index in ``units (queries, units)``; NaN if a query lacks one. An effect uses the queries with all its columns.
     """
     unit, unit_without = means_left_out(units, clusters)
     mean, without = means_left_out(columns, clusters)

@@ -1,15 +1,15 @@
-"""Systems on all, on leaked and on clean queries: a query is leaked where a training query near-duplicates it.
+"""Compare systems on all, leaked and clean queries; a query is leaked if training has a near-duplicate of it.
 
 For one system the difference mean(leaked) − mean(clean) is unpaired: it mixes the effect of leakage with the difficulty of the queries.
-Difficulty is the same for all systems; so for two systems the difference of differences
+Difficulty is the same for all systems, so for two systems the difference of differences
 
     mean over leaked of (b − a) − mean over clean of (b − a)
 
-removes it: per query b − a is paired. It says whether b gains more on leaked than on clean queries.
+removes it, as b − a is paired by query. It shows whether b gains more on leaked than on clean queries.
 
-Intervals [decision]: percentile bootstrap, or t by the jackknife where a part has few clusters (``bootstrap``); leaked and clean queries are drawn
-separately, so that each part keeps its size, and queries with the same single relevant passage are drawn together. ``leaked_order`` tests whether
-the order of systems changes, against random splits.
+Intervals [decision]: percentile bootstrap, or jackknife t if a part has few clusters (``bootstrap``). Leaked and clean queries are drawn
+separately, so that each part keeps its size, and queries with the same single relevant passage are drawn together. ``leaked_order`` tests
+against random splits whether the order of systems changes.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def unpaired_difference(
     seed: int,
     resamples: int = RESAMPLES,
 ) -> tuple[float | None, Interval | None]:
-    """mean(first) − mean(second) of values ``(n,)`` and ``(m,)`` of different queries, and its interval; Welch's where a side has few clusters.
+    """Return mean(first) − mean(second) of values ``(n,)`` and ``(m,)`` of different queries, and its interval; Welch's if a side has few clusters.
 
-    None where a side is empty; no interval where one has fewer than two clusters.
+    None if a side is empty; no interval if one has fewer than two clusters.
     """
     if not len(first) or not len(second):
         return None, None
@@ -74,7 +74,7 @@ def unpaired_difference(
 
 
 class Leaked(NamedTuple):
-    """The results, and every swap by measure; a Result has the named ones only."""
+    """The results, and all swaps by measure; a Result has only the named swaps."""
 
     results: list[Result]
     swaps: dict[str, list[Swap]]
@@ -83,10 +83,10 @@ class Leaked(NamedTuple):
 def leaked_results(
     measured: Sequence[Result], leaked: Container[str], *, clusters: Mapping[str, str] | None = None, seed: int
 ) -> Leaked:
-    """Compare leaked and clean queries, from the results of ``evaluate_runs`` (those per query): a Result a system and measure, one for each
-    further system and measure against the first, and, with two systems or more, one a measure for their order.
+    """Compare leaked and clean queries from the per-query results of ``evaluate_runs``: a Result per system and measure, one per later
+    system and measure against the first, and, with two or more systems, one per measure for their order.
 
-    ``value`` is the difference leaked − clean, the difference of differences, and the excess of τ over random splits; None where undefined.
+    ``value`` is, respectively, the difference leaked − clean, the difference of differences, and the excess of τ over random splits; None if undefined.
 
     Raises:
         InputError: no judged query is leaked.
@@ -120,7 +120,7 @@ class _Parts:
         self.is_leaked = np.array([query_id in leaked for query_id in query_ids], bool)
         if not self.is_leaked.any():
             raise InputError(
-                f"--leaked: wanted pairs that name judged queries; found none among {len(query_ids):,}; "
+                f"--leaked: wanted pairs with judged queries; found none of the {len(query_ids):,}; "
                 "check that the pairs are of these test queries"
             )
         labels = cluster_labels(clusters or {}, query_ids) or []
@@ -155,12 +155,12 @@ class _Parts:
         return MeanOfPart(len(values), mean, interval.low if interval else None, interval.high if interval else None)
 
     def order(self) -> OrderFound:
-        """The order of the systems on leaked against clean queries."""
+        """Return the order of the systems on leaked against clean queries."""
         marked = mark_queries(self.values, self.is_leaked, self.labels["all"])
         return order_found(marked, [result.system for result in self.results], seed=self.seed)
 
     def order_result(self, found: OrderFound) -> Result:
-        """The excess of τ over random splits, with its interval."""
+        """Return the excess of τ over random splits, with its interval."""
         of, tau = self.results[0], found.order.tau
         method = f"{found.order.splits:,} random splits of the same sizes"
         interval = Interval(*tau.excess_ends, 1 - 2 * ALPHA, method) if tau else None

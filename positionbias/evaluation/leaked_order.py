@@ -1,15 +1,15 @@
-"""A test of whether leakage changes the order of systems: Kendall's τ_b between leaked and clean queries, against random splits (``random_splits``).
+"""Test whether leakage changes the order of systems: Kendall's τ_b between leaked and clean queries, against random splits (``random_splits``).
 
-The finding is the excess of τ over random splits of the same sizes. Its p is one-sided, as leakage that changes the order makes the parts agree less:
+The effect is the excess of τ over random splits of the same sizes. Its p is one-sided, as leakage that changes the order makes the parts agree less:
 
     p = (1 + splits with τ no larger) / (1 + splits)
 
-and the order is said to be changed at p ≤ 5 %, which is where the excess's 90 % interval ends below 0 [decision]. Otherwise the answer is
+The order counts as changed at p ≤ 5 %, where the excess's 90 % interval ends below 0 [decision]. Otherwise the answer is
 "no change found" if a gain of 0.05 by a third of the systems would have been found in 95 % of cases, else "cannot tell" [decision].
 
-A swap is named by its own p: how often a random split swaps the two by as much. All pairs of systems are one family (one that is not swapped has p = 1), corrected for the
-false discovery rate (Benjamini and Hochberg 1995) at 10 %. Pairs share systems, so their p depend on each other, for which that procedure has no proof
-here; ``benchmarks/leaked_null.py`` measures the rate.
+A swap is named by its own p: the share of random splits that swap the two by as much. All pairs of systems are one family (a pair that is not swapped has p = 1), corrected
+for the false discovery rate (Benjamini and Hochberg 1995) at 10 %. Pairs share systems, so their p-values depend on each other, and the procedure is not proven
+for this case; ``benchmarks/leaked_null.py`` measures the rate.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ __all__ = ["ALPHA", "DISCOVERY_RATE", "MARGIN", "OrderFound", "order_found"]
 ALPHA = 0.05  # of the one-sided test of τ
 DISCOVERY_RATE = 0.10  # of named swaps
 MARGIN = 0.05  # the smallest gain of interest, of the measure's range
-SHARE = 1 / 3  # share of the systems that gain where power is measured
+SHARE = 1 / 3  # share of systems that gain when measuring power
 SPLITS = 1_999
 
 
 class OrderFound(NamedTuple):
-    """The order, and every swap, the smallest p first."""
+    """The order, and all swaps, smallest p first."""
 
     order: LeakedOrder
     swaps: list[Swap]
 
 
 def order_found(marked: Marked, systems: Sequence[str], *, seed: int) -> OrderFound:
-    """The order of two or more systems on leaked against clean queries; without a clean query it is undefined."""
+    """Test the order of two or more systems on leaked against clean queries; it is undefined without a clean query."""
     count = len(systems)
     leaked = int(marked.sizes[marked.leaked].sum())
     order = LeakedOrder(
@@ -62,7 +62,7 @@ def order_found(marked: Marked, systems: Sequence[str], *, seed: int) -> OrderFo
 
 
 def _held(order: LeakedOrder, marked: Marked, tau: float, swaps: int, each: Sequence[Swap], seed: int) -> LeakedOrder:
-    """The order with τ and the number of swaps against random splits, the answer and its power."""
+    """Return the order with τ and the number of swaps against random splits, the answer and its power."""
     null = agreement(*random_parts(marked, order.splits, seed=seed))
     defined = null.tau[~np.isnan(null.tau)]
     p = (1 + int((defined <= tau).sum())) / (1 + len(defined))
@@ -85,13 +85,13 @@ def _held(order: LeakedOrder, marked: Marked, tau: float, swaps: int, each: Sequ
 
 
 def _against(value: float, null: np.ndarray) -> AgainstSplits:
-    """Compare with ``null (splits,)``; a value beyond an end of its range has a one-sided p of at most ``ALPHA``."""
+    """Compare a value with ``null (splits,)``; beyond an end of the null's range its one-sided p is at most ``ALPHA``."""
     low, high = np.quantile(null, [ALPHA, 1 - ALPHA], method="inverted_cdf")
     return AgainstSplits(value, float(null.mean()), float(low), float(high))
 
 
 def _power(marked: Marked, gaining: int, seed: int) -> tuple[Power, ...]:
-    """The power for each gain, up to the first that is hardly ever missed."""
+    """Return the power for each gain, up to the first gain that is almost always found."""
     found: list[Power] = []
     for gain in GAINS:
         found.append(Power(gain, planted_power(marked, gain, gaining, level=ALPHA, seed=seed)))
@@ -101,7 +101,7 @@ def _power(marked: Marked, gaining: int, seed: int) -> tuple[Power, ...]:
 
 
 def _detectable(power: Sequence[Power]) -> float | None:
-    """The gain found in 80 % of cases, interpolated linearly; None where no gain is."""
+    """Return the gain found in 80 % of cases, interpolated linearly; None if no gain is."""
     points = [Power(0.0, ALPHA), *power]
     for below, above in pairwise(points):
         if above.found >= POWER:

@@ -1,7 +1,7 @@
-"""Effects of place, length and truncation on the score of the same evidence.
+"""Estimate effects of place, length and truncation on the score of the same evidence.
 
-The score z of length l and place p is the mean over queries of the evidence's lead over its competitors' mean, over the mean deviation of the competitors'
-scores at that length. Every effect is a linear function of these scores, and its interval includes that the deviations are estimated.
+The score z at length l and place p is the mean over queries of the evidence's lead over its competitors' mean, divided by the mean deviation of the
+competitors' scores at that length. Every effect is a linear function of these scores; its interval accounts for the estimated deviations.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from positionbias.results.length_grid import GridCell, GridEffect, GridEffectOf
 __all__ = ["PLACES", "READ", "UNREAD", "Scored", "grid_of"]
 
 PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
-READ = 0.05  # a cell is read where the evidence of at most this share of queries is beyond the limit or cut by it
-UNREAD = 0.5  # it is not read where that of this share or more is beyond
+READ = 0.05  # a cell is read if the evidence of at most this share of queries is beyond the limit or cut by it
+UNREAD = 0.5  # it is not read if the evidence of at least this share is beyond
 
 
 class Scored(NamedTuple):
-    """What was scored. ``leads (queries, lengths, places)`` of the evidence over its competitors' mean, ``units (queries, lengths)`` the competitors'
-    deviations, ``ranks`` and ``starts (queries, lengths, places)``, ``beyond`` whether the evidence starts beyond what is read, ``cut`` whether it starts within
-    and ends beyond."""
+    """Scores of the evidence: ``leads (queries, lengths, places)`` over its competitors' mean, ``units (queries, lengths)`` (the competitors'
+    deviations), ``ranks`` and ``starts (queries, lengths, places)``; ``beyond`` marks evidence that starts beyond the limit, ``cut`` evidence that starts
+    within and ends beyond it."""
 
     lengths: Sequence[int]
     leads: np.ndarray
@@ -38,7 +38,7 @@ class Scored(NamedTuple):
     clusters: Sequence[str]
 
     def of_lengths(self, keep: np.ndarray) -> Scored:
-        """Restrict to some lengths."""
+        """Return the scores of some lengths."""
         return Scored(
             [length for length, kept in zip(self.lengths, keep, strict=True) if kept],
             self.leads[:, keep],
@@ -52,7 +52,7 @@ class Scored(NamedTuple):
 
 
 def grid_of(scored: Scored) -> tuple[list[GridCell], list[GridEffect]]:
-    """Cells and effects; lengths at which all competitors score alike have none."""
+    """Return cells and effects; lengths at which all competitors have equal scores have none."""
     found = cluster_queries(scored.clusters, len(scored.leads))
     means, without = means_left_out(scored.units, found)
     scored = scored.of_lengths((means > 0) & (without > 0).all(axis=0))
@@ -76,14 +76,14 @@ def grid_of(scored: Scored) -> tuple[list[GridCell], list[GridEffect]]:
 
 
 def _estimates(weights: np.ndarray, scored: Scored, clusters: Clusters) -> list[Simultaneous]:
-    """Estimates of ``weights (k, cells)`` times the cells' scores."""
+    """Estimate ``weights (k, cells)`` times the cells' scores."""
     unit = scored.units.mean(axis=0)
     leads = np.round(scored.leads / unit[None, :, None], ROUNDED).reshape(len(scored.leads), -1)
     return in_units(leads, np.repeat(np.arange(len(unit)), len(PLACES)), weights, scored.units, clusters)
 
 
 def _effects(lengths: Sequence[int], beyond: np.ndarray, cut: np.ndarray) -> list[tuple[GridEffect, np.ndarray]]:
-    """All effects, each with its weights ``(lengths, places)``; ``beyond`` and ``cut`` are shares, ``(lengths, places)``."""
+    """Return all effects, each with its weights ``(lengths, places)``; ``beyond`` and ``cut`` are shares, ``(lengths, places)``."""
     found, is_read = [], beyond + cut <= READ
 
     def add(effect: GridEffect, *terms: tuple[int, int, float]) -> None:
@@ -113,6 +113,6 @@ def _effects(lengths: Sequence[int], beyond: np.ndarray, cut: np.ndarray) -> lis
 
 
 def _slope(x: Sequence[float] | np.ndarray) -> np.ndarray:
-    """The weights of the least-squares slope on ``x``."""
+    """Return the weights of the least-squares slope on ``x``."""
     centred = np.asarray(x, np.float64) - np.mean(x)
     return centred / (centred**2).sum()

@@ -1,4 +1,4 @@
-"""Significance letters, in the form of the position-bias paper's Table 5: ``0.792ab`` is better than rows a and b."""
+"""Assign significance letters as in the position-bias paper's Table 5: ``0.792ab`` is better than rows a and b."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LEVEL = 0.05
 
 
 def is_significant(p: float | None) -> bool:
-    """Return whether a p-value is below 0.05; one that is not defined is not."""
+    """Return True if a p-value is defined and below 0.05."""
     return p is not None and p < LEVEL
 
 
 class Letters(NamedTuple):
-    """Each system's letters, of the systems that it is significantly better than: uncorrected, and corrected by Holm.
+    """For each system, the letters of the systems it is significantly better than: uncorrected, and corrected by Holm.
 
-    ``p_values`` and ``p_holm`` by pair of rows, the earlier first; None where no query differs.
+    ``p_values`` and ``p_holm`` are by pair of rows, the earlier first; None if no query differs.
     """
 
     plain: tuple[str, ...]
@@ -37,10 +37,10 @@ class Letters(NamedTuple):
 
 
 def letter_of(row: int) -> str:
-    """The letter of a row, from 0.
+    """Return the letter of a row, from 0.
 
     Raises:
-        InputError: there are no letters left.
+        InputError: no letters left.
     """
     if row >= len(ascii_lowercase):
         raise InputError(f"letters: wanted at most {len(ascii_lowercase)} systems; found row {row + 1}; compare fewer at once")
@@ -52,13 +52,13 @@ def significance_letters(
 ) -> Letters:
     """Compare each pair of systems on their common trainings and queries; row 0 is a, row 1 is b …
 
-    A system gets another's letter where its mean is higher and the two-sided p is below ``level``: by sign flips of ``clusters`` (by query id) of one training seed, by
-    ``crossed``'s t of three or more; two have none.
+    A system gets another's letter if its mean is higher and the two-sided p is below ``level``. With one training seed, p is by sign flips of ``clusters`` (by query
+    id); with three or more, by ``crossed``'s t; with two, there is none.
     The position-bias paper's Table 5 uses Wilcoxon's p, "between training variants per model with Wilcoxon (p<0.05)", uncorrected and
-    without clusters. Holm's correction takes all pairs as one family.
+    without clusters. Holm's correction treats all pairs as one family.
 
     Raises:
-        InputError: more systems than letters, or two that share no query.
+        InputError: more systems than letters, or two systems without a common query.
     """
     letter_of(len(systems) - 1)
     p_values: dict[tuple[int, int], float | None] = {}

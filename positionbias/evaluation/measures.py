@@ -1,6 +1,6 @@
-"""Measures by ir_measures (pytrec_eval underneath): trec_eval's definitions, on exactly our ranks.
+"""Compute measures with ir_measures (and pytrec_eval): trec_eval's definitions, on exactly our ranks.
 
-The evaluators read scores as float32 and break ties by their own rules, so they are given minus the rank, which is
+The evaluators read scores as float32 and break ties by their own rules, so they get minus the rank as score, which is
 strictly decreasing and exact.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JUDGED", "evaluate_run", "parse_measure", "per_query"]
 
-JUDGED = "Judged@10"  # the judged share of the first ten, at any grade
+JUDGED = "Judged@10"  # the judged share of the first 10, at any grade
 _SHORT = {"J": "Judged"}  # the spelling of tables and papers
 
 _MOST = 2**31 - 1  # the largest C int
@@ -34,12 +34,12 @@ _NAME = re.compile(r"(?P<name>\w+)(\((?P<settings>[^()]*)\))?(@(?P<at>[\w.]+))?"
 
 
 def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.Measure:
-    """Return the measure of a name such as ``nDCG@10``, ``AP(rel=2)`` or ``RR(rel=2)@10``; ``J@10`` is Judged@10.
+    """Parse the name of a measure such as ``nDCG@10``, ``AP(rel=2)`` or ``RR(rel=2)@10``; ``J@10`` is Judged@10.
 
-    ``computed`` names measures that the caller computes itself; they need no package.
+    ``computed`` names measures that the caller computes; they need no package.
 
     Raises:
-        SettingError: no such measure, a setting it does not have, or a package that computes it is missing.
+        SettingError: no such measure, a setting it does not have, or the package to compute it is missing.
     """
     import ir_measures
 
@@ -58,7 +58,7 @@ def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.M
             _check_range(setting, value)
     except (AssertionError, SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise SettingError(
-            f"-m: wanted settings that {match['name']} has; found {name!r} ({error or 'not readable'}); "
+            f"-m: wanted settings of {match['name']}; found {name!r} ({error or 'not readable'}); "
             f"write it as in nDCG@10, AP(rel=2) or RR(rel=2)@10"
         ) from error
     if measure.NAME not in computed and not ir_measures.DefaultPipeline.supports(measure):
@@ -77,7 +77,7 @@ def _settings(text: str) -> dict[str, Any]:
 
 
 def _check_range(setting: str, value: Any) -> None:
-    """Raise ``ValueError`` for a number that the evaluators, in C and Perl, would misread or crash on."""
+    """Raise ``ValueError`` for numbers that the evaluators, in C and Perl, would misread or crash on."""
     if isinstance(value, dict):
         if not all(type(number) is int and abs(number) <= _MOST for pair in value.items() for number in pair):
             raise ValueError(f"{setting} maps whole numbers to whole numbers, at most {_MOST:,}")
@@ -90,7 +90,7 @@ def _check_range(setting: str, value: Any) -> None:
 
 
 def _supported() -> list[str]:
-    """Every measure that this installation computes, with a cutoff where it takes one."""
+    """Return the measures that this installation computes, with a cutoff if they take one."""
     import ir_measures
 
     names = set()
@@ -109,14 +109,14 @@ def _supported() -> list[str]:
 def per_query(
     run: Run, qrels: Iterable[Qrel], measures: Sequence[str], *, query_ids: Collection[str] | None = None
 ) -> dict[str, dict[str, float]]:
-    """Return the values of every judged query, by measure as named and by query id in sorted order.
+    """Return the values of every judged query, by measure name and by query id in sorted order.
 
-    A judged query without candidates counts 0. ``query_ids`` keeps these queries only; those without judgements
+    A judged query without candidates counts 0. ``query_ids`` restricts the queries; queries without judgements
     are left out.
 
     Raises:
         InputError: no judged query, or a grade too high for the evaluators.
-        SettingError: a measure that does not exist.
+        SettingError: an unknown measure.
     """
     import ir_measures
 
@@ -152,7 +152,7 @@ def per_query(
 def _numbered(
     judged: Mapping[str, Mapping[str, int]], ranked: Mapping[str, Mapping[str, float]]
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]], dict[str, str]]:
-    """Return both with numbers for ids, and the query ids by number: Perl gets them as lines of text."""
+    """Return both with numbers for ids, and the query ids by number, as Perl gets ids as lines of text."""
     known_as = {str(number): query_id for number, query_id in enumerate(judged, 1)}
     grades, scores = {}, {}
     for number, query_id in known_as.items():
@@ -175,13 +175,13 @@ def evaluate_run(
     clusters: Mapping[str, str] | None = None,
     query_ids: Collection[str] | None = None,
 ) -> list[Result]:
-    """Return a Result per measure: the mean over judged queries with its interval; the values as payload.
+    """Return a Result per measure: the mean over judged queries with its interval, and the values as payload.
 
-    With ``clusters`` (query id → cluster) the interval is over clusters, which the payload names where queries share one. The payload's notes count the judged queries
+    With ``clusters`` (query id → cluster) the interval is over clusters, which the payload names if queries share one. The payload's notes count the judged queries
     without candidates (0 in the mean) and the run's queries without judgements (left out).
 
     Raises:
-        InputError: the run holds none of the judged queries.
+        InputError: a run without any judged query.
     """
     qrels = list(qrels)
     names = list(dict.fromkeys(str(parse_measure(name)) for name in measures))

@@ -1,12 +1,12 @@
-"""The variance of one small group, shrunk towards those of other groups: Smyth's moderated variance (2004, "Linear models and empirical Bayes methods").
+"""Shrink the variance of one small group towards those of other groups: Smyth's moderated variance (2004, "Linear models and empirical Bayes methods").
 
 Variances of groups, s_g² with d_g degrees of freedom, are drawn around σ_g², and these around a prior:
 
     s_g² ~ σ_g² · χ²(d_g) / d_g,      σ_g² ~ s0² · d0 / χ²(d0),      s̃² = (d0 · s0² + d · s²) / (d0 + d)  with d0 + d degrees of freedom
 
 t with s̃ holds its level however much the groups' variances differ. d0 follows from the variance of log s_g² beyond chance, trigamma(d0 / 2),
-which is DerSimonian and Laird's estimate with weights 1 / trigamma(d_g / 2) [decision: Smyth weighs groups alike; with equal d_g it is the same]. Without such
-variance d0 is infinite and the variances are pooled. Degrees of freedom never exceed those of all groups together.
+estimated as DerSimonian and Laird do, with weights 1 / trigamma(d_g / 2) [decision: Smyth weighs groups equally; with equal d_g it is the same]. Without
+such variance d0 is infinite and the variances are pooled. Degrees of freedom never exceed those of all groups together.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 
 __all__ = ["LEAST_OTHERS", "Moderated", "moderated"]
 
-LEAST_OTHERS = 3  # other groups: fewer do not show how far variances differ [decision]
-_STEPS = 12  # of Newton's iteration, which converges after five
+LEAST_OTHERS = 3  # other groups: fewer do not show how much variances differ [decision]
+_STEPS = 12  # of Newton's iteration, which converges after 5
 
 
 class Moderated(NamedTuple):
-    """Variance and degrees of freedom of the first group, and the prior; arrays of the leading axes' shape."""
+    """Variance and degrees of freedom of the first group, and the prior; arrays with the shape of the leading axes."""
 
     variance: np.ndarray
     freedom: np.ndarray
@@ -31,7 +31,7 @@ class Moderated(NamedTuple):
 
 
 def moderated(variances: np.ndarray, freedoms: np.ndarray) -> Moderated:
-    """The variance of the first of ``variances (…, groups)``, all above 0, which have ``freedoms (groups,)``.
+    """Return the moderated variance of the first of ``variances (…, groups)``, all above 0, with ``freedoms (groups,)``.
 
     With fewer than ``LEAST_OTHERS`` other groups it is the first group's own, and prior_freedom is 0.
     """
@@ -47,7 +47,7 @@ def moderated(variances: np.ndarray, freedoms: np.ndarray) -> Moderated:
 
 
 def _prior(variances: np.ndarray, freedoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """s0² and d0; where d0 is infinite, the pooled variance."""
+    """Return s0² and d0; if d0 is infinite, s0² is the pooled variance."""
     from scipy.special import digamma, polygamma
 
     chance = polygamma(1, freedoms / 2)
@@ -66,7 +66,7 @@ def _prior(variances: np.ndarray, freedoms: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _inverse_trigamma(values: np.ndarray) -> np.ndarray:
-    """x with trigamma(x) = value, by Newton's iteration on 1 / trigamma (Smyth 2004, appendix)."""
+    """Return x with trigamma(x) = value, by Newton's iteration on 1 / trigamma (Smyth 2004, appendix)."""
     from scipy.special import polygamma
 
     found = 0.5 + 1 / values

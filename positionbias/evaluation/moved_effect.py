@@ -1,17 +1,17 @@
-"""The effect of moving evidence from the front of its passage to the end on a quality, without the damage of the move itself.
+"""Estimate the effect on quality of moving evidence from the front of its passage to the end, without the damage of the move itself.
 
-A rotation moves the evidence and also damages the text: a broken sentence, a seam, a neighbour lost. With x the place of the evidence before and y
-after, both in [0, 1], and u the cut as a share of the passage, the damage D(u, x) is not independent of the move y − x. Three steps keep it out:
+A rotation moves the evidence and also damages the text: a broken sentence, a seam, a lost neighbour. With x the place of the evidence before and y
+after, both in [0, 1], and u the cut as a share of the passage, the damage D(u, x) depends on the move y − x. Three steps remove it:
 
-* strata of x. Within one, the draw alone decides y: uniform, whatever the query.
-* weights n(1 − x) / (n(x) + n(1 − x)), where n counts draws in a stratum and in its mirror image: front and end weigh the same, at the least
-  cost in precision where most answers stand in front. Read backwards, a passage has its evidence at 1 − x, its cut
-  at 1 − u and the opposite move; so damage that is the same read backwards adds nothing to the effect.
-* covariates. The original quality precedes the draw, so it reduces noise without bias; so does x within its stratum. From
-  three strata on, min(u, 1 − u) and its square remove damage that differences within strata leave.
+* strata of x. Within a stratum, only the draw decides y, which is uniform for every query.
+* weights n(1 − x) / (n(x) + n(1 − x)), where n counts draws in a stratum and in its mirror image. Front and end then weigh the same, at the least
+  cost in precision when most answers are at the front. Read backwards, a passage has its evidence at 1 − x, its cut
+  at 1 − u and the opposite move, so damage that is the same read backwards adds nothing to the effect.
+* covariates. The original quality precedes the draw, so it reduces noise without bias, and so does x within its stratum. With at least
+  3 strata, min(u, 1 − u) and its square remove damage that remains from differences within strata.
 
-The effect is the coefficient of y, which at a given x is that of the move, in this weighted least squares, its error the cluster jackknife's of ``clustered``, with the effective
-number of clusters (Σ w)² / Σ w², less one, as degrees of freedom [decision].
+The effect is the coefficient of y (at a given x, that of the move) in this weighted least squares. Its error is the cluster jackknife's of ``clustered``, with the effective
+number of clusters (Σ w)² / Σ w² minus 1 as degrees of freedom [decision].
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from positionbias.evaluation.clustered import Estimate
 __all__ = ["STRATA", "mirror_weights", "moved_effect"]
 
 STRATA = 10
-CLUSTERS_A_STRATUM = 20  # fewer strata where there are fewer clusters than this in each
+CLUSTERS_A_STRATUM = 20  # use fewer strata if a stratum would have fewer clusters
 _RIDGE = 1e-10  # ridge relative to a column's weight: keeps a covariate without spread, or a stratum without draws, solvable
 _NOTHING = 1e-12
 _ALIKE = 1e-9  # a variance of moves that counts as 0
@@ -36,7 +36,7 @@ _NONE_CHANGED = 3.0  # rule of three: an event seen in none of n has a rate of a
 
 
 def mirror_weights(strata: np.ndarray, count: int) -> np.ndarray:
-    """The weight of each draw in stratum 0 … ``count`` − 1: n(mirror) / (n + n(mirror)), so that a stratum and its mirror image weigh the same.
+    """Return the weight of each draw in stratum 0 … ``count`` − 1: n(mirror) / (n + n(mirror)), so that a stratum and its mirror image weigh the same.
 
     >>> mirror_weights(np.array([0, 0, 0, 1]), 2).tolist()
     [0.25, 0.25, 0.25, 0.75]
@@ -56,10 +56,10 @@ def moved_effect(
     *,
     largest: float = 1.0,
 ) -> Estimate:
-    """Estimate the change of a quality for a move through the whole passage. Arrays are ``(draws,)``: places before and after and the cut as a share of
+    """Estimate the change of quality for a move through the whole passage. Arrays are ``(draws,)``: places before and after and the cut as shares of
     the passage, each in [0, 1]; the change and the original quality.
 
-    ``clusters`` names what was drawn together (the passage). ``largest`` is the largest change there can be; where no draw changed anything, the
+    ``clusters`` names what was drawn together (the passage). ``largest`` is the largest possible change; if no draw changed anything, the
     interval is ±3 · ``largest`` / clusters, by the rule of three.
 
     Raises:
@@ -80,7 +80,7 @@ def moved_effect(
     weight = mirror_weights(stratum, strata)
     kept = weight > 0
     if not kept.any():
-        return Estimate(None, count=draws, undefined="all answers stand on one side of their passages")
+        return Estimate(None, count=draws, undefined="all answers are on one side of their passages")
     x, y, cut, gain, start, stratum, weight = (column[kept] for column in (x, y, cut, gain, start, stratum, weight))
     found = cluster_queries([label for label, keep in zip(clusters, kept, strict=True) if keep], int(kept.sum()))
     if found.count < 2:
@@ -91,7 +91,7 @@ def moved_effect(
     columns += [np.equal(stratum, one).astype(np.float64) for one in range(strata)]
     value, without = _fits(columns, gain, weight, found.codes, found.count)
     if value is None:
-        return Estimate(None, count=draws, undefined="all draws move the evidence alike")
+        return Estimate(None, count=draws, undefined="all draws move the evidence equally")
     weights = np.bincount(found.codes, weights=weight, minlength=found.count)
     effective = float(weights.sum() ** 2 / (weights**2).sum())
     return _estimate(value, without, effective, found.drawn, draws, largest if not gain.any() else 0.0)
@@ -100,7 +100,7 @@ def moved_effect(
 def _fits(
     columns: Sequence[np.ndarray], outcome: np.ndarray, weight: np.ndarray, codes: np.ndarray, count: int
 ) -> tuple[float | None, np.ndarray]:
-    """The first column's coefficient (None where the others explain it fully), and without each cluster, ``(clusters,)``."""
+    """Return the first column's coefficient (None if the others explain it fully), and the same without each cluster, ``(clusters,)``."""
     size = len(columns)
     products, targets = np.empty((count, size, size)), np.empty((count, size))
     for row, first in enumerate(columns):

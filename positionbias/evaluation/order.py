@@ -1,6 +1,6 @@
-"""Agreement of the order of systems in two conditions: Kendall's τ_b of their means, and the pairs that swap.
+"""Compare the order of systems in two conditions: Kendall's τ_b of their means, and the pairs that swap.
 
-A tie in either condition is no swap; means that differ by rounding alone are ties.
+A tie in either condition is not a swap; means that differ only by rounding are ties.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from positionbias.evaluation.rank_correlation import kendall
 
 __all__ = ["order_agreement", "overtakes", "swaps"]
 
-_DECIMALS = 12  # means that differ by rounding alone are ties
+_DECIMALS = 12  # means that differ only by rounding are ties
 
 
 def order_agreement(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
-    """Kendall's τ_b of the systems' means in two conditions; None where it is undefined (all means of a condition are equal).
+    """Return Kendall's τ_b of the systems' means in two conditions; None if undefined (all means of a condition are equal).
 
     >>> order_agreement({"a": 0.4, "b": 0.3, "c": 0.1}, {"a": 0.2, "b": 0.3, "c": 0.1})
     0.3333333333333333
@@ -29,7 +29,7 @@ def order_agreement(before: Mapping[str, float], after: Mapping[str, float]) -> 
 
 
 def swaps(before: Mapping[str, float], after: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Pairs of systems, the one of the higher mean first, whose order is reversed after."""
+    """Return the pairs of systems, higher mean first, whose order is reversed after."""
     found = []
     for one, other in combinations(before, 2):
         was, now = (_difference(of[one], of[other]) for of in (before, after))
@@ -41,9 +41,9 @@ def swaps(before: Mapping[str, float], after: Mapping[str, float]) -> list[tuple
 def overtakes(
     before: Mapping[str, float], after: Mapping[str, float], *, larger_is_better: bool = True
 ) -> list[tuple[str, str]]:
-    """Pairs (a, b) where a's mean is behind b's before, and a's mean after is ahead of b's before.
+    """Return the pairs (a, b) where a's mean before is below b's before, and a's mean after is above b's before.
 
-    So the comparison is reversed where only one of the two systems is in the second condition (leakage paper, Tables 3 to 5)."""
+    The comparison is reversed although only one of the two systems is in the second condition (leakage paper, Tables 3 to 5)."""
     sign = 1 if larger_is_better else -1
     return [
         (a, b)

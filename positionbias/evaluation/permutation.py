@@ -1,7 +1,7 @@
-"""A permutation test of whether a mean of differences differs from 0, or exceeds it.
+"""Test by permutation whether a mean of differences differs from 0, or exceeds it.
 
 p = (1 + permutations at least as large as the observed) / (1 + permutations), so p is never 0 and the test is valid (Phipson and
-Smyth 2010). Where there are no more arrangements than permutations asked for, all are enumerated, and p is their share.
+Smyth 2010). If there are no more arrangements than requested permutations, all are enumerated, and p is their share.
 Units are clusters of queries, which are flipped together.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["PERMUTATIONS", "sign_flip_p"]
 
 PERMUTATIONS = 10_000
 _BLOCK_DRAWS = 2_000_000
-_ROUNDING = 1e-9  # of the largest sum: an arrangement below the observed by rounding alone counts as large
+_ROUNDING = 1e-9  # of the largest sum: an arrangement below the observed only by rounding counts as equal
 _NOTHING = 1e-12  # a cluster's sum that is rounding error
 _SIGNS = 1 - 2 * (np.arange(256)[:, None] >> np.arange(8) & 1)  # of 8 clusters, by byte
 
@@ -32,9 +32,9 @@ def sign_flip_p(
     permutations: int = PERMUTATIONS,
     two_sided: bool = False,
 ) -> float | None:
-    """The share of draws with Σ s_c · D_c ≥ Σ D_c, D_c the sum of ``differences (queries,)`` of cluster c, s_c = ±1 a fair coin: p of "the mean is above 0".
+    """Return the p of "the mean is above 0": the share of draws with Σ s_c · D_c ≥ Σ D_c, with D_c the sum of ``differences (queries,)`` in cluster c and s_c = ±1 a fair coin.
 
-    Two-sided it is the share with |Σ s_c · D_c| ≥ |Σ D_c|: p of "the mean is not 0". Exact where under the null each cluster's sum is as likely with
+    Two-sided, it is the share with |Σ s_c · D_c| ≥ |Σ D_c|: the p of "the mean is not 0". It is exact if under the null each cluster's sum is equally likely with
     the other sign. Clusters whose sum is 0 change nothing and are left out. None without a query.
 
     Raises:

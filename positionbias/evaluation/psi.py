@@ -1,30 +1,30 @@
-"""The position sensitivity index: the gap between the worst and the best bucket of positions, and the noise in it.
+"""Compute the position sensitivity index (PSI): the gap between the worst and the best bucket of positions, and its noise.
 
     PSI = 1 − min_b m_b / max_b m_b,   m_b the mean quality of the queries whose evidence lies in bucket b
 
-It is never negative, and noise alone raises it: more with more buckets and fewer queries. Three figures come with it:
+It is never negative, and noise alone raises it, more so with more buckets and fewer queries. Three figures come with it:
 
-* the **null**: PSI after the values were permuted over the positions (``dealt_means``). Its mean is the PSI of noise alone; the
-  share of such draws that reach the observed PSI is p = (1 + #{PSI* ≥ PSI}) / (1 + draws);
+* the **null**: PSI after permuting the values over the positions (``dealt_means``). Its mean is the PSI of noise alone; the
+  share of draws that reach the observed PSI is p = (1 + #{PSI* ≥ PSI}) / (1 + draws);
 * the **debiased PSI**: an estimate of the PSI that the means would have without noise;
 * its **interval**, by inverting a test.
 
-Both come from one family of truths [decision]. Let d_b be a shape, and let the true means be μ_b(θ) = m̄ + θ·d_b, clipped at 0. Their PSI grows with θ. For
+The last two assume one family of true means [decision]: μ_b(θ) = m̄ + θ·d_b, clipped at 0, with d_b a shape. Their PSI grows with θ. For
 each θ the bootstrap's deviations are added to μ(θ), which gives draws of the observable PSI. The estimate is the PSI of the
 θ at which half of the draws reach the observed PSI; the bounds are those at which 1 % and 99 % do (not 2.5 % and 97.5 %, as the
-shape is unknown: measured coverage is 94 to 100 %). Where enough draws reach it even at θ = 0, the value is 0. So the estimate lies in its interval, and the interval begins
-at 0 where noise explains the observed PSI. How far noise raises PSI depends on how many buckets compete to be best and worst. Two shapes
-bracket that: the deviations as observed (few compete), and two levels, above and below the mean (all compete). The estimate is the mean of
-theirs; the interval spans both. ``benchmarks/audit_coverage.py`` measures its bias and its coverage.
+shape is unknown: measured coverage is 94 to 100 %). If enough draws reach it even at θ = 0, the value is 0. So the interval holds the estimate, and begins
+at 0 if noise explains the observed PSI. How far noise raises PSI depends on how many buckets compete to be best and worst. Two shapes
+bracket this: the deviations as observed (few compete), and two levels, above and below the mean (all compete). The estimate is the mean of
+both; the interval spans both. ``benchmarks/audit_coverage.py`` measures bias and coverage.
 
-The PSI less the null's mean is no such estimate: it is right without bias, and too low by up to the null's mean with much. Nor
-is a percentile bootstrap: a resample adds its own noise to that of the means, so its whole interval may lie above the truth.
+PSI minus the null's mean is not such an estimate: it is right without position bias, but too low by up to the null's mean with strong bias. A percentile
+bootstrap is not either: a resample adds its own noise to that of the means, so its whole interval may lie above the truth.
 
-A bucket's variance is at least the one pooled over buckets (normal noise fills the difference), so that twenty queries that
+A bucket's variance is at least the variance pooled over buckets (normal noise fills the difference), so that 20 queries that
 happen to agree do not look certain.
 
-Within strata (groups of passage length) the means are those of an additive fit by least squares, value = stratum + bucket, averaged over
-strata by their numbers of queries [decision]: direct standardisation needs queries in every (stratum, bucket), and short passages have no late
+Within strata (groups of passage length) the means are those of an additive least-squares fit, value = stratum + bucket, averaged over
+strata by their numbers of queries [decision]: direct standardisation needs queries in every (stratum, bucket), but short passages have no late
 characters. The null then permutes values within each stratum.
 """
 
@@ -57,14 +57,14 @@ class Cells:
     strata_count: int
 
     def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Sums of weights over the queries of each cell, ``(strata, buckets)``; without weights the number of queries."""
+        """Return the sums of weights over the queries of each cell, ``(strata, buckets)``; without weights, the numbers of queries."""
         size = self.strata_count * self.count
         cells = np.bincount(self.strata * self.count + self.buckets, weights=weights, minlength=size)
         return cells.reshape(self.strata_count, self.count)
 
     @property
     def connected(self) -> bool:
-        """True if every two buckets can be compared, through common strata or a chain of them."""
+        """Return True if any two buckets can be compared, through common strata or a chain of them."""
         held = self.sums() > 0
         reached = held[:, :1].any(axis=1)
         for _ in range(self.strata_count):
@@ -73,9 +73,9 @@ class Cells:
 
 
 def adjusted_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The mean of each bucket, ``(…, buckets)``, from sums and counts ``(…, strata, buckets)``; NaN where it is empty.
+    """Return the mean of each bucket, ``(…, buckets)``, from sums and counts ``(…, strata, buckets)``; NaN if empty.
 
-    With one stratum it is the plain mean; with several β_b + Σ_s w_s·α_s of the least-squares fit value = α_s + β_b, w_s the share of stratum s.
+    With one stratum it is the plain mean; with several it is β_b + Σ_s w_s·α_s of the least-squares fit value = α_s + β_b, w_s the share of stratum s.
     """
     of_bucket, counted = sums.sum(axis=-2), counts.sum(axis=-2)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -93,18 +93,18 @@ def adjusted_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def psi_of(means: np.ndarray) -> np.ndarray:
-    """PSI of ``means (…, buckets)``; NaN buckets do not count, and without a mean above 0 it is NaN."""
+    """Return the PSI of ``means (…, buckets)``, ignoring NaN; NaN without a mean above 0."""
     best = np.nan_to_num(means, nan=-np.inf).max(axis=-1)
     worst = np.nan_to_num(means, nan=np.inf).min(axis=-1)
     return 1 - worst / np.where(best > _NOTHING, best, np.nan)
 
 
 def dealt_means(cells: Cells, clusters: Clusters, *, seed: int, permutations: int) -> np.ndarray:
-    """Bucket means of permuted values, ``(permutations, buckets)``.
+    """Return bucket means of permuted values, ``(permutations, buckets)``.
 
-    The values of a cluster move together to the places of another one with as many queries, of the same stratum, in any order. So values and
-    positions that are alike within a cluster stay alike, and only their relation is broken [decision]. Where every query is its
-    own cluster this is a plain shuffle. The draws do not depend on the order of queries.
+    The values of a cluster move together to the places of another cluster with as many queries in the same stratum, in any order. So values and
+    positions that are similar within a cluster stay similar, and only their relation is broken [decision]. If every query is its
+    own cluster, this is a plain shuffle. The draws do not depend on the order of queries.
     """
     sums = np.zeros((permutations, cells.strata_count, cells.count))
     unit = np.unique(cells.strata * clusters.count + clusters.codes, return_inverse=True)[1]
@@ -121,7 +121,7 @@ def dealt_means(cells: Cells, clusters: Clusters, *, seed: int, permutations: in
 
 
 def _deal(sums: np.ndarray, values: np.ndarray, buckets: np.ndarray, rng: np.random.Generator) -> None:
-    """Add to ``sums (permutations, buckets)`` those of ``values (units, size)`` permuted over ``buckets (units · size,)``, unit by unit."""
+    """Add to ``sums (permutations, buckets)`` the sums of ``values (units, size)`` permuted over ``buckets (units · size,)``, unit by unit."""
     units, size = values.shape
     slots = np.argsort(buckets, kind="stable")
     held, starts = np.unique(buckets[slots], return_index=True)
@@ -139,7 +139,7 @@ def _deal(sums: np.ndarray, values: np.ndarray, buckets: np.ndarray, rng: np.ran
 
 
 def resampled_bucket_means(cells: Cells, clusters: Clusters, *, seed: int, resamples: int) -> np.ndarray | None:
-    """Bucket means over resampled clusters of queries, ``(resamples, buckets)``; None with fewer than two clusters."""
+    """Return bucket means over resampled clusters of queries, ``(resamples, buckets)``; None with fewer than two clusters."""
     from scipy import sparse
 
     if clusters.count < 2:
@@ -162,7 +162,7 @@ def psi_with_null(
     *,
     seed: int,
 ) -> Psi:
-    """PSI of ``means (buckets,)``, with its null from ``dealt`` and its interval from ``resampled`` means, ``(draws, buckets)``."""
+    """Return the PSI of ``means (buckets,)``, with its null from ``dealt`` and its interval from ``resampled`` means, each ``(draws, buckets)``."""
     if len(means) < 2:
         return Psi(undefined="fewer than two buckets with enough queries")
     if means.min() < -_NOTHING:
@@ -184,7 +184,7 @@ def psi_with_null(
 def _without_noise(
     cells: Cells, clusters: Clusters, means: np.ndarray, resampled: np.ndarray, seed: int
 ) -> tuple[float, float, float]:
-    """The debiased PSI and its bounds."""
+    """Return the debiased PSI and its bounds."""
     noise = _noise(cells, clusters, means, resampled, seed)
     counts = cells.sums().sum(axis=0)
     centre = float((counts * means).sum() / counts.sum())
@@ -194,7 +194,7 @@ def _without_noise(
 
 
 def _noise(cells: Cells, clusters: Clusters, means: np.ndarray, resampled: np.ndarray, seed: int) -> np.ndarray:
-    """Draws of each mean's noise, ``(resamples, buckets)``."""
+    """Draw each mean's noise, ``(resamples, buckets)``."""
     deviations = np.where(np.isnan(resampled), 0.0, resampled - means)  # an empty bucket has no variance
     # the bootstrap of the mean of g clusters has (g − 1) / g of its variance
     pairs = np.unique(cells.buckets * clusters.count + clusters.codes) // clusters.count
@@ -208,16 +208,16 @@ def _noise(cells: Cells, clusters: Clusters, means: np.ndarray, resampled: np.nd
 
 
 def _shapes(means: np.ndarray, centre: float) -> list[np.ndarray]:
-    """The possible shapes of the true means: as observed, and two levels. Equal means have neither, so any two levels do."""
+    """Return the possible shapes of the true means: as observed, and two levels. Equal means have neither, so any two levels will do."""
     if np.ptp(means) <= _NOTHING:
         return [np.where(np.arange(len(means)) % 2, -1.0, 1.0)]
     return [means - centre, np.where(means >= centre, 1.0, -1.0)]
 
 
 def _inverted(means: np.ndarray, centre: float, shape: np.ndarray, noise: np.ndarray) -> tuple[float, float, float]:
-    """The estimate and the bounds of one shape: PSI at the least θ where that share of draws reaches the PSI of ``means``."""
-    ratio = 1 - (float(psi_of(means)) - _NOTHING)  # a draw reaches it where its worst mean is at most this share of its best
-    by_bucket, most = np.ascontiguousarray(noise.T), centre / -float(shape.min())  # where the lowest mean is 0, and PSI 1
+    """Return the estimate and the bounds of one shape: PSI at the least θ where that share of draws reaches the PSI of ``means``."""
+    ratio = 1 - (float(psi_of(means)) - _NOTHING)  # a draw reaches it if its worst mean is at most this share of its best
+    by_bucket, most = np.ascontiguousarray(noise.T), centre / -float(shape.min())  # most: the lowest mean is 0, and PSI 1
 
     def reached(theta: float) -> float:
         drawn = by_bucket + (centre + theta * shape)[:, None]

@@ -1,4 +1,4 @@
-"""Spearman's and Kendall's rank correlation for many rows at once, in array operations."""
+"""Compute Spearman's and Kendall's rank correlations for many rows at once, with array operations."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 
 __all__ = ["Agreement", "agreement", "kendall", "pair_signs", "spearman"]
 
-_DECIMALS = 12  # means that differ by rounding alone are ties
-_BLOCK = 2_000_000  # signs held at a time
+_DECIMALS = 12  # means that differ only by rounding are ties
+_BLOCK = 2_000_000  # signs held in memory at a time
 
 
 def pair_signs(values: np.ndarray) -> np.ndarray:
-    """sign(v_i − v_j) of the last axis, ``(…, k, k)``; values that differ by rounding alone are equal."""
+    """Return sign(v_i − v_j) over the last axis, ``(…, k, k)``; values that differ only by rounding are equal."""
     rounded = np.round(values, _DECIMALS)
     return np.sign(rounded[..., :, None] - rounded[..., None, :])
 
 
 def spearman(positions: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Spearman's ρ of ``means (rows, k)`` with ``positions (k,)``, ``(rows,)``: Pearson's correlation of the ranks, ties sharing theirs.
+    """Return Spearman's ρ of ``means (rows, k)`` with ``positions (k,)``, ``(rows,)``: Pearson's correlation of the ranks; ties share a rank.
 
-    NaN where all of a row, or of the positions, is equal, or where the row holds NaN.
+    NaN if all values of a row, or all positions, are equal, or if the row holds NaN.
     """
-    # twice the centred rank is the number of smaller values less that of larger ones
+    # twice the centred rank is the number of smaller values minus that of larger ones
     x = pair_signs(positions).sum(axis=-1)
     return _by_blocks(
         means, lambda signs: _ratio((signs.sum(axis=-1) * x).sum(axis=-1), (signs.sum(axis=-1) ** 2).sum(axis=-1), (x**2).sum())
@@ -32,12 +32,12 @@ def spearman(positions: np.ndarray, means: np.ndarray) -> np.ndarray:
 
 
 def kendall(positions: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Kendall's τ_b of ``means (rows, k)`` with ``positions (k,)``, ``(rows,)``, as in ``agreement``."""
+    """Return Kendall's τ_b of ``means (rows, k)`` with ``positions (k,)``, ``(rows,)``, as in ``agreement``."""
     return agreement(positions, means).tau
 
 
 class Agreement(NamedTuple):
-    """Kendall's τ_b and the number of swapped pairs, ``(rows,)`` each."""
+    """Kendall's τ_b and the number of swapped pairs, each ``(rows,)``."""
 
     tau: np.ndarray
     swaps: np.ndarray
@@ -46,13 +46,13 @@ class Agreement(NamedTuple):
 def agreement(first: np.ndarray, second: np.ndarray) -> Agreement:
     """Compare the order of each row of ``first``, ``(rows, k)`` or one row ``(k,)``, with that of ``second (rows, k)``.
 
-    τ_b is agreeing less disagreeing pairs, over the geometric mean of the two numbers of untied pairs; NaN as for
-    ``spearman``. A tie in either is no swap.
+    τ_b is agreeing minus disagreeing pairs, divided by the geometric mean of the two numbers of untied pairs; NaN as for
+    ``spearman``. A tie in either is not a swap.
     """
     rows, k = second.shape
     one, two = (np.round(np.atleast_2d(values), _DECIMALS) for values in (first, second))
     agreeing, swaps, of_one, of_two = np.zeros((4, rows), np.int64)
-    for place in range(k - 1):  # one column against all behind it, without an array of pairs
+    for place in range(k - 1):  # one column against all later ones, without an array of pairs
         (above, below), (over, under) = (_compared(values, place) for values in (one, two))
         agreeing += np.count_nonzero((above & over) | (below & under), axis=1)
         swaps += np.count_nonzero((above & under) | (below & over), axis=1)
@@ -64,7 +64,7 @@ def agreement(first: np.ndarray, second: np.ndarray) -> Agreement:
 
 
 def _compared(values: np.ndarray, place: int) -> tuple[np.ndarray, np.ndarray]:
-    """Masks of the later columns that the one at ``place`` lies above and below, ``(rows, k − place − 1)`` bool."""
+    """Return masks of the later columns that are below and above the one at ``place``, ``(rows, k − place − 1)`` bool."""
     this, others = values[:, place, None], values[:, place + 1 :]
     return this > others, this < others
 

@@ -1,4 +1,4 @@
-"""Rank-biased overlap of two rankings (Webber, Moffat, Zobel 2010), extrapolated beyond their depths."""
+"""Compute the rank-biased overlap of two rankings (Webber, Moffat, Zobel 2010), extrapolated beyond their depths."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["rank_biased_overlap", "rank_biased_overlaps"]
 
 
 def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], p: float = 0.9) -> float:
-    """RBO_ext of two rankings of ids, in [0, 1]; 1 is the same ranking. Their lengths s ≤ l may differ (Equation 32):
+    """Return RBO_ext of two rankings of ids, in [0, 1]; 1 is the same ranking. Their lengths s ≤ l may differ (Equation 32):
 
         (1 − p)/p · (Σ_{d=1..l} X_d/d · p^d + Σ_{d=s+1..l} X_s·(d − s)/(s·d) · p^d) + ((X_l − X_s)/l + X_s/s) · p^l
 
-    X_d is how many ids both have within depth d (the shorter one ends at s). ``p`` is the chance of reading on from one rank to the next: at 0.9
-    the first ten ranks weigh 0.86. Two empty rankings have 1 [decision]; an empty and another one 0.
+    X_d is the number of ids that both have within depth d (the shorter one ends at s). ``p`` is the probability of reading on from one rank to the
+    next: at 0.9 the first 10 ranks weigh 0.86. Two empty rankings have 1 [decision]; an empty and a non-empty one 0.
 
     Raises:
-        ValueError: ``p`` outside (0, 1), or an id twice in a ranking.
+        ValueError: ``p`` outside (0, 1), or a repeated id in a ranking.
     """
     if not 0 < p < 1:
         raise ValueError(f"p: wanted a number between 0 and 1; found {p}")
@@ -46,7 +46,7 @@ def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], p
 def rank_biased_overlaps(
     firsts: Sequence[Sequence[Hashable]], seconds: Sequence[Sequence[Hashable]], p: float = 0.9
 ) -> np.ndarray:
-    """``rank_biased_overlap`` of each query's two rankings, ``(queries,)``; its mean and interval: ``clustered.clustered_mean``.
+    """Return ``rank_biased_overlap`` of each query's two rankings, ``(queries,)``; ``clustered.clustered_mean`` gives its mean and interval.
 
     Raises:
         ValueError: as there, or different numbers of rankings.

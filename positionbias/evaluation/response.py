@@ -1,4 +1,4 @@
-"""The position response: a model's score of identical evidence by its place in the passage."""
+"""Estimate the position response: a model's score of identical evidence by its place in the passage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POINTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """One query's evidence at several places of its passage, one entry a place; checked when made.
+    """One query's evidence at several places of its passage, one entry per place.
 
     ``places`` from 0 (first) to 1 (last), the model's ``scores``, the ``reciprocal_ranks`` of the passage among its query's candidates. ``cluster``
     names the query's cluster, its passage.
@@ -38,10 +38,10 @@ class Moved:
         columns = [np.asarray(c, np.float64) for c in (self.places, self.scores, self.reciprocal_ranks)]
         if len({column.shape for column in columns}) > 1 or columns[0].ndim != 1:
             raise ValueError(
-                f"{self.query_id}: wanted a score and a reciprocal rank a place; found {[c.shape for c in columns]}"
+                f"{self.query_id}: wanted a score and a reciprocal rank per place; found {[c.shape for c in columns]}"
             )
         if not all(np.isfinite(column).all() for column in columns):
-            raise ValueError(f"{self.query_id}: wanted places, scores and ranks that are numbers; found NaN or infinity")
+            raise ValueError(f"{self.query_id}: wanted finite places, scores and ranks; found NaN or infinity")
         if ((columns[0] < 0) | (columns[0] > 1)).any():
             raise ValueError(f"{self.query_id}: wanted places from 0 to 1; found {columns[0].min():g} to {columns[0].max():g}")
 
@@ -49,20 +49,20 @@ class Moved:
 def response_curve(
     moved: Sequence[Moved], *, unit: float = 1.0, points: int = POINTS, seed: int, resamples: int = RESAMPLES
 ) -> ResponseCurve:
-    """Score and reciprocal rank by the place of the evidence, at ``points`` of them from 0 to 1, each place counting at the nearest.
+    """Estimate score and reciprocal rank by the place of the evidence, at ``points`` places from 0 to 1; each place counts at the nearest point.
 
-    The points are those of the least-squares fit  score = query + point  (passages differ in their number of places, so centring each query on its
-    mean would bend the curve), in units of ``unit`` and with a mean of 0 over the points; ranks likewise, with the mean over queries added again. A query counts once at
-    a point, with the mean of its places there. A query with fewer than two places is left out.
+    Values are those of the least-squares fit  score = query + point  (passages differ in their number of places, so centring each query on its
+    mean would bend the curve), in units of ``unit`` and with a mean of 0 over the points. Ranks are fitted alike, with the mean over queries added back. A query
+    counts once at a point, with the mean of its places there. A query with fewer than two places is left out.
 
     Intervals are clustered by ``Moved.cluster``.
 
     Raises:
-        ValueError: ``unit`` is not above 0, or there are fewer than two points.
+        ValueError: a ``unit`` not above 0, or fewer than two points.
     """
     if not unit > 0 or points < 2:
-        raise ValueError(f"wanted a unit above 0 and two points or more; found {unit} and {points}")
-    # sorted, so that their given order does not matter
+        raise ValueError(f"wanted a unit above 0 and at least 2 points; found {unit} and {points}")
+    # sorted, so that the given order does not matter
     used = sorted((one for one in moved if len(one.places) > 1), key=lambda one: one.query_id)
     figures = ResponseFigures(unit=unit, queries=len(used), left_out=len(moved) - len(used), level=LEVEL)
     places_shown = [point / (points - 1) for point in range(points)]
@@ -94,7 +94,7 @@ def response_curve(
 
 
 def _normal_equations(query: np.ndarray, point: np.ndarray, values: np.ndarray, codes: np.ndarray, points: int) -> np.ndarray:
-    """Each cluster's share of the normal equations of value = query + point with the queries eliminated, ``(clusters, points · (points + 1))``:
+    """Return each cluster's share of the normal equations of value = query + point with the queries eliminated, ``(clusters, points · (points + 1))``:
 
     A = Σ_q diag(c_q) − c_q c_qᵀ / n_q,   b = Σ_q y_q − c_q Σ y_q / n_q,   c_q and y_q counts and sums of query q by point
     """
@@ -111,7 +111,7 @@ def _normal_equations(query: np.ndarray, point: np.ndarray, values: np.ndarray, 
 
 
 def _fit(sums: np.ndarray, points: int) -> np.ndarray:
-    """The points' effects, ``(n, points)`` with mean 0 over those that hold a query and NaN at the others, of ``sums (n, points · (points + 1))``."""
+    """Return the points' effects, ``(n, points)``, from ``sums (n, points · (points + 1))``: mean 0 over points with a query, NaN at the others."""
     matrices = sums[:, : points * points].reshape(-1, points, points)
     effects = np.einsum("nij,nj->ni", np.linalg.pinv(matrices, rcond=1e-10, hermitian=True), sums[:, points * points :])
     effects[np.einsum("nii->ni", matrices) <= 1e-12] = np.nan
@@ -119,7 +119,7 @@ def _fit(sums: np.ndarray, points: int) -> np.ndarray:
 
 
 def _centred(values: np.ndarray, query: np.ndarray) -> tuple[np.ndarray, float]:
-    """The values less their query's mean, and the mean over queries of those means."""
+    """Return the values minus their query's mean, and the mean over queries of those means."""
     own = np.bincount(query, weights=values) / np.bincount(query)
     return values - own[query], float(own.mean())
 

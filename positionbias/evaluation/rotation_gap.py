@@ -1,4 +1,4 @@
-"""The change of a ranking's quality by rotation, overall and by how far the evidence moved."""
+"""Estimate the change of a ranking's quality by rotation, overall and by how far the evidence moved."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def rotation_gap(
     *,
     first_changed: np.ndarray | None = None,
 ) -> RotationGap:
-    """The mean over queries of (quality with rotated passages − quality with the original ones), paired per query.
+    """Estimate the mean over queries of (quality with rotated passages − quality with the original ones), paired by query.
 
     ``original (queries,)``, ``rotated (draws, queries)``; ``first_changed (draws, queries)`` marks a changed first passage. The interval is the
-    cluster jackknife's over ``clusters``, the passages: all queries of one share its draws. The mean says little where answers are spread evenly: moves
-    to the front and to the end cancel. A draw that leaves the answer in place is no control: its cut lies near an edge.
+    cluster jackknife's over ``clusters``, the passages: all queries of a passage share its draws. The mean says little if answers are spread evenly: moves
+    to the front and to the end cancel. A draw that leaves the answer in place is not a control, as its cut lies near an edge.
 
     Raises:
-        ValueError: shapes that do not agree, no draw, or a quality that is not a number.
+        ValueError: shapes that do not match, no draw, or a quality that is not a number.
     """
     original, rotated = np.asarray(original, np.float64), np.asarray(rotated, np.float64)
     _check(original, rotated, first_changed=first_changed)
@@ -76,10 +76,10 @@ def change_by_movement(
     minimum: int = MINIMUM,
     quality: str = "",
 ) -> QueryBuckets:
-    """The change of quality by how far the evidence moved, ``moved (draws, queries)`` as a share of the passage, negative to the front.
+    """Estimate the change of quality by how far the evidence moved: ``moved (draws, queries)`` as a share of the passage, negative to the front.
 
-    NaN where the cut went through the evidence: counted in ``figures.outside``. Counts are (query, draw) pairs; intervals and the slope are
-    clustered, without clusters by query.
+    NaN if the cut went through the evidence, counted in ``figures.outside``. Counts are (query, draw) pairs; intervals and the slope are
+    clustered, by query if no clusters are given.
 
     Raises:
         ValueError: as for ``rotation_gap``.
@@ -105,6 +105,6 @@ def _check(original: np.ndarray, rotated: np.ndarray, **others: np.ndarray | Non
         raise ValueError(f"wanted original (queries,) and rotated (draws, queries); found {original.shape} and {rotated.shape}")
     for name, array in others.items():
         if array is not None and np.shape(array) != rotated.shape:
-            raise ValueError(f"{name}: wanted (draws, queries) as rotated has, {rotated.shape}; found {np.shape(array)}")
+            raise ValueError(f"{name}: wanted (draws, queries) like rotated, {rotated.shape}; found {np.shape(array)}")
     if not (np.isfinite(original).all() and np.isfinite(rotated).all()):
-        raise ValueError("wanted qualities that are numbers; found NaN or infinity")
+        raise ValueError("wanted finite qualities; found NaN or infinity")

@@ -1,4 +1,4 @@
-"""A ranking's quality by the position of the evidence: means by bucket, PSI, slope and rank correlations."""
+"""Estimate a ranking's quality by the position of the evidence: means by bucket, PSI, slope and rank correlations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NOTHING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class BucketSettings:
-    """Settings of values by bucket: the measure, the smallest bucket that counts, the seed and number of draws."""
+    """Settings of values by bucket: the measure, the minimum size of a bucket, the seed and number of draws."""
 
     seed: int
     quality: str = ""
@@ -58,17 +58,17 @@ def bucket_means(
 ) -> QueryBuckets:
     """Return the payload of a quality by the position of the evidence, with all its figures and tests.
 
-    ``values (queries,)`` of each query, ``positions (queries,)`` of its evidence (NaN where it has none: an answer that fills its passage), ``clusters`` of the queries
-    (their passages). Buckets of fewer than ``settings.minimum`` queries, or without two clusters, have no mean and count in no figure.
-    ``strata (queries,)`` are integers, the groups of passage length: means, PSI, its null and the slope are then taken within them
-    (``evaluation.psi``). The order of queries changes nothing but rounding.
+    ``values (queries,)`` per query, ``positions (queries,)`` of its evidence (NaN without one: an answer that fills its passage), ``clusters`` of the queries
+    (their passages). Buckets with fewer than ``settings.minimum`` queries or fewer than two clusters have no mean and are left out of all figures.
+    ``strata (queries,)`` are integers, the groups of passage length: means, PSI, its null and the slope are then computed within them
+    (``evaluation.psi``). The order of queries changes only rounding.
 
     The slope is that of the queries' values on their positions, per ``slope_unit``. Spearman's and Kendall's correlations are of the means with the buckets'
-    middles, their intervals by the basic bootstrap, their p the share of the null's draws that are as far from 0. Noise pulls both towards 0, so
-    they and their intervals describe means of this many queries, not means without noise; the slope describes the latter.
+    middles; their intervals are by the basic bootstrap, and their p is the share of the null's draws as far from 0. Noise pulls both towards 0, so
+    they and their intervals describe means of this many queries; the slope describes means without noise.
 
     Raises:
-        ValueError: not one value, position (cluster, stratum) a query, or a value that is not a number.
+        ValueError: not one value and position (cluster, stratum) per query, or a value that is not a number.
     """
     table = _Table.of(values, positions, buckets, clusters, settings, strata)
     figures, cells = table.figures(), table.cells
@@ -99,9 +99,9 @@ def bucket_means_by_length(
     settings: BucketSettings,
     within: Callable[[int], Buckets] | None = None,
 ) -> list[QueryBuckets]:
-    """``bucket_means`` standardised over groups of passage length, then within each group, by its name.
+    """Return ``bucket_means`` standardised over groups of passage length, and within each group, by its name.
 
-    ``within`` gives the buckets of a group by its number of queries; without it they are ``buckets`` too.
+    ``within`` gives a group's buckets by its number of queries; by default they are ``buckets``.
     """
     labels = None if clusters is None else np.asarray(clusters, dtype=np.str_)
     found = [standardised(values, positions, buckets, clusters, lengths, settings=settings)]
@@ -123,7 +123,7 @@ def standardised(
     *,
     settings: BucketSettings,
 ) -> QueryBuckets:
-    """``bucket_means`` within groups of passage length, as if all buckets held passages of the same lengths."""
+    """Return ``bucket_means`` within groups of passage length, as if all buckets held passages of the same lengths."""
     return bucket_means(values, positions, buckets, clusters, settings=settings, group=STANDARDISED, strata=lengths.numbers)
 
 
@@ -135,7 +135,7 @@ def means_by_bucket(
     *,
     settings: BucketSettings,
 ) -> QueryBuckets:
-    """``bucket_means`` for values that may be negative (a change): means with intervals, and the slope; no PSI, no rank correlation."""
+    """Return ``bucket_means`` for values that may be negative (a change): means with intervals and the slope, without PSI or rank correlation."""
     table = _Table.of(values, positions, buckets, clusters, settings, None)
     cells = table.cells
     if not cells.count:
@@ -196,7 +196,7 @@ class _Table:
         )
 
     def figures(self) -> BucketFigures:
-        """The counts of queries, and the slope, which needs no large bucket."""
+        """Return the counts of queries, and the slope, which needs no large bucket."""
         scale, unit = SLOPE_UNITS.get(self.buckets.scale, (1.0, ""))
         slope = clustered_slope(self.positions / scale, self.values, self.labels, self.strata)
         return BucketFigures(
@@ -214,7 +214,7 @@ class _Table:
     def payload(
         self, group: str, means: np.ndarray | None, resampled: np.ndarray | None, figures: BucketFigures
     ) -> QueryBuckets:
-        """The payload of means of the large buckets, with percentile intervals."""
+        """Return the payload of the large buckets' means, with percentile intervals."""
         rows = np.full((3, len(self.buckets)), np.nan)
         if means is not None:
             rows[0, self.large] = means
@@ -230,13 +230,13 @@ class _Table:
 def _check(values: np.ndarray, positions: np.ndarray, strata: np.ndarray, clusters: Sequence[str] | None) -> None:
     sizes = {len(values), len(positions), len(strata), len(values if clusters is None else clusters)}
     if len(sizes) > 1:
-        raise ValueError(f"wanted one value, position, stratum and cluster a query; found {sorted(sizes)} of them")
+        raise ValueError(f"wanted one value, position, stratum and cluster per query; found {sorted(sizes)} of them")
     if not np.isfinite(values).all():
         raise ValueError(f"values: wanted numbers; found {int((~np.isfinite(values)).sum()):,} NaN or infinite")
 
 
 def _several(numbers: np.ndarray, labels: np.ndarray, count: int) -> np.ndarray:
-    """The mask of buckets with two clusters or more: the mean of one alone has no interval."""
+    """Return the mask of buckets with at least two clusters; the mean of one cluster has no interval."""
     codes = np.unique(labels, return_inverse=True)[1]
     low, high = np.full(count, len(labels)), np.full(count, -1)
     np.minimum.at(low, numbers, codes)
@@ -251,11 +251,11 @@ def _correlated(
     dealt: np.ndarray,
     resampled: np.ndarray | None,
 ) -> Correlation:
-    """The correlation of the means with the middles of their buckets."""
+    """Return the correlation of the means with the middles of their buckets."""
     value = float(correlation(middles, means[None])[0])
     if np.isnan(value):
         return Correlation(undefined="fewer than two buckets" if len(means) < 2 else "all buckets have the same mean")
-    null = np.nan_to_num(correlation(middles, dealt))  # a draw in which all means are equal has no trend
+    null = np.nan_to_num(correlation(middles, dealt))  # a draw with equal means has no trend
     p = float((1 + (np.abs(null) >= abs(value) - _NOTHING).sum()) / (1 + len(null)))
     if resampled is None:
         return Correlation(value=value, p=p)

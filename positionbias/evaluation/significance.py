@@ -1,8 +1,8 @@
-"""Significance of differences: paired tests, effect size, clustered intervals, corrections for many tests.
+"""Test the significance of differences: paired tests, effect size, clustered intervals, corrections for many tests.
 
-The p of a comparison flips the signs of whole clusters of queries, two-sided, as its interval is clustered. Wilcoxon's and
-Student's p ignore clusters; with five questions a passage they reject too often (``benchmarks/clustered_tests.py``). They are reported
-under their names, as papers print them, and no conclusion rests on them [decision].
+The p of a comparison is two-sided and flips the signs of whole clusters of queries, as its interval is clustered. Wilcoxon's and
+Student's p ignore clusters; with 5 questions per passage they reject too often (``benchmarks/clustered_tests.py``). They are reported
+under their names, as papers print them, but no conclusion rests on them [decision].
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from positionbias.results.payloads import Comparison
 __all__ = ["BONFERRONI", "CORRECTIONS", "HOLM", "adjust", "clustered_p", "clusters_by_passage", "compare", "corrected"]
 
 HOLM, BONFERRONI = CORRECTIONS = ("holm", "bonferroni")
-# Values that differ by rounding alone must tie in the Wilcoxon ranks, and a difference of 1e-17 counts as 0.
+# Values that differ only by rounding must tie in the Wilcoxon ranks, and a difference of 1e-17 must count as 0.
 _DECIMALS = 12
 
 
 def clusters_by_passage(qrels: Iterable[Qrel], *, level: int = 1) -> dict[str, str]:
-    """Query id → its relevant passage, for queries that have exactly one; the others are clusters of their own.
+    """Map each query id to its relevant passage if it has exactly one; other queries are their own clusters.
 
     Questions about one passage succeed or fail together, so resampling them one by one makes intervals too narrow.
     Queries with several relevant passages (TREC topics) remain the unit [decision].
@@ -38,7 +38,7 @@ def clusters_by_passage(qrels: Iterable[Qrel], *, level: int = 1) -> dict[str, s
     for qrel in qrels:
         if qrel.grade >= level:
             relevant.setdefault(qrel.query_id, []).append(qrel.passage_id)
-    # the prefix keeps a passage's id apart from a query's
+    # the prefix distinguishes a passage's id from a query's
     return {query_id: f"passage {passages[0]}" for query_id, passages in relevant.items() if len(passages) == 1}
 
 
@@ -53,11 +53,11 @@ def compare(
     notes: JsonObject | None = None,
     resamples: int = RESAMPLES,
 ) -> Comparison:
-    """The candidate against the baseline on the queries both have: difference, tests, effect size, intervals; ``names`` are theirs, in this order.
+    """Compare the candidate with the baseline on their common queries: difference, tests, effect size, intervals; ``names`` are in this order.
 
     Effect size is Cohen's d_z = mean(d) / sd(d), d = candidate − baseline per query, sd with n − 1. p and the intervals are over
-    clusters of queries; the relative change's interval is that of the ratio, mean(d) / mean(baseline). What is undefined is None,
-    and the notes say why. Wilcoxon drops zero differences (position-bias paper's test; scipy's ``wilcox``).
+    clusters of queries; the relative change's interval is that of the ratio, mean(d) / mean(baseline). Undefined figures are None,
+    and the notes give the reason. Wilcoxon drops zero differences (position-bias paper's test; scipy's ``wilcox``).
 
     Raises:
         InputError: no query in common.
@@ -97,7 +97,7 @@ def compare(
 
 
 def clustered_p(differences: np.ndarray, clusters: Sequence[str] | None, *, seed: int) -> float | None:
-    """The two-sided p of "the mean of ``differences (queries,)`` is not 0" by sign flips of clusters; None where no query differs."""
+    """Return the two-sided p of "the mean of ``differences (queries,)`` is not 0" by sign flips of clusters; None if no query differs."""
     rounded = np.round(differences, _DECIMALS)
     return sign_flip_p(rounded, clusters, seed=seed, two_sided=True) if rounded.any() else None
 
@@ -109,7 +109,7 @@ class _Tests(NamedTuple):
 
 
 def _tests(before: np.ndarray, after: np.ndarray, remarks: dict[str, Json]) -> _Tests:
-    """Two-sided paired tests that take queries one by one; where one is undefined, None and the reason in ``remarks``."""
+    """Return two-sided paired tests over single queries; an undefined test is None, with the reason in ``remarks``."""
     from scipy import stats
 
     differences = np.round(after - before, _DECIMALS)
@@ -133,7 +133,7 @@ def _intervals(
     resamples: int,
     remarks: dict[str, Json],
 ) -> tuple[Interval | None, Interval | None]:
-    """The intervals of the difference and of the relative change, from the same resamples, or the same jackknife."""
+    """Return the intervals of the difference and of the relative change, from the same resamples or the same jackknife."""
     found = replicated_means(np.column_stack([before, after]), labels, seed=seed, resamples=resamples)
     if found is None:
         remarks["intervals"] = "undefined: fewer than two clusters of queries"
@@ -146,9 +146,9 @@ def _intervals(
 
 
 def adjust(comparisons: Sequence[Comparison], methods: Sequence[str] = CORRECTIONS) -> list[Comparison]:
-    """Return the comparisons, as one family, with their p corrected for their number: ``p_adjusted["holm"]`` …
+    """Return the comparisons with p corrected for their number, as one family: ``p_adjusted["holm"]`` …
 
-    Undefined p-values stay None and do not count in the family.
+    Undefined p-values stay None and do not count.
 
     Raises:
         SettingError: a method other than holm and bonferroni.
@@ -165,10 +165,10 @@ def adjust(comparisons: Sequence[Comparison], methods: Sequence[str] = CORRECTIO
 
 
 def corrected(p_values: list[float], method: str) -> list[float]:
-    """p-values corrected for their number, as one family, by "holm" or "bonferroni", or for the false discovery rate by "fdr_bh".
+    """Correct p-values for their number, as one family, by "holm" or "bonferroni", or for the false discovery rate by "fdr_bh".
 
-    Of n, with the i-th smallest: Bonferroni n · p; Holm (n − i + 1) · p, at least that of the smaller; Benjamini and Hochberg p · n / i, at most
-    that of the larger; none above 1.
+    For the i-th smallest of n: Bonferroni n · p; Holm (n − i + 1) · p, at least that of smaller ones; Benjamini and Hochberg p · n / i, at most
+    that of larger ones; none above 1.
     """
     order = np.argsort(p_values)
     ascending, ranks = np.asarray(p_values, dtype=np.float64)[order], np.arange(1, len(p_values) + 1)

@@ -1,13 +1,13 @@
-"""Several contrasts of one experiment, with intervals that hold together with 95 % confidence.
+"""Estimate several contrasts of one experiment, with simultaneous 95 % intervals.
 
 A contrast k is a mean over queries of d_ik / u, where u is the mean over queries of a unit u_i (the deviation of a query's candidates' scores); the
-interval includes that the unit is estimated too. With θ(g) the estimates without cluster g, of G,
+interval accounts for the estimated unit. With θ(g) the estimates without cluster g, of G,
 
     cov = (G − 1) / G · Σ_g (θ(g) − θ)(θ(g) − θ)ᵀ,   interval θ_k ± c · se_k
 
 c is the 0.95 quantile of max_k |T_k|, T multivariate t with G − 1 degrees of freedom and the correlations of cov ("max-t"), computed from
-keyed draws, so that it is the same everywhere. With one contrast c is the exact quantile of |t|. Where contrasts have unequal numbers of clusters, G is the largest and
-each contrast's own c has the same tail probability in the t of its own degrees of freedom, so that one with few clusters widens no other.
+keyed draws, so that it is the same everywhere. With one contrast c is the exact quantile of |t|. If contrasts have unequal numbers of clusters, G is the largest, and
+each contrast's own c has the same tail probability in the t of its own degrees of freedom, so a contrast with few clusters does not widen the others.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _NOTHING = 1e-12  # rounding error of a spread, relative to a contrast's largest
 
 @dataclass(frozen=True, slots=True)
 class Simultaneous:
-    """One of several contrasts. ``low`` and ``high`` hold for all of them together; None where fewer than two clusters have the contrast.
+    """One of several contrasts. ``low`` and ``high`` are simultaneous over all contrasts; None if fewer than two clusters have this one.
 
-    ``p`` is corrected for the number of contrasts, None where all clusters agree. ``critical`` is c, ``count`` the number of queries with the contrast.
+    ``p`` is corrected for the number of contrasts, None if all clusters agree. ``critical`` is c, ``count`` the number of queries with the contrast.
     """
 
     value: float | None
@@ -47,7 +47,7 @@ class Simultaneous:
 
     @property
     def detectable(self) -> float | None:
-        """The smallest effect that the simultaneous test finds with 80 % power: (c + t(0.8)) · se."""
+        """Return the smallest effect that the simultaneous test finds with 80 % power: (c + t(0.8)) · se."""
         from scipy import stats
 
         if self.standard_error is None or self.critical is None:
@@ -58,18 +58,18 @@ class Simultaneous:
 def simultaneous(
     contrasts: np.ndarray, clusters: Sequence[str] | None = None, units: np.ndarray | None = None
 ) -> list[Simultaneous]:
-    """Estimates of ``contrasts (queries, k)``, NaN where a query lacks one; ``units (queries,)``, NaN where a query has none.
+    """Estimate ``contrasts (queries, k)``, NaN if a query lacks one, in ``units (queries,)``, NaN if a query has none.
 
-    Without units, or where no query has one above 0, the contrasts stay in their own unit.
+    Without units, or without a unit above 0, the contrasts stay in their own unit.
 
     Raises:
-        ValueError: shapes that do not agree, or an infinite value.
+        ValueError: shapes that do not match, or an infinite value.
     """
     contrasts = np.asarray(contrasts, np.float64)
     if contrasts.ndim != 2 or np.isinf(contrasts).any():
         raise ValueError(f"contrasts: wanted finite numbers (queries, k), or NaN; found shape {contrasts.shape}")
     if units is not None and np.shape(units) != (len(contrasts),):
-        raise ValueError(f"units: wanted one a query, {len(contrasts):,}; found shape {np.shape(units)}")
+        raise ValueError(f"units: wanted one per query, {len(contrasts):,}; found shape {np.shape(units)}")
     found = cluster_queries(clusters, len(contrasts))
     held = ~np.isnan(contrasts)
     means, without = means_left_out(contrasts, found)
@@ -83,9 +83,9 @@ def simultaneous(
 def from_replicates(
     values: np.ndarray, replicates: np.ndarray, *, largest: np.ndarray, groups: np.ndarray, counts: np.ndarray
 ) -> list[Simultaneous]:
-    """Estimates ``values (k,)`` of any statistics, from the same without each cluster, ``replicates (clusters, k)``.
+    """Return the estimates of any statistics ``values (k,)`` from their values without each cluster, ``replicates (clusters, k)``.
 
-    ``largest (k,)`` is the size of what they are made of, next to which a spread is rounding error; ``groups`` and ``counts (k,)`` the clusters and
+    ``largest (k,)`` is the size of their inputs, against which rounding error is judged; ``groups`` and ``counts (k,)`` are the clusters and
     queries with each.
     """
     deviations = np.nan_to_num(replicates - values)
@@ -98,7 +98,7 @@ def from_replicates(
 
 
 class _Reference(NamedTuple):
-    """The distribution of max_k |T_k|: its 95 % quantile, and draws of it, None where |T| of one contrast is known exactly."""
+    """The distribution of max_k |T_k|: its 95 % quantile, and draws of it; None for one contrast, where |T| is known exactly."""
 
     critical: float
     freedom: int
@@ -106,7 +106,7 @@ class _Reference(NamedTuple):
 
     @staticmethod
     def of(deviations: np.ndarray, freedom: int) -> _Reference:
-        """Build it from the replicates' deviations from the estimates, ``(clusters, k)``."""
+        """Build the reference from the replicates' deviations from the estimates, ``(clusters, k)``."""
         from scipy import stats
 
         if deviations.shape[1] == 1:
@@ -115,7 +115,7 @@ class _Reference(NamedTuple):
         return _Reference(float(np.quantile(draws, LEVEL)), freedom, draws)
 
     def critical_of(self, freedom: int) -> float:
-        """The critical value of a contrast with ``freedom`` degrees of freedom."""
+        """Return the critical value of a contrast with ``freedom`` degrees of freedom."""
         from scipy import stats
 
         if freedom == self.freedom:
@@ -123,7 +123,7 @@ class _Reference(NamedTuple):
         return float(stats.t.isf(stats.t.sf(self.critical, self.freedom), freedom))
 
     def p(self, size: float, freedom: int) -> float:
-        """The share beyond a t value with ``freedom`` degrees of freedom."""
+        """Return the share beyond a t value with ``freedom`` degrees of freedom."""
         from scipy import stats
 
         if self.draws is None:
@@ -149,7 +149,7 @@ def _one(value: float, error: float, groups: int, count: int, reference: _Refere
 
 
 def _unit(units: np.ndarray | None, clusters: Clusters) -> tuple[float, np.ndarray]:
-    """The mean unit, and without each cluster, ``(clusters,)``; 1 where there is none above 0."""
+    """Return the mean unit, and the same without each cluster, ``(clusters,)``; 1 without any above 0."""
     one = 1.0, np.ones(clusters.count)
     if units is None:
         return one
@@ -161,7 +161,7 @@ def _unit(units: np.ndarray | None, clusters: Clusters) -> tuple[float, np.ndarr
 
 
 def _largest(deviations: np.ndarray, freedom: int) -> np.ndarray:
-    """Draws of max_k |T_k|, T multivariate t with the correlations of ``deviations (clusters, k)``."""
+    """Return draws of max_k |T_k|, T multivariate t with the correlations of ``deviations (clusters, k)``."""
     scaled = deviations / np.sqrt((deviations**2).sum(axis=0))
     values, vectors = np.linalg.eigh(scaled.T @ scaled)
     # the symmetric root: the sign of eigenvectors, and so of draws, is arbitrary
@@ -171,7 +171,7 @@ def _largest(deviations: np.ndarray, freedom: int) -> np.ndarray:
 
 @lru_cache(maxsize=4)
 def _spherical(columns: int, freedom: int) -> np.ndarray:
-    """Draws of an uncorrelated multivariate t, ``(draws, columns)``: the same ones for every use of this freedom."""
+    """Return draws of an uncorrelated multivariate t, ``(draws, columns)``, always the same for this freedom."""
     rng = generator(0, "max-t")
     normal = rng.normal(size=(DRAWS, columns))
     return normal / np.sqrt(rng.chisquare(freedom, size=DRAWS) / freedom)[:, None]

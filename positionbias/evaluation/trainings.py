@@ -1,6 +1,6 @@
-"""Means and differences of systems that were trained several times, over trainings and queries (``crossed``).
+"""Estimate means and differences of systems trained several times, over trainings and queries (``crossed``).
 
-A repeat is a training seed and a rotation draw, each None where it does not apply. Repeats of two systems are paired by seed, and by draw where both have draws.
+A repeat is a training seed and a rotation draw, each None if it does not apply. Repeats of two systems are paired by seed, and by draw if both have draws.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ Values = Mapping[str, float]  # by query
 
 
 def of_seeds(by_seed: Mapping[int, Values]) -> dict[Repeat, Values]:
-    """The repeats of a system without rotations."""
+    """Return the repeats of a system without rotations."""
     return {(seed, None): values for seed, values in by_seed.items()}
 
 
 def paired(one: Mapping[Repeat, Values], other: Mapping[Repeat, Values]) -> dict[Repeat, tuple[Values, Values]]:
-    """Pair the repeats of two systems by seed and draw; one without seeds (BM25), or without draws, pairs with each of the other's."""
+    """Pair the repeats of two systems by seed and draw; a system without seeds (BM25) or draws pairs with each of the other's."""
     return {
         (a if a is not None else b, c if c is not None else d): (before, after)
         for (a, c), before in one.items()
@@ -58,7 +58,7 @@ def paired(one: Mapping[Repeat, Values], other: Mapping[Repeat, Values]) -> dict
 
 
 def figures_over(values: Mapping[Repeat, float]) -> Crossed:
-    """The mean of a figure of whole trainings, over trainings alone.
+    """Estimate the mean of a figure of whole trainings, over trainings alone.
 
     Raises:
         ValueError: no value.
@@ -69,25 +69,25 @@ def figures_over(values: Mapping[Repeat, float]) -> Crossed:
 
 
 def mean_over(repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None) -> Crossed:
-    """A system's mean over trainings, rotations and queries."""
+    """Estimate a system's mean over trainings, rotations and queries."""
     cube, query_ids = _cube(repeats)
     return crossed(cube, cluster_labels(clusters, query_ids))
 
 
 def query_means(repeats: Mapping[Repeat, Values]) -> dict[str, float]:
-    """Each query's mean over trainings of its mean over rotations."""
+    """Return each query's mean over trainings of its mean over rotations."""
     cube, query_ids = _cube(repeats)
     return dict(zip(query_ids, mean_by_query(cube).tolist(), strict=True))
 
 
 def differences_by_query(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[str, float]:
-    """Each common query's mean difference (second − first), over trainings of its mean over rotations."""
+    """Return each common query's mean difference (second − first), over trainings of its mean over rotations."""
     found = changes(repeats)
     return query_means(found) if any(found.values()) else {}
 
 
 def mean_interval(repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None, *, seed: int) -> Interval | None:
-    """The interval of a mean over trainings and queries; with one training, over queries."""
+    """Return the interval of a mean over trainings and queries; with one training, over queries."""
     if len(repeats) > 1:
         return mean_over(repeats, clusters).interval
     ((_, values),) = repeats.items()
@@ -96,7 +96,7 @@ def mean_interval(repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] 
 
 
 def changes(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[Repeat, Values]:
-    """The second of each pair less the first, by common query."""
+    """Return the second of each pair minus the first, by common query."""
     return {key: {q: after[q] - before[q] for q in before.keys() & after.keys()} for key, (before, after) in repeats.items()}
 
 
@@ -105,7 +105,7 @@ def difference_of_queries(
     other: Mapping[Repeat, Values],
     clusters: tuple[Mapping[str, str] | None, Mapping[str, str] | None],
 ) -> tuple[float | None, Interval | None]:
-    """The mean of one group of queries less that of another, of the same trainings, paired by training; None where a group is empty."""
+    """Estimate the mean of one group of queries minus that of another, paired by training; None if a group is empty."""
     cubes = [_cube(side) if any(side.values()) else None for side in (one, other)]
     if cubes[0] is None or cubes[1] is None:
         return None, None
@@ -120,10 +120,10 @@ def difference_of_queries(
 def ratio_of_changes(
     numerators: Mapping[Repeat, Values], denominators: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None
 ) -> tuple[float | None, Interval | None]:
-    """mean(y) / mean(x) of the same trainings and queries; None where mean(x) is 0.
+    """Estimate mean(y) / mean(x) over the same trainings and queries; None if mean(x) is 0.
 
-    One training has Fieller's interval (``two_means``). Several have that of the linear form ρ + (y_i − ρ x_i) / x̄, if the interval of x̄ excludes 0: else a share of it
-    means nothing.
+    One training has Fieller's interval (``two_means``). Several have that of the linear form ρ + (y_i − ρ x_i) / x̄ if the interval of x̄ excludes 0; otherwise a
+    ratio to it has no meaning.
     """
     cubes = [_cube(side) for side in (numerators, denominators)]
     labels = cluster_labels(clusters, cubes[0][1])
@@ -138,7 +138,7 @@ def ratio_of_changes(
 
 
 class Change(NamedTuple):
-    """Two systems over their common repeats and queries: the means, the difference and the relative change, None where the first mean is 0."""
+    """Two systems over their common repeats and queries: means, difference, and relative change (None if the first mean is 0)."""
 
     before: float
     after: float
@@ -149,7 +149,7 @@ class Change(NamedTuple):
 def change_over(repeats: Mapping[Repeat, tuple[Values, Values]], clusters: Mapping[str, str] | None = None) -> Change:
     """Compare the second of each pair with the first.
 
-    With b and d the means of the first and of the difference, the relative change is d / b, and its error that of its linear form
+    With b and d the means of the first and of the difference, the relative change is d / b; its error is that of its linear form
     (d_i − (d/b) · b_i) / b.
 
     Raises:
@@ -178,10 +178,10 @@ def compare_trainings(
     notes: JsonObject | None = None,
     resamples: int = RESAMPLES,
 ) -> Comparison:
-    """``compare`` of systems that were trained several times: intervals and p are over trainings and queries, and undefined of two trainings.
+    """Compare systems trained several times, as ``compare`` does: intervals and p are over trainings and queries, and undefined for two trainings.
 
-    Of one training seed they are ``compare``'s. Effect size, Wilcoxon's and Student's p are of each query's mean. The notes say what intervals are over, each seed's
-    difference and relative change, how far trainings and rotations differ, and whether it is of the method (``crossed.Crossed``).
+    For one training seed they are ``compare``'s. Effect size, Wilcoxon's and Student's p are over the queries' means. The notes give what intervals are over, each
+    seed's difference and relative change, the deviations of trainings and rotations, and whether the result holds for the method (``crossed.Crossed``).
 
     Raises:
         InputError: no common query.
@@ -239,7 +239,7 @@ def _shared(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[Repeat, tup
     """Restrict each pair to its common queries.
 
     Raises:
-        InputError: a pair without such a query.
+        InputError: a pair without a common query.
     """
     found: dict[Repeat, tuple[Values, Values]] = {}
     for key, (before, after) in repeats.items():
@@ -257,7 +257,7 @@ def _cubes(repeats: Mapping[Repeat, tuple[Values, Values]]) -> tuple[np.ndarray,
 
 
 def _cube(repeats: Mapping[Repeat, Values]) -> tuple[np.ndarray, list[str]]:
-    """Values as ``(seeds, rotations, queries)``, NaN where there is none, and the queries."""
+    """Return the values as ``(seeds, rotations, queries)``, NaN if missing, and the queries."""
     seeds, draws = (list(dict.fromkeys(key[place] for key in repeats)) for place in (0, 1))
     query_ids = sorted({query_id for values in repeats.values() for query_id in values})
     cube = np.full((len(seeds), len(draws), len(query_ids)), np.nan)

@@ -1,4 +1,4 @@
-"""Intervals for two means: the ratio of means of pairs, the difference of means of two groups."""
+"""Estimate intervals for two means: the ratio of means of pairs, and the difference of means of two groups."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["difference_of_groups", "ratio_of_means"]
 def ratio_of_means(
     numerators: np.ndarray, denominators: np.ndarray, clusters: Sequence[str] | None = None
 ) -> tuple[float | None, Interval | None]:
-    """mean(y) / mean(x) of pairs, ``(queries,)`` each, with Fieller's 95 % interval.
+    """Return mean(y) / mean(x) of pairs, each ``(queries,)``, with Fieller's 95 % interval.
 
-    With v the (co)variances of the two means by the jackknife over G clusters of queries (s / n where each query is a cluster of its own) and
+    With v the (co)variances of the two means by the jackknife over G clusters of queries (s / n if each query is its own cluster) and
     t = t(0.975, G − 1), the interval's ends are the roots of
 
         (x̄² − t² v_xx) ρ² − 2 (x̄ ȳ − t² v_xy) ρ + (ȳ² − t² v_yy) = 0
 
-    It is bounded exactly where x̄ differs from 0 by the t-test at that level; elsewhere a share of it means nothing, and there is no
-    interval (Fieller 1954). The ratio is None where x̄ is 0.
+    The interval is bounded exactly if x̄ differs from 0 by the t-test at that level; otherwise the ratio has no meaning and no
+    interval (Fieller 1954). The ratio is None if x̄ is 0.
 
     Raises:
         ValueError: different numbers of numerators and denominators.
@@ -33,7 +33,7 @@ def ratio_of_means(
 
     y, x = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
     if x.shape != y.shape:
-        raise ValueError(f"numerators: wanted one a denominator, {x.size:,}; found {y.size:,}")
+        raise ValueError(f"numerators: wanted one per denominator, {x.size:,}; found {y.size:,}")
     found = cluster_queries(clusters, x.size)
     top, bottom = (float(values.mean()) for values in (y, x)) if x.size else (0.0, 0.0)
     if not bottom:
@@ -57,9 +57,9 @@ def difference_of_groups(
     first_clusters: Sequence[str] | None = None,
     second_clusters: Sequence[str] | None = None,
 ) -> tuple[float | None, Interval | None]:
-    """mean(first) − mean(second) of two disjoint groups of queries, with Welch's 95 % interval over clusters.
+    """Return mean(first) − mean(second) of two disjoint groups of queries, with Welch's 95 % interval over clusters.
 
-    None where a group is empty; no interval where one has fewer than two clusters, or nothing varies.
+    None if a group is empty; no interval if one has fewer than two clusters, or if nothing varies.
     """
     one, two = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if not one.size or not two.size:

@@ -1,4 +1,4 @@
-"""A study's folder: checksums of its content, artefacts that a dry run has not made, and writing of results."""
+"""A study's folder: checksums of its artefacts, stand-ins for those that a dry run does not make, and results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Artefacts:
     ) -> None:
         self.folder, self.workers, self.prefix = folder, workers, ""
         self.steps = Steps(folder, tell, dry_run=dry_run)
-        self._sources: dict[Path, Path] = {}  # a rotated collection → its source, for its numbers in a dry run
+        self._sources: dict[Path, Path] = {}  # a rotated collection → its source, for its size in a dry run
         self._plans: dict[Path, TrainPlan] = {}  # a model → its training
         self._drawn: dict[Path, int] = {}  # a run of some queries → their number
 
@@ -55,7 +55,7 @@ class Artefacts:
         return self.steps.planned
 
     def checksum(self, artefact: Path) -> str | None:
-        """Return an artefact's checksum for receipts, of its content and origin; None for what a dry run has not made."""
+        """Return an artefact's checksum for receipts, of its content and origin; None if a dry run has not made it."""
         if artefact in self.steps.unmade:
             return None
         if artefact.is_file():
@@ -63,14 +63,14 @@ class Artefacts:
         manifest = read_manifest(artefact)
         if manifest.kind == "collection":
             return manifest.checksum
-        # another training may reach the same weights differently: its log counts as well
+        # another training may reach the same weights in another way, so its log counts too
         log = artefact / "training.json"
         made = [manifest.comparable(), sha256_file(log) if log.exists() else None]
         return hashlib.sha256(json.dumps(made, sort_keys=True, default=str).encode()).hexdigest()
 
     def scorer(self, model: Path) -> str | None:
-        """Return a checksum of what a model's scores depend on: weights, kind and shape, so that a training with the same end
-        leaves nothing to do. None for what a dry run has not made."""
+        """Return a checksum of what a model's scores depend on (weights, kind and shape), so that a training with the same result
+        needs no new scores; None if a dry run has not made it."""
         if not self._made(model):
             return None
         facts = checkpoint_facts(model)
@@ -81,11 +81,11 @@ class Artefacts:
         return not self.steps.unmade.intersection(artefacts)
 
     def stands_for(self, made: Path, source: Path) -> None:
-        """Say that ``made``, not made in a dry run, has about as many passages and queries as ``source``."""
+        """Let ``made``, missing in a dry run, count as many passages and queries as ``source``."""
         self._sources[made] = source
 
     def counted(self, collection: Path) -> Collection:
-        """Return a collection with about the numbers of this one, which a dry run may not have made."""
+        """Return this collection or, if a dry run has not made it, one of about its size."""
         while collection in self.steps.unmade:
             collection = self._sources[collection]
         return Collection(collection)
@@ -111,7 +111,7 @@ class Artefacts:
 
 
 def as_ended(facts: Facts, *models: Path) -> Facts:
-    """Return facts that say whether one of these trainings is not finished; of what a dry run has not made they say nothing."""
+    """Mark facts as unfinished if one of these trainings is; a model that a dry run has not made changes nothing."""
     return replace(facts, unfinished=facts.unfinished or any(ending_at(model).unfinished for model in models))
 
 

@@ -1,4 +1,4 @@
-"""Checks of the runs that a study is given instead of BM25's."""
+"""Check runs that are given to a study instead of BM25's."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LOOKED_AT = 1_000  # queries of a run, or groups of a training set, that may be 
 
 
 def check_candidates(given: Mapping[str, Path], collection: Collection, *, large: Container[str] = ()) -> None:
-    """Check runs by split: passages and queries are the collection's, and one query at least is the split's.
+    """Check that runs, by split, fit the collection's passages and queries, and that at least one query is the split's.
 
-    Of the ``large`` ones the beginning is read.
+    Only the beginning of ``large`` ones is read.
 
     Raises:
-        InputError: a run that is not readable or does not fit.
+        InputError: an unreadable run, or one that does not fit.
     """
     for split, path in given.items():
         if split in large:

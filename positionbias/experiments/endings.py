@@ -12,13 +12,13 @@ __all__ = ["ending_findings", "not_finished"]
 
 
 def ending_findings(results: Sequence[Result]) -> list[Finding]:
-    """Return a sentence for each warning that some of the trainings with a curve among the results need."""
+    """Return a sentence for each warning that applies to some trainings with a curve among the results."""
     curves = [(result.system, result.payload.ending) for result in results if isinstance(result.payload, TrainingCurve)]
     few = _named(curves, lambda ending: ending.finish is Finish.TOO_FEW)
     below = _named(curves, lambda ending: ending.beats_first_stage is False and ending.depth != 1)
     found = not_finished(_named(curves, lambda ending: ending.unfinished))
     if few:
-        text = f"Whether these trainings are finished cannot be told from fewer than {LEAST} validations: {', '.join(few)}."
+        text = f"Cannot tell from fewer than {LEAST} validations whether these trainings are finished: {', '.join(few)}."
         found.append(Finding(text, None))
     if below:
         found.append(Finding(f"Does not beat its first stage on validation: {', '.join(below)}.", False))
@@ -26,7 +26,7 @@ def ending_findings(results: Sequence[Result]) -> list[Finding]:
 
 
 def not_finished(systems: Sequence[str]) -> list[Finding]:
-    """Say that these systems rest on trainings whose validation still rose when they ended."""
+    """Warn that the validation of these systems' trainings still rose when they ended."""
     if not systems:
         return []
     named = ", ".join(name.replace(f", {UNFINISHED}", "") for name in systems)
@@ -38,7 +38,7 @@ def not_finished(systems: Sequence[str]) -> list[Finding]:
 
 
 def _named(curves: Sequence[tuple[str, Ending]], wanted: Callable[[Ending], bool]) -> list[str]:
-    """Return the systems of some trainings, with how many of their trainings where not all."""
+    """Name the systems of some trainings, with the number of trainings if not all."""
     found = [name for name, ending in curves if wanted(ending)]
     every = [name for name, _ in curves]
     return [

@@ -1,4 +1,4 @@
-"""Estimates of step durations: from past steps, else from a few timed batches of the model."""
+"""Estimate the duration of steps from past steps, else from a few timed batches of the model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from positionbias.training.plan import TrainPlan
 
 __all__ = ["Estimator", "ModelWork", "Work", "training"]
 
-SAMPLE = 256  # texts of each side for timing a model
-PATIENCE, CALLS = 2.5, 12  # seconds and calls of one timing: a model has three, which take under ten
+SAMPLE = 256  # texts per side to time a model
+PATIENCE, CALLS = 2.5, 12  # seconds and calls of one timing; the three timings of a model take under 10 seconds
 
 
 class ModelWork(NamedTuple):
-    """Work of the model of ``plan`` on texts of ``collection``: training steps, passages encoded, pairs scored."""
+    """The work of the model of ``plan`` on texts of ``collection``: training steps, passages encoded, pairs scored."""
 
     plan: TrainPlan
     collection: Collection
@@ -33,9 +33,9 @@ class ModelWork(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Size of a step: ``amount`` of ``unit``, which names all that changes the time of one.
+    """The size of a step: ``amount`` of ``unit``, whose name contains all that changes the time of one.
 
-    ``by`` is a model's share of it or, without a model, the seconds of one on one of two cores of an AMD EPYC.
+    ``by`` is the model's work or, without a model, the seconds of one unit on one of two cores of an AMD EPYC.
     """
 
     unit: str
@@ -44,14 +44,14 @@ class Work:
 
 
 class Estimator:
-    """Estimator by ``taken``, seconds of one by unit, else by timing the model, each kind, shape and batch once."""
+    """An estimator by ``taken``, the seconds of one by unit, else by timing the model, once per kind, shape and batch."""
 
     def __init__(self, taken: Mapping[str, float]) -> None:
         self.taken = taken
         self._rates: dict[Hashable, tuple[float, float, float] | None] = {}
 
     def seconds(self, work: Work) -> float | None:
-        """Return the seconds of all of it; None where its model starts from one that does not exist yet."""
+        """Return the seconds of the work; None if its model starts from one that does not exist yet."""
         each = self.taken.get(work.unit, work.by)
         if not isinstance(each, ModelWork):
             return each * work.amount
@@ -62,9 +62,9 @@ class Estimator:
 
 
 def training(collection: Collection, plan: TrainPlan, state: Path | None, groups: int | None = None) -> tuple[Work, str]:
-    """Return the steps at most, less those that an interrupted training has done, and that in words.
+    """Return the most steps, less those that an interrupted training has done, as work and in words.
 
-    ``groups`` is the size of the training set; for candidates it is about the number of queries.
+    ``groups`` is the size of the training set, for candidates about the number of queries.
     """
     config = plan.training
     done = int(state.name.rpartition("-")[2]) if state else 0
@@ -102,7 +102,7 @@ def _timed(plan: TrainPlan, collection: Collection) -> tuple[float, float, float
     queries, passages = list(filter(len, model.read_queries(asked))), list(filter(len, model.read_passages(texts)))
     if not queries or not passages:
         return None
-    config = replace(plan.training, loss="hinge")  # any takes as long, and a teacher's scores may not exist yet
+    config = replace(plan.training, loss="hinge")  # all losses take as long, and a teacher's scores may not exist yet
     devices, threads = find_devices(config.precision), torch.get_num_threads()
     trainer = Trainer(model, config, devices, Path(), steps=config.max_steps)
 
@@ -134,7 +134,7 @@ def _timed(plan: TrainPlan, collection: Collection) -> tuple[float, float, float
 
 
 def _seconds_each(call: Callable[[int], object], most: int) -> float:
-    """Return the seconds of one: the least over calls of doubling size, up to ``most``; other load only adds time."""
+    """Return the seconds of one: the minimum over calls of doubling size, up to ``most``, as other load only adds time."""
     call(1)  # made once
     spent, least = 0.0, math.inf
     for doubled in range(CALLS):

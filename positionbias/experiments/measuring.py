@@ -1,4 +1,4 @@
-"""Measurements shared by the studies of papers: systems by query and training, means with intervals, families of tests."""
+"""Measurements shared by papers' studies: systems by query and training, means with intervals, families of tests."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = ["Measuring", "Tested", "Trial", "own_judgements", "trial_inputs"]
 
 
 class Trial(NamedTuple):
-    """A system of one seed. ``facts`` are the same for all seeds; ``name`` is the model's in the study; ``runs`` by split;
-    ``trained`` is the checkpoint, None for an ensemble."""
+    """A system of one seed. ``facts`` are the same for all seeds, ``name`` is the model's in the study, ``runs`` are by split,
+    ``trained`` is the checkpoint (None for an ensemble)."""
 
     name: str
     facts: Facts
@@ -42,7 +42,7 @@ def trial_inputs(trials: Iterable[Trial]) -> dict[str, Path]:
 
 
 def own_judgements(collection: Collection, split: str, judgements: str | None = None) -> list[Qrel]:
-    """Return a split's judgements of its own queries."""
+    """Return the judgements of a split's own queries."""
     own = {query_id for query_id, _ in collection.query_texts(split)}
     return [qrel for qrel in collection.qrels(split, judgements) if qrel.query_id in own]
 
@@ -108,7 +108,7 @@ class Measuring:
         test: str,
         more: JsonObject = MappingProxyType({}),
     ) -> Comparison:
-        """Return a system against a base on a test, over the trainings that both have; ``more`` are notes on it."""
+        """Compare a system with a base on a test, over the trainings that both have; ``more`` are notes."""
         names = [self.name(base), self.name(system)]
         return compare_trainings(
             repeats,
@@ -119,7 +119,7 @@ class Measuring:
         )
 
     def corrected(self, tests: Iterable[tuple[Hashable, Tested]], methods: Sequence[str] = CORRECTIONS) -> list[Result]:
-        """Return comparisons as results, p-values corrected within each family; every test comes with the key of its family."""
+        """Return comparisons as results, with p-values corrected within each family; every test comes with its family's key."""
         families: dict[Hashable, list[Tested]] = {}
         for key, test in tests:
             families.setdefault(key, []).append(test)

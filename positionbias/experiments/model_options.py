@@ -1,4 +1,4 @@
-"""The options that say which models a study trains, and the models that they make."""
+"""The options for the models of a study, and the models they describe."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from positionbias.training.quick import quick_shape, quick_training
 __all__ = ["CANDIDATES", "DRAWS", "SEEDS", "ModelOptions", "TeacherOptions", "model_parameters", "models_of", "teacher_of"]
 
 SEEDS = Setting(
-    "Of a training; may be given again. Three or more have intervals over trainings. [default: 3, from --seed on; 1 with --quick]",
+    "Seed of a training; may be given again. Three or more have intervals over trainings. [default: 3, from --seed on; 1 with --quick]",
     least=0,
 )
 DRAWS = Setting(
@@ -28,25 +28,23 @@ DRAWS = Setting(
     least=0,
     flags=("--rotations",),
 )
-CANDIDATES = Setting("A run to take instead of BM25's; may be given again.", metavar="SPLIT=RUN")
-# settings of a training that a study decides, or --set
+CANDIDATES = Setting("A run to use instead of BM25's; may be given again.", metavar="SPLIT=RUN")
+# training settings that have options of their own, or --set
 _LEFT_OUT = frozenset(("loss", "margin", "temperature", "most_depth", "probe_passages", "dropout", "seed"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """The models that a study trains, what they start from, and how they are trained."""
+    """The models that a study trains, their starting points, and their training."""
 
     models: tuple[str, ...] = setting(("tk",), f"Of {', '.join(KINDS)}; may be given again.")
     encoder: str | None = setting(
-        None, "What models over an encoder start from: a folder, a hub id, or minilm.", metavar="PATH|ID"
+        None, "The encoder of models over an encoder: a folder, a hub id, or minilm.", metavar="PATH|ID"
     )
-    word_vectors: str | None = setting(
-        None, "What models of words start from (not duet); without them words start at random.", metavar="FILE"
-    )
+    word_vectors: str | None = setting(None, "Word vectors for models of words (not duet); random by default.", metavar="FILE")
     starts: tuple[str, ...] = setting(
         (),
-        "A checkpoint that a model goes on from, instead; may be given again.",
+        "A checkpoint that a model continues from, instead; may be given again.",
         flags=("--start",),
         metavar="MODEL=CHECKPOINT",
     )
@@ -62,11 +60,11 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeacherOptions:
-    """The model that others learn from."""
+    """The teacher of other models."""
 
-    teacher: str = setting("bert_cat", "The kind of the teachers. --models are the students.", choices=tuple(KINDS))
+    teacher: str = setting("bert_cat", "Kind of the teachers; --models are the students.", choices=tuple(KINDS))
     teacher_encoder: str | None = setting(
-        None, "What a teacher over an encoder starts from.", metavar="PATH|ID", absent="--encoder"
+        None, "The encoder of a teacher over an encoder.", metavar="PATH|ID", absent="--encoder"
     )
     teacher_assignments: tuple[str, ...] = setting(
         (),
@@ -77,21 +75,21 @@ class TeacherOptions:
 
 
 def model_parameters(*, epochs: bool, lasting: str) -> list[Parameter]:
-    """Return the options of a study's models; ``lasting`` says how many epochs a training has by default, if they can be given."""
+    """Return the options of a study's models; ``lasting`` describes the default number of epochs, if they can be given."""
     left_out = _LEFT_OUT if epochs else _LEFT_OUT | {"epochs"}
     every = [one for one in settings_parameters(ModelOptions, "") if one.name not in left_out]
     return [replace(one, of=replace(one.of, absent=lasting)) if one.name == "epochs" and lasting else one for one in every]
 
 
 def teacher_of(given: Given, *, depth: int, quick_steps: bool) -> ModelSettings:
-    """Return the teacher, begun and trained as the students but for what it has of its own.
+    """Return the teacher, which starts and trains like the students except for its own options.
 
-    An encoder that only the teacher can start from is taken out of ``given``.
+    An encoder that only the teacher can use is removed from ``given``.
     """
     kind, encoder = given["teacher"], given["teacher_encoder"]
     beginning = begins_with(kind)
     if encoder and beginning != "encoder":
-        raise SettingError(f"--teacher-encoder: wanted a teacher that it is for; found {kind}; leave it out")
+        raise SettingError(f"--teacher-encoder: wanted a teacher over an encoder; found {kind}; leave it out")
     begun = {
         "models": (kind,),
         "encoder": (encoder or given["encoder"]) if beginning == "encoder" else None,
@@ -113,10 +111,10 @@ def models_of(
     own_encoders: bool = False,
     decided: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[ModelSettings, ...]:
-    """Return the models that the values of ``ModelOptions`` describe.
+    """Return the models described by the values of ``ModelOptions``.
 
-    ``quick_steps``: whether --quick sets how many steps they are trained. ``own_encoders``: a model may be KIND=ENCODER, and
-    one over an encoder says what it begins with. ``decided`` as in ``with_assignments``.
+    ``quick_steps``: whether --quick sets the number of steps. ``own_encoders``: a model may be KIND=ENCODER, and a model
+    over an encoder must name its start. ``decided`` as in ``with_assignments``.
     """
     texts, encoder, vectors = given["models"], given["encoder"], given["word_vectors"]
     asked = [text.partition("=") if own_encoders else (text, "", "") for text in texts]
@@ -152,16 +150,16 @@ def models_of(
         flags |= {"--word-vectors"} if beginning == "words" else {"--encoder"} if begun and not own_encoder else set()
     for flag, value in (("--word-vectors", vectors), ("--encoder", encoder)):
         if value and flag not in flags:
-            raise SettingError(f"{flag}: wanted a model that it is for; found {', '.join(texts)}; leave it out")
+            raise SettingError(f"{flag}: wanted a model that uses it; found {', '.join(texts)}; leave it out")
     if idle := next((kind for kind in starts if not any(model.kind == kind and model.start for model in models)), None):
         raise SettingError(f"--start: wanted a model without an encoder of its own; found {idle}=ENCODER; give one of the two")
     return with_assignments(models, given["assignments"], decided=decided)
 
 
 def _quick(model: ModelSettings, given: Given, *, steps: bool) -> ModelSettings:
-    """Return a model at its kind's quick settings where no option says otherwise, with their number of ``steps`` or without.
+    """Return a model with its kind's quick settings where no option overrides them, including their number of steps with ``steps``.
 
-    One that goes on from a checkpoint keeps its shape.
+    A model that continues from a checkpoint keeps its shape.
     """
     left_out = (
         given.stated | ({"warmup_share"} if "warmup_steps" in given.stated else set()) | (set() if steps else {"max_steps"})
@@ -172,7 +170,7 @@ def _quick(model: ModelSettings, given: Given, *, steps: bool) -> ModelSettings:
 
 
 def _there(name: str) -> Path:
-    """Return a file that trainings begin with; a missing one shows before the study begins, not at its training."""
+    """Return the path of initial weights, and report a missing file before the study begins rather than at its training."""
     if not (place := input_place(name)).exists():
         raise bad_input(place, wanted="weights or word vectors to begin with", found="no such file", do="check the path")
     return place
@@ -190,8 +188,8 @@ def _starts(texts: Sequence[str], kinds: Sequence[str]) -> dict[str, Path]:
     """Return the checkpoints that ``--start MODEL=CHECKPOINT`` names, by model.
 
     Raises:
-        SettingError: another form, a model that is not in the study, one model twice.
-        InputError: there is no such file or folder.
+        SettingError: another form, a model that is not in the study, or a repeated model.
+        InputError: no such file or folder.
     """
     starts = {}
     for text in texts:

@@ -1,4 +1,4 @@
-"""Models of a study: their kinds, shapes, trainings and starting weights."""
+"""The models of a study: their kinds, shapes, trainings and starting weights."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["ModelSettings", "Taught", "with_assignments"]
 
 FORM = "MODEL.SETTING=VALUE"
-OWN = ("seed",)  # settings with options of the study's own
-# a warm-up in one form replaces one in the other
+OWN = ("seed",)  # settings for which the study has options
+# one form of warm-up replaces the other
 _INSTEAD: Mapping[str, Mapping[str, float]] = {"warmup_steps": {"warmup_share": 0.0}, "warmup_share": {"warmup_steps": 0}}
 
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """A teacher's scores on a split. Negatives stand in the first ``depth`` of its order, or in ``candidates``."""
+    """A teacher's scores on a split. Negatives come from the first ``depth`` of its order, or from ``candidates``."""
 
     scores: Path
     split: str | None = None
@@ -40,7 +40,7 @@ class Taught:
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """One model of a study. ``model`` None is the kind's own shape, or that of ``start``, a checkpoint to go on from."""
+    """One model of a study. ``model`` None is the kind's own shape, or that of ``start``, a checkpoint to continue from."""
 
     kind: str = "tk"
     model: Any = None
@@ -54,10 +54,10 @@ class ModelSettings:
         self._check_start()
         if self.model is None and self.start is None:
             object.__setattr__(self, "model", shape())
-        self.plan(Path(), Path())  # conflicts show before the study begins
+        self.plan(Path(), Path())  # report conflicts before the study begins
 
     def _check_start(self) -> None:
-        """Refuse a checkpoint of ours of another kind; what else ``start`` may be shows when it is read."""
+        """Refuse a checkpoint of ours of another kind; other faults of ``start`` are found when it is read."""
         if self.start is None:
             return
         from positionbias.models.tensors import FACTS
@@ -78,7 +78,7 @@ class ModelSettings:
         start: Path | None = None,
         validation_split: str = "validation",
     ) -> TrainPlan:
-        """Return the plan of one training of this model. ``start`` is a checkpoint to go on from in place of its own start."""
+        """Return the plan of one training of this model. ``start`` is a checkpoint to continue from instead of its own start."""
         from positionbias.training.plan import TrainPlan
 
         return TrainPlan(
@@ -104,7 +104,7 @@ class ModelSettings:
         words_of: tuple[str, ...] | None = None,
     ) -> TrainPlan:
         """Return the plan of one training on a stored set. ``validation`` is a run and its split; without it the last weights
-        are kept. ``words_of`` as in ``TrainPlan``, for a model that begins with words."""
+        are kept. ``words_of`` is as in ``TrainPlan``, for a model of words."""
         from positionbias.training.plan import TrainPlan
 
         return TrainPlan(
@@ -124,7 +124,7 @@ class ModelSettings:
         validation: tuple[Path, str] | None = None,
         relevant_from: int = 1,
     ) -> TrainPlan:
-        """The plan of one training by a teacher, ``training`` with its loss; ``validation`` as in ``plan_on``."""
+        """Return the plan of one training by a teacher, ``training`` with its loss; ``validation`` as in ``plan_on``."""
         from positionbias.training.plan import TrainPlan
 
         return TrainPlan(
@@ -143,7 +143,7 @@ class ModelSettings:
 
     @property
     def pretrained(self) -> str:
-        """Return the initial weights of a training in words; empty where they are random."""
+        """Name the initial weights of a training; empty if they are random."""
         if self.start is not None:
             return self.start.name
         if self.word_vectors is None:
@@ -179,13 +179,12 @@ def with_assignments(
 ) -> tuple[ModelSettings, ...]:
     """Return the models with settings changed: ``bert_cat.batch_size=16``, or without a model for all that have the setting.
 
-    A setting belongs to the training or the model's shape, named as in a checkpoint's manifest; of one for all models and one for
-    a model the later wins.
-    ``decided`` are those that a study sets itself, each with how.
+    A setting belongs to the training or the model's shape, and is named as in a checkpoint's manifest. If it is set both for all models
+    and for one, the later assignment wins. ``decided`` are settings that the study sets itself, each with the reason.
 
     Raises:
-        SettingError: another form, a model that is not in the study, a setting that it does not have or that the study decides, a value out of
-            range, one name twice.
+        SettingError: another form, a model that is not in the study, an unknown setting or one that the study decides, a value out of
+            range, or a repeated name.
     """
     changed = list(models)
     if assignments:
@@ -218,7 +217,7 @@ def with_assignments(
 
 
 def _hints(model: ModelSettings) -> Mapping[str, object]:
-    """The settings of a model and their types."""
+    """Return the settings of a model with their types."""
     shape: type = config_class(model.kind) if model.model is None else type(model.model)
     parts = (TrainConfig, shape)
     return {f.name: get_type_hints(part)[f.name] for part in parts for f in fields(part) if f.name not in OWN}

@@ -1,4 +1,4 @@
-"""Comparisons repeated with other training seeds or rotation draws, each as one over trainings and queries."""
+"""Merge comparisons repeated with other training seeds or rotation draws into one over trainings and queries."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["ALL", "BASELINE_FACTS", "WHOLE", "over_trainings", "query_values"]
 
 ALL = "all queries"
 WHOLE = "queries whose answer was left whole"
-BASELINE_FACTS = "baseline facts"  # in a comparison's notes; the result's facts are the candidate's
+BASELINE_FACTS = "baseline facts"  # a comparison's note with the baseline's facts; the result's facts are the candidate's
 Find = Callable[[str, Facts], Values]  # values of a measure by system and query
 
 
 def query_values(results: Sequence[Result]) -> Find:
-    """Return the values per query among results; none for a system without them."""
+    """Return a look-up of values per query among results, empty for a system without them."""
     found = {(r.measure, r.facts): r.payload for r in results if isinstance(r.payload, PerQuery)}
 
     def find(measure: str, facts: Facts) -> Values:
@@ -39,9 +39,9 @@ def over_trainings(
     find: Find | None = None,
     whole: Mapping[int, Collection[str]] | None = None,
 ) -> list[Result]:
-    """Return a Result for comparisons that differ in seed and rotation draw alone, where there are several; axis ``over_axis``.
+    """Return a Result for each group of comparisons that differ only in seed and rotation draw; its axis is ``over_axis``.
 
-    By draw, ``whole`` has the queries whose answers the rotation left whole. p-values are corrected by axis and measure.
+    ``whole`` has the queries whose answers the rotation left whole, by draw. p-values are corrected by axis and measure.
     """
     find = find or query_values(results)
     groups: dict[tuple, list[tuple[Result, Comparison]]] = {}
@@ -92,6 +92,6 @@ def _together(
         subset=first.subset,
         notes={"axis": over_axis(first.noted.axis), **notes},
     )
-    if first.relative is None:  # a share that the comparison itself lacks
+    if first.relative is None:  # a share missing in the comparison itself
         comparison = replace(comparison, relative=None, relative_as_printed=None, relative_interval=None)
     return replace(result, facts=replace(result.facts, seed=None, rotation=None)), comparison

@@ -1,4 +1,4 @@
-"""Samples of the test queries, drawn by a seed and independent of what was retrieved for them."""
+"""Sample test queries by a seed, whatever was retrieved for them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["drawn_queries", "judgements"]
 
 
 def drawn_queries(qrels: Iterable[Qrel], number: int, seed: int) -> set[str]:
-    """Return so many of the judged queries, or all where there are fewer."""
+    """Draw ``number`` of the judged queries, or all if there are fewer."""
     judged = {qrel.query_id for qrel in qrels}
     return set(drawn_order(judged, seed, "test queries")[:number])
 
 
 def judgements(collection: Collection, tests: Sequence[str], number: int | None, seed: int) -> list[Qrel]:
-    """Return judgements of the test splits; with a ``number``, of so many drawn queries of each."""
+    """Return the judgements of the test splits; with a ``number``, of so many drawn queries of each."""
     found = []
     for split in tests:
         qrels = list(collection.qrels(split))

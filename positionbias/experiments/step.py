@@ -1,7 +1,7 @@
 """Restartable steps: each leaves an artefact and a receipt of its inputs; a finished one is skipped.
 
-A receipt vouches for one artefact: it holds its checksum, so that an artefact changed by hand is made again.
-In a dry run nothing is made or written: every step says whether it is done, and about how long it would take.
+A receipt has the checksum of its artefact, so an artefact changed by hand is made again.
+A dry run makes and writes nothing: every step reports whether it is done, and about how long it would take.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RECEIPTS = "steps"
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A step in a dry run: done before, or to be made in about ``seconds`` (None: unknown)."""
+    """A step in a dry run: already done, or taking about ``seconds`` (None: unknown)."""
 
     name: str
     done: bool
@@ -47,7 +47,7 @@ class Planned:
 class Step:
     """One step: ``make()`` writes ``artefact``, replacing an outdated one.
 
-    ``settings`` must be JSON-ready; ``inputs`` are checksums by role, None for what a dry run has not made. ``name`` may hold
+    ``settings`` must be JSON-ready; ``inputs`` are checksums by role, None for those that a dry run has not made. ``name`` may have
     slashes. ``note`` is added by a dry run.
     """
 
@@ -61,7 +61,7 @@ class Step:
 
     @property
     def facts(self) -> JsonObject:
-        """The step's record: what its artefact is made of."""
+        """The step's record: the settings and inputs of its artefact."""
         return {"settings": self.settings, "inputs": self.inputs, "version": __version__}
 
     @property
@@ -72,7 +72,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A step to be made, perhaps in another process: a call, and the receipt to write after it."""
+    """A step to make, perhaps in another process: a call, and the receipt to write after it."""
 
     make: Callable[[], object]
     artefact: Path
@@ -89,7 +89,7 @@ class _Job:
 
 
 def content_of(artefact: Path) -> str:
-    """Return a digest of all files of an artefact, without ``cache`` folders, which are rebuilt at will."""
+    """Return a digest of all files of an artefact, without ``cache`` folders, which can be rebuilt."""
     digest = hashlib.sha256()
     for path in [artefact] if artefact.is_file() else _files(artefact):
         seal = seal_file(path)
@@ -104,8 +104,8 @@ def _files(folder: Path) -> list[Path]:
 class Steps:
     """The steps of one study in one folder, with receipts in ``steps/NAME.json``.
 
-    A step is skipped when its artefact matches its receipt, and the receipt names the same settings and inputs; else
-    it is made (again). ``planned`` lists what a dry run has met, ``unmade`` the artefacts that it would have made.
+    A step is skipped if its artefact matches its receipt, and the receipt names the same settings and inputs; else
+    it is made (again). ``planned`` lists a dry run's steps, ``unmade`` the artefacts that it would have made.
     """
 
     def __init__(self, folder: Path, tell: Callable[[str], None] = lambda line: None, *, dry_run: bool = False) -> None:
@@ -114,7 +114,7 @@ class Steps:
         self.unmade: set[Path] = set()
 
     def plan(self, collection: str) -> Result:
-        """Return what a dry run has met; the value is the known seconds, the count the steps to be made."""
+        """Return a dry run's steps; the value is the sum of known seconds, the count the number of steps to make."""
         left = [step.seconds or 0.0 for step in self.planned if not step.done]
         plan = Plan(rows={step.name: PlannedStep(step.done, step.seconds, step.note) for step in self.planned})
         return Result(PLAN, collection, "", "", None, sum(left), None, len(left), plan)
@@ -130,13 +130,13 @@ class Steps:
         work: Work | None = None,
         note: str = "",
     ) -> Path:
-        """Make ``artefact`` unless it is up to date: a ``Step`` of these."""
+        """Make ``artefact`` unless it is up to date, as a ``Step`` of these arguments."""
         self.make_each([Step(name, artefact, settings, inputs, make, work, note)])
         return artefact
 
     def make_each(self, steps: Sequence[Step], each: MapShards = map) -> None:
-        """Make the artefacts of outdated steps, none of which needs another. ``each`` may use several processes where
-        every ``make`` can be sent to one."""
+        """Make the artefacts of outdated steps, none of which needs another. ``each`` may use several processes if
+        every ``make`` can be pickled."""
         wanted = []
         for one in steps:
             if None not in one.inputs.values() and self._holds(self._receipt(one), one.artefact, one.fingerprint):
@@ -186,7 +186,7 @@ class _Done:
 
 @dataclass(frozen=True, slots=True)
 class _Receipt:
-    """The fields read of a step's receipt, which holds the step's settings and inputs too."""
+    """The fields that are read from a step's receipt, which also has the step's settings and inputs."""
 
     fingerprint: str
     content: str
@@ -195,7 +195,7 @@ class _Receipt:
 
 
 def _read(receipt: Path) -> _Receipt | None:
-    """Read a receipt; a missing or damaged one proves nothing: the step is made again."""
+    """Read a receipt; None for a missing or damaged one, whose step is made again."""
     if not receipt.exists():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Systems of a study, models and baselines: their names in results, runs, and values on every query."""
+"""The systems of a study, models and baselines: their names in results, runs, and values per query."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FIRST_STAGE, POSITION = "bm25", "position-only"
 
 
 class Subject(NamedTuple):
-    """A trained model: its name in results, the same for all seeds and draws; its facts in results; its checkpoint."""
+    """A trained model: its name (the same for all seeds and draws) and facts in results, and its checkpoint."""
 
     system: str
     facts: Facts
@@ -59,23 +59,23 @@ class SystemRuns(NamedTuple):
 
 
 def subject_of(facts: Facts, path: Path) -> Subject:
-    """Return a trained model under the name that these facts give it, with how its training ended."""
+    """Return a trained model, named by these facts, with the ending of its training."""
     facts = as_ended(facts, path)
     return Subject(system_name(facts), facts, path)
 
 
 def system_name(facts: Facts) -> str:
-    """Return the name of a model's training in results, the same for all seeds and draws."""
+    """Name a model's training in results, the same for all seeds and draws."""
     return ended_name(f"{facts.model}-{facts.training}" + (f", {facts.variant}" if facts.variant else ""), facts.unfinished)
 
 
 def split_label(tests: Sequence[str]) -> str:
-    """Return the name of several test splits in results."""
+    """Name several test splits in results."""
     return "+".join(tests)
 
 
 def joined(name: str, runs: Sequence[Path]) -> Run:
-    """Return the rankings of several splits as one run; the splits share no query."""
+    """Join the rankings of several splits, which share no query, to one run."""
     return Run(name, chain.from_iterable(((r.query_id, r.passage_ids, r.scores) for r in read_run(p).rankings()) for p in runs))
 
 

@@ -1,4 +1,4 @@
-"""Wording of differences, intervals and p-values in the sentences of a study."""
+"""Put differences, intervals and p-values into words for the sentences of a study."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def estimate_shown(of: Estimate) -> str:
 
 
 def difference_shown(comparison: Comparison) -> str:
-    """Return a comparison's difference, its interval and what that is over; of two trainings both differences."""
+    """Return a comparison's difference with its interval and what that is over; for two trainings both differences."""
     bounds, by_seed = comparison.difference_interval, comparison.noted.by_seed
     if bounds is None and len(by_seed) > 1:
         both = " and ".join(as_form(value, "+.3f") for value in by_seed)
@@ -52,10 +52,10 @@ def difference_shown(comparison: Comparison) -> str:
 
 
 def p_shown(p: float) -> str:
-    """Return a p-value behind its letter."""
+    """Return a p-value with its letter."""
     return f"= {p:.3f}" if p >= 0.001 else "< 0.001"
 
 
 def trained_system(facts: Facts) -> str:
-    """Return a teacher or student as the head of a sentence: ``Teacher bert_cat (lce)``."""
+    """Name a teacher or student at the start of a sentence: ``Teacher bert_cat (lce)``."""
     return ended_name(f"{capital(facts.role)} {facts.model} ({facts.loss})", facts.unfinished)

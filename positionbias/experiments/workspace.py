@@ -12,8 +12,8 @@ Each is a restartable step (``experiments.step``) that leaves an artefact with i
     results/                   what was measured
     steps/                     receipts
 
-Steps take and return paths: their inputs are opened while they are made, so a study holds one model at a time, and a
-dry run can follow a study through artefacts that do not exist yet.
+Steps take and return paths, and open their inputs only when made. So a study holds one model at a time, and a dry run can follow
+it through artefacts that do not exist yet.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ drawing = partial(Work, "training instances drawn", by=1e-3)  # including a shar
 
 
 class Training(NamedTuple):
-    """A training to be made: its name, the collection and the plan; ``groups`` is its training set's size, for a dry run."""
+    """A training to make: its name, the collection and the plan; ``groups`` is its training set's size, for a dry run."""
 
     name: str
     collection: Path
@@ -78,12 +78,12 @@ class Training(NamedTuple):
 
 
 class Workspace(Artefacts):
-    """Shared steps of studies, made in a study's folder."""
+    """The shared steps of studies, made in a study's folder."""
 
     # -- steps ------------------------------------------------------------------------------------------------
 
     def rotated(self, collection: Path, rotation: Rotation) -> Path:
-        """Return the collection with every passage rotated once, as ``debias``; named for the draw."""
+        """Return the collection with every passage rotated once, like ``debias``, named for the draw."""
         place = self.folder / f"rotated-{rotation.seed}"
         self.stands_for(place, collection)
 
@@ -115,7 +115,7 @@ class Workspace(Artefacts):
         settings: JsonObject = {"split": split, "depth": depth, **asdict(bm25)}
         inputs = {"collection": self.checksum(collection)}
         counted = self.counted(collection)
-        # an index is built once, and each query reads postings in proportion to the passages
+        # the index is built once, and each query reads postings in proportion to the passages
         amount = len(counted) * (counted.count_queries(split) + 1000)
         work = Work("BM25 passages × (queries + 1000)", amount, by=2e-7)
         return self.steps.make(f"{self.prefix}bm25-{split}", place, settings, inputs, make, work=work)
@@ -126,7 +126,7 @@ class Workspace(Artefacts):
         return place
 
     def trained_each(self, trainings: Sequence[Training]) -> Iterator[Path]:
-        """Yield the checkpoints of several trainings in order. Where each of them takes one thread, as many run at once as
+        """Yield the checkpoints of several trainings in order. If each takes one thread, as many run at once as
         the study has workers."""
         together = len(trainings) > 1 and all(one.plan.training.threads == 1 for one in trainings)
         for some in [trainings] if together and self.workers > 1 else [[one] for one in trainings]:
@@ -147,7 +147,7 @@ class Workspace(Artefacts):
         return Step(f"{self.prefix}train-{name}", place, settings, inputs, make, work, note)
 
     def some_queries(self, split: str, candidates: Path, number: int, *, seed: int) -> Path:
-        """Return the candidates of ``number`` of their queries, the first in an order keyed by seed and id."""
+        """Return the candidates of the first ``number`` queries, in an order keyed by seed and id."""
 
         def made() -> Run:
             run = read_run(candidates)
@@ -179,7 +179,7 @@ class Workspace(Artefacts):
     def _drawn_run(
         self, label: str, command: str, number: int, settings: JsonObject, inputs: Mapping[str, Path], made: Callable[[], Run]
     ) -> Path:
-        """A run of ``number`` queries; a dry run then counts the work on it by them."""
+        """Make a run of ``number`` queries, by which a dry run counts the work on it."""
         place = self.derived_run(label, command, settings, inputs, made, work=drawing(number))
         self._drawn[place] = number
         return place
@@ -194,7 +194,7 @@ class Workspace(Artefacts):
         *,
         relevant_from: int = 1,
     ) -> Path:
-        """Return the model's scores of the first ``depth`` candidates (None: all) and of the passages judged relevant; an
+        """Return the model's scores of the first ``depth`` candidates (None: all) and of relevant passages; an
         interrupted run is resumed."""
         label = f"{model.name}-on-{split}"
         place = self.folder / "taught" / label
@@ -215,8 +215,8 @@ class Workspace(Artefacts):
     def reranked(
         self, model: Path, collection: Path, split: str, candidates: Path, *, on: str = "", depth: int | None = None
     ) -> Path:
-        """Return the candidates in the model's order, down to ``depth``, by default the tuned one. ``on`` names the test
-        passages in the run's file name, where there are several."""
+        """Return the candidates in the model's order, down to ``depth`` (default: the tuned one). ``on`` names the test
+        passages in the run's file name, if there are several."""
         label = f"{model.name}-on-{on}-{split}" if on else f"{model.name}-on-{split}"
         place = self.folder / "runs" / f"{label}.run"
 
@@ -234,7 +234,7 @@ class Workspace(Artefacts):
         return self.steps.make(f"{self.prefix}rerank-{label}", place, {"split": split, "depth": reach}, inputs, make, work=work)
 
     def _reranking(self, model: Path, collection: Path, split: str, candidates: Path, depth: int | None) -> Work | None:
-        """Return the pairs to score, down to ``depth`` or the deepest allowed for the model; no passage is encoded twice."""
+        """Return the work of scoring pairs down to ``depth``, or the deepest allowed for the model; no passage is encoded twice."""
         plan, counted = self._plans.get(model), self.counted(collection)
         queries = min(counted.count_queries(split), self._drawn.get(candidates, math.inf))
         if plan is None or not queries:
@@ -260,7 +260,7 @@ class Workspace(Artefacts):
     def retrieved_dense(
         self, model: Path, vectors: Path, collection: Path, split: str, depth: int, *, index: Index = "exact"
     ) -> Path:
-        """Return a model's retrieval for a split's queries among its vectors of the whole collection."""
+        """Return a model's retrieval for a split's queries over the whole collection."""
         label = f"{model.name}-retrieving-{split}"
         place = self.folder / "runs" / f"{label}.run"
 
@@ -275,7 +275,7 @@ class Workspace(Artefacts):
         return self.steps.make(f"{self.prefix}retrieve-{label}", place, settings, inputs, make, work=work)
 
     def by_position(self, collection: Path, split: str, candidates: Path, *, on: str) -> Path:
-        """Return the candidates in the order of a position-only scorer (``text.overlap.position_only``)."""
+        """Return the candidates as ordered by a position-only scorer (``text.overlap.position_only``)."""
 
         def made() -> Run:
             return position_only_run(Collection(collection), split, read_run(candidates))
@@ -308,7 +308,7 @@ class Workspace(Artefacts):
         *,
         work: Work | None,
     ) -> Path:
-        """A run that no model makes, of artefacts by their roles; ``made()`` opens them."""
+        """Make a run without a model, from artefacts by role; ``made()`` opens them."""
         place = self.folder / "runs" / f"{label}.run"
 
         def make() -> None:
@@ -323,7 +323,7 @@ class Workspace(Artefacts):
         return self.steps.make(f"{self.prefix}{label}", place, settings, sums, make, work=work)
 
     def probed(self, model: Path, collection: Path, *, on: str, passages: int | None, seed: int, facts: Facts) -> Path:
-        """Return MATS and the ATS curve of a model with term vectors, on the passages called ``on``: a folder of one Result."""
+        """Return MATS and the ATS curve of a model with term vectors, on the passages named ``on``, as a folder of one Result."""
         place = self.folder / "probes" / f"{model.name}-on-{on}"
 
         def make() -> None:
@@ -336,7 +336,7 @@ class Workspace(Artefacts):
         plan, counted, work = self._plans.get(model), self.counted(collection), None
         if plan is not None:
             number = min(passages or len(counted), len(counted))
-            by = ModelWork(plan, counted, passages=2 * number)  # with their terms takes about as long again
+            by = ModelWork(plan, counted, passages=2 * number)  # comparing their terms takes about as long again
             work = Work(f"passages probed of {plan.kind}", number, by)
         return self.steps.make(f"{self.prefix}probe-{model.name}-on-{on}", place, settings, inputs, make, work=work)
 
@@ -351,7 +351,7 @@ class Workspace(Artefacts):
         notes: Sequence[str] = (),
         seed: int | None = None,
     ) -> Path:
-        """The study's results, in ``results``; ``measure()`` opens what it reads itself, all of it named in ``inputs``.
+        """Return the study's results, in ``results``; ``measure()`` opens its inputs itself, and ``inputs`` names all of them.
 
         ``settings`` are JSON-ready, and recorded in the manifest under "study"; the licences are those of the inputs.
         """
@@ -366,14 +366,14 @@ class Workspace(Artefacts):
         sums = {role: self.checksum(path) for role, path in inputs.items()}
         counted = self._collection_among(inputs.values())
         tested = sum(counted.count_queries(split) for split in counted.splits if split != "train") if counted else 0
-        # each with its share of the bootstrap
+        # each artefact with its share of the bootstrap
         work = Work("queries of artefacts measured", len(inputs) * max(tested, 1), by=1e-3)
         record = {"title": title, "study": settings, "seed": seed}
         return self.steps.make(f"{self.prefix}measure", place, record, sums, make, work=work)
 
 
 def _at_work(model: Path) -> Checkpoint:
-    """Return the checkpoint, on the GPU where there is one."""
+    """Load the checkpoint, on the GPU if there is one."""
     checkpoint = load_checkpoint(model)
     checkpoint.model.to(pick_device("auto"))
     return checkpoint

@@ -1,9 +1,9 @@
-"""BM25 of a collection's passages, by bm25s or by Lucene, each with an index kept in the collection's cache and our tie rule.
+"""Search a collection's passages by BM25, with bm25s or Lucene; each keeps its index in the collection's cache and uses our tie rule.
 
     score(q, p) = Σ_{t in q} idf(t) · f / (f + k1 · (1 − b + b · |p| / mean|p|)),   idf(t) = ln(1 + (N − n + ½) / (n + ½))
 
-f: how often t stands in p; |p|: the terms of p; N: passages; n: passages with t. A term that the query repeats counts
-as often. bm25s computes this as it stands (its method "lucene"); Lucene rounds lengths to a byte.
+f: how often t occurs in p; |p|: the number of terms in p; N: passages; n: passages with t. Repeated query terms count
+repeatedly. bm25s computes exactly this (its method "lucene"); Lucene rounds lengths to a byte.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from positionbias.results.runs import BM25Figures
 
 __all__ = ["BACKENDS", "DEPTH", "PRESETS", "Bm25Index", "Bm25Settings", "Retrieved", "open_index", "retrieve", "retrieve_run"]
 
-DEPTH = 100  # passages kept a query
+DEPTH = 100  # passages kept per query
 
 
 class Bm25Index(Protocol):
-    """Interface of either backend: an index, its origin, its builder, and its rankings of queries."""
+    """Interface of both backends: an index, its origin, its builder, and its rankings of queries."""
 
     facts: JsonObject
     origin: str
@@ -53,14 +53,14 @@ def open_index(
     workers: int = 1,
     map_shards: MapShards = map,
 ) -> Bm25Index:
-    """Return the collection's index: from its cache where it belongs there, else built and kept.
+    """Return the collection's index: from its cache if valid, else built and kept there.
 
-    bm25s reads words and searches with ``map_shards``; Lucene with ``workers`` threads. Neither changes a ranking.
+    bm25s reads words and searches with ``map_shards``, Lucene with ``workers`` threads. Neither changes a ranking.
 
     Raises:
         DependencyError: Lucene is asked for and its extra is not installed.
-        InputError: the collection holds no passage with a word in it.
-        SettingError: there is no such backend.
+        InputError: no passage of the collection has a word.
+        SettingError: no such backend.
     """
     if backend not in BACKENDS:
         raise SettingError(f"--backend: wanted one of {', '.join(BACKENDS)}; found {backend!r}; give one of these")
@@ -74,13 +74,13 @@ def open_index(
 
 
 def search(index: Bm25Index, queries: Sequence[Query], depth: int, *, name: str = "bm25") -> Run:
-    """Return the Run of these queries; one that shares no term with any passage gets an empty ranking.
+    """Return the Run of these queries; a query that shares no term with any passage gets an empty ranking.
 
     Raises:
         SettingError: ``depth`` is below 1.
     """
     if depth < 1:
-        raise SettingError(f"--depth: wanted at least 1; found {depth}; give how many passages to keep a query")
+        raise SettingError(f"--depth: wanted at least 1; found {depth}; give the number of passages to keep per query")
     return Run(name, track(index.rankings(queries, depth), "BM25", len(queries), unit="queries"))
 
 
@@ -98,8 +98,8 @@ def retrieve(
     Queries without a known term get an empty ranking.
 
     Raises:
-        InputError: the collection holds no passage with a word in it.
-        SettingError: ``depth`` is below 1, or there is no such backend.
+        InputError: no passage of the collection has a word.
+        SettingError: a ``depth`` below 1, or no such backend.
     """
     return search(open_index(collection, settings, backend=backend), queries, depth, name=name)
 
@@ -122,13 +122,13 @@ def retrieve_run(
     workers: int = 1,
     map_shards: MapShards = map,
 ) -> Retrieved:
-    """Rank the passages for every query of a split, and write the run with its manifest beside it.
+    """Rank the passages for every query of a split, and write the run with its manifest.
 
     Raises:
         DependencyError: Lucene is asked for and its extra is not installed.
         InputError: no such split, or no passage with a word in it.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
-        SettingError: there is no such backend.
+        SettingError: no such backend.
     """
     refuse_existing(out, overwrite=overwrite, folder=False)
     name, depth = wanted.name or "bm25", wanted.depth or DEPTH
@@ -144,7 +144,9 @@ def retrieve_run(
             settings={"split": wanted.split, "depth": depth, **asdict(settings), **index.facts},
             inputs=(input_ref("collection", collection.path, collection.checksum, artefact=out),),
             licence=collection.manifest.licence,
-            notes=("ties in the score go to the higher passage id; passages without a term of the query are not retrieved",),
+            notes=(
+                "ties in the score go to the higher passage id; passages that share no term with the query are not retrieved",
+            ),
             versions=index.versions,
             provenance={**index.provenance, "workers": workers},
         )

@@ -1,7 +1,7 @@
-"""Building of bm25s's index shard by shard: each shard's postings are a pure function of its passages, then one merge.
+"""Build bm25s's index shard by shard: each shard's postings are a pure function of its passages; then one merge.
 
-The arrays are those that bm25s's own ``index()`` makes, bit for bit, in the files that ``bm25s.BM25.load(mmap=True)`` reads; only
-terms are numbered otherwise, in sorted order, so that the numbers do not depend on shards and a term is found in the mapped list.
+The arrays equal those of bm25s's own ``index()``, bit for bit, in the files that ``bm25s.BM25.load(mmap=True)`` reads. Only
+terms are numbered differently, in sorted order, so that numbers do not depend on shards and a term is found in the mapped list.
 
     data.csc.index.npy     score of each posting, float32, by term, then row
     indices.csc.index.npy  its row, int32
@@ -10,8 +10,8 @@ terms are numbered otherwise, in sorted order, so that the numbers do not depend
     terms.arrow            the terms, sorted
     places.npy             each row's place when ids are in descending order, int32: the tie rule in numbers
 
-Disk in the making: 8 bytes a posting for the shards beside 8 for the index. Memory: one shard's postings in each worker; in the merge
-about 40 bytes a posting of ``RANGE_POSTINGS``, 24 bytes a passage, and 8 bytes a term and shard.
+Disk while building: 8 bytes per posting for the shards and 8 for the index. Memory: one shard's postings in each worker; in the merge
+about 40 bytes per posting of ``RANGE_POSTINGS``, 24 bytes per passage, and 8 bytes per term and shard.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _TERM = pa.schema([("term", pa.large_string())])
 
 
 class _Shard(NamedTuple):
-    """One shard's postings, mapped: for the i-th sorted term ``rows[offsets[i]:offsets[i + 1]]`` and their frequencies."""
+    """One shard's mapped postings: for the i-th sorted term ``rows[offsets[i]:offsets[i + 1]]`` and their frequencies."""
 
     first_row: int
     passages: int
@@ -65,10 +65,10 @@ class _Shard(NamedTuple):
 
 
 def build_bm25s(collection: Collection, settings: Bm25Settings, folder: Path, map_shards: MapShards = map) -> None:
-    """Write the index into ``folder``; postings of an interrupted run are verified and kept.
+    """Write the index into ``folder``; postings of an interrupted run are verified and reused.
 
     Raises:
-        InputError: the collection holds no passage with a word in it.
+        InputError: no passage of the collection has a word.
     """
     postings = folder / "postings"
     postings.mkdir(exist_ok=True)
@@ -82,7 +82,7 @@ def build_bm25s(collection: Collection, settings: Bm25Settings, folder: Path, ma
     if not sum(facts.postings for facts in made):
         raise InputError(
             f"{collection.path}: wanted passages with words to index; found none in {len(collection):,} passages; "
-            "check what was imported"
+            "check the import"
         )
     firsts = np.cumsum([0, *(facts.passages for facts in made)])
     shards = [
@@ -103,7 +103,7 @@ class _Made:
 
 
 def write_postings(shard: Path, out: Path) -> _Made:
-    """Write one passage shard's postings, its terms sorted; a pure function of the shard."""
+    """Write one passage shard's postings with sorted terms; a pure function of the shard."""
     analyzer = Analyzer()
     known = TermNumbers(analyzer)
     found, lengths = array("i"), array("q")
@@ -119,7 +119,7 @@ def write_postings(shard: Path, out: Path) -> _Made:
     numbers = ranks[np.frombuffer(found, np.int32)] if found else np.empty(0, np.int64)
     rows = np.repeat(np.arange(len(lengths)), np.frombuffer(lengths, np.int64)) if lengths else np.empty(0, np.int64)
     kept = numbers >= 0
-    # one number for (term, row): its order is the postings' order, its count the frequency
+    # one number per (term, row): sorted, they give the postings' order; their counts are the frequencies
     keys, frequencies = np.unique(numbers[kept] * max(1, len(lengths)) + rows[kept], return_counts=True)
     term_of, row_of = np.divmod(keys, max(1, len(lengths)))
     offsets = np.searchsorted(term_of, np.arange(len(terms) + 1))
@@ -164,7 +164,7 @@ def _merge(shards: Sequence[_Shard], settings: Bm25Settings, folder: Path) -> No
 
 
 def _params(settings: Bm25Settings, passages: int) -> JsonObject:
-    """Return bm25s's settings as it reads them."""
+    """Return the settings in bm25s's own form."""
     return {
         "k1": settings.k1,
         "b": settings.b,
@@ -180,7 +180,7 @@ def _params(settings: Bm25Settings, passages: int) -> JsonObject:
 
 
 def check_bm25s(folder: Path, settings: Bm25Settings, passages: int) -> None:
-    """Check that the files of an index fit together, so that a search reads nothing outside of them, whoever made them.
+    """Check that the files of an index fit together, so that a search never reads outside them.
 
     Raises:
         ValueError, OSError, InputError: they do not.
@@ -204,13 +204,13 @@ def check_bm25s(folder: Path, settings: Bm25Settings, passages: int) -> None:
 
 
 def _numbered(shards: Sequence[_Shard]) -> tuple[pa.Array, list[np.ndarray]]:
-    """Return all terms, sorted, and each shard's terms as numbers in that list (rising, as a shard's terms are sorted too)."""
+    """Return all terms, sorted, and each shard's terms as numbers in that list (increasing, as a shard's terms are sorted too)."""
     encoded = pa.chunked_array([shard.terms for shard in shards], pa.large_string()).dictionary_encode()
-    every = encoded.chunk(0).dictionary  # the same one in every chunk
+    every = encoded.chunk(0).dictionary  # the same in every chunk
     order = pc.sort_indices(every)
     ranks = np.empty(len(every), np.int32)
     ranks[order.to_numpy()] = np.arange(len(every), dtype=np.int32)
-    chunks = iter(encoded.chunks)  # without those of shards that have no term
+    chunks = iter(encoded.chunks)  # only shards with terms have one
     none = np.empty(0, np.int32)
     return every.take(order), [ranks[next(chunks).indices.to_numpy()] if len(shard.terms) else none for shard in shards]
 
@@ -231,7 +231,7 @@ def _norms(shards: Sequence[_Shard], settings: Bm25Settings) -> np.ndarray:
 
 
 def _ranges(starts: np.ndarray, size: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of terms with at most ``size`` postings each, or a single term."""
+    """Yield ranges of terms with at most ``size`` postings, or of a single term."""
     low, terms = 0, len(starts) - 1
     while low < terms:
         high = int(np.searchsorted(starts, starts[low] + size, side="right")) - 1

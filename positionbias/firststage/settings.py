@@ -1,4 +1,4 @@
-"""Settings of BM25, and their values in papers."""
+"""Settings of BM25, and presets from papers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Bm25Settings:
     """k1 (term-frequency saturation, ≥ 0) and b (length normalisation, 0 to 1); the defaults are Anserini's.
 
     Raises:
-        SettingError: one of them is outside its range.
+        SettingError: a value outside its range.
     """
 
     k1: float = setting(0.9, "BM25's saturation of term frequency.", least=0, absent="the preset's")
@@ -38,7 +38,7 @@ PRESETS: Mapping[str, Bm25Settings] = {
 
 @dataclass(frozen=True, slots=True)
 class Bm25Search:
-    """BM25's backend, and a preset of k1 and b, each of which may be given separately; checked when made.
+    """BM25's backend, and a preset of k1 and b, each of which may be given separately.
 
     Raises:
         SettingError: no such backend or preset, or a number outside its range.

@@ -1,4 +1,4 @@
-"""BM25's terms of a text: words, lower-cased, without English stop words, stemmed."""
+"""Split a text into BM25's terms: words in lower case, without English stop words, stemmed."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 
 __all__ = ["ANALYSIS", "Analyzer", "TermNumbers", "words"]
 
-# An apostrophe inside a word belongs to it, so that the stemmer can remove a possessive ("Rome's" → "rome").
+# A word keeps an inner apostrophe, so that the stemmer can remove a possessive ("Rome's" → "rome").
 _WORD = re.compile(r"\w+(?:'\w+)*")
 ANALYSIS = r"lower case; words \w+ with inner apostrophes; bm25s English stop words; Snowball English stemmer"
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, lower-cased, stop words included."""
+    """Return the words of a text in lower case, including stop words."""
     return _WORD.findall(text.lower().replace("’", "'").replace("‘", "'"))
 
 
 class Analyzer:
-    """Analyser of texts into lists of terms; each distinct word is stemmed once.
+    """An analyser of texts into lists of terms; it stems each distinct word once.
 
     The steps are those of Lucene's EnglishAnalyzer (lower case, possessives, stop words, stemming), and words of one
     character are kept, as there. Lucene stems by the older Porter rules, so a few terms differ (a decision of ours).
@@ -27,11 +27,11 @@ class Analyzer:
         import Stemmer
         from bm25s.stopwords import STOPWORDS_EN
 
-        self._stem = Stemmer.Stemmer("english", 0).stemWord  # 0: no cache of its own, ours is below
+        self._stem = Stemmer.Stemmer("english", 0).stemWord  # 0: no cache, as ours is below
         self._terms: dict[str, str | None] = dict.fromkeys(STOPWORDS_EN)
 
     def words(self, text: str) -> list[str]:
-        """Return words as the function ``words`` does."""
+        """Return the words of a text, as the function ``words`` does."""
         return words(text)
 
     def term(self, word: str) -> str | None:
@@ -42,14 +42,14 @@ class Analyzer:
         return known[word]
 
     def __call__(self, text: str) -> list[str]:
-        """Return the terms of a text, in its order."""
+        """Return the terms of a text, in order."""
         return [term for word in self.words(text) if (term := self.term(word)) is not None]
 
 
 class TermNumbers(dict[str, int]):
     """Numbers of words' terms, −1 for a stop word; a new term gets the next number.
 
-    A dictionary that fills itself: ``map(numbers.__getitem__, words)`` maps a text without a Python call a word.
+    The dictionary fills itself: ``map(numbers.__getitem__, words)`` maps a text without a Python call per word.
     """
 
     def __init__(self, analyzer: Analyzer) -> None:

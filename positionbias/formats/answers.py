@@ -1,4 +1,4 @@
-"""Answers in a table of their own, added to a collection that has its queries and passages: a copy with the same passages and judgements."""
+"""Add the answers of a table to a copy of the collection that has their queries and passages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from positionbias.formats.table_files import open_table
 __all__ = ["AttachedAnswers", "attach_answers"]
 
 _NOTES = (
-    "Answers without a start whose text is not in their passage, in any case of letters, are left out and counted [decision].",
+    "Answers without a start whose text is not in their passage (ignoring case) are left out and counted [decision].",
     "Answers of passages that are not judged relevant to the query are left out and counted [decision].",
 )
 
@@ -55,7 +55,7 @@ def attach_answers(collection: Collection, path: Path | str, out: Path | str, *,
         added = {split: len(answers) for split, answers in found.items() if answers}
         if not added:
             causes = "; ".join(f"{cause}: {count:,}" for cause, count in (counts.left_out | counts.again).items())
-            wanted = "new answers to the collection's queries"
+            wanted = "new answers for the collection's queries"
             raise bad_input(path, wanted=wanted, found=f"none in {counts.rows:,} rows ({causes})", do="check the ids")
         inputs = [
             input_ref("source", collection.path, collection.checksum, artefact=out),
@@ -84,7 +84,7 @@ def attach_answers(collection: Collection, path: Path | str, out: Path | str, *,
 
 
 def _open(path: Path) -> Table:
-    """Open a table with the columns of all its rows: rows as objects are read twice, since later ones may have further columns."""
+    """Open a table with the columns of all its rows. JSON rows are read twice, since later rows may add columns."""
     table = open_table(path)
     if not table.growing:
         return table
@@ -94,7 +94,7 @@ def _open(path: Path) -> Table:
 
 
 def _by_split(collection: Collection, table: Table, columns: Columns, counts: RowCounts) -> dict[str, list[Answer]]:
-    """Return the answers that fit and that their splits do not have, by split; count the others."""
+    """Return the valid answers that are new to their split, by split; count the others."""
     queries = {split: {query_id for query_id, _ in collection.query_texts(split)} for split in collection.splits}
     grades = {split: {qrel[:2]: qrel.grade for qrel in collection.qrels(split)} for split in collection.splits}
     known = {split: set(collection.answers(split)) for split in collection.splits}
@@ -130,9 +130,9 @@ def _by_split(collection: Collection, table: Table, columns: Columns, counts: Ro
 def _answers(
     collection: Collection, table: Table, columns: Columns, counts: RowCounts
 ) -> Iterator[tuple[str, str, str, str, Answers]]:
-    """Yield the place of each row with a known passage, its query's id, the passage's id and text, and its answers; count other rows."""
+    """Yield (place, query id, passage id, passage text, answers) for each row with a known passage; count other rows."""
     source = f"{table.source}, {table.unit}"
-    # the number of a row stands where its query's text does in other tables
+    # the row number takes the place of the query's text in other tables
     reader = ValueReader(replace(columns, passage="passage", query="query"), "", source, counts)
     for batch in table.read(columns.read_from(table.names)):
         counts.rows += len(batch.numbers)

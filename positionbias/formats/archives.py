@@ -46,12 +46,12 @@ def _is_tar(head: bytes, name: str) -> bool:
 
 
 def streams_in(stream: IO[bytes], source: str, depth: int = 0) -> Iterator[tuple[str, bytes, IO[bytes]]]:
-    """Yield each plain file in ``stream``: its place ("ARCHIVE:MEMBER"), its first 4 KB, and its stream, to be read before the next.
+    """Yield each plain file in ``stream``: its place ("ARCHIVE:MEMBER"), its first 4 KB, and its stream. Read each before the next.
 
     ``.gz``, ``.zst``, ``.z`` and tar are identified by content and may be nested.
 
     Raises:
-        InputError: a damaged or cut archive, or packing over 6 layers deep.
+        InputError: a damaged or truncated archive, or more than 6 layers of packing.
     """
     if depth > _DEEPEST:
         raise bad_input(source, wanted=f"at most {_DEEPEST} layers of packing", found="more", do="unpack it first")
@@ -71,7 +71,7 @@ def streams_in(stream: IO[bytes], source: str, depth: int = 0) -> Iterator[tuple
 
 
 class _Joined(io.RawIOBase):
-    """A stream after a look at its first bytes; reading errors become one clear line."""
+    """A stream whose first bytes were already read; reading errors become one clear line."""
 
     def __init__(self, head: bytes, rest: IO[bytes], source: str) -> None:
         self._head, self._rest, self._source = head, rest, source
@@ -89,7 +89,7 @@ class _Joined(io.RawIOBase):
 
 
 class _Member(tarfile.TarInfo):
-    """A member's header; unlike the library's, a broken one does not silently end the archive, and a long one is not held."""
+    """A member's header. Unlike tarfile's own, a broken header is an error, and a long one is not kept in memory."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Member:
@@ -109,20 +109,17 @@ class _Member(tarfile.TarInfo):
 
 
 def tar_files(stream: IO[bytes], source: Path | str) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield the files of a tar archive with their names, each to be read before the next; skips folders and links.
-
-    Read it under ``archive_errors``.
-    """
+    """Yield the names and files of a tar archive, without folders and links, to be read in order under ``archive_errors``."""
     with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member, bufsize=_TAR_BUFFER) as archive:
         for info in archive:
             archive.members.clear()  # type: ignore[attr-defined] # the library keeps every header it has seen
-            if info.issparse():  # a few bytes may claim terabytes of zeros
+            if info.issparse():  # a few bytes may stand for terabytes of zeros
                 name = info.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
                 raise bad_input(source, wanted="files without holes", found=f"{name!r}, a sparse one", do="unpack it first")
             member = archive.extractfile(info) if info.isreg() else None
             if member is not None:
                 yield info.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), member
-    while stream.read(_TAR_BUFFER):  # to the end, which has the compression's own checksum
+    while stream.read(_TAR_BUFFER):  # to the end, where the compression's checksum stands
         pass
 
 
@@ -134,4 +131,4 @@ def archive_errors(source: Path | str, *, wanted: str = "a compressed file or ar
             yield
     except (tarfile.TarError, ValueError, OverflowError) as error:
         found = " ".join(str(error).split()) or type(error).__name__
-        raise bad_input(source, wanted="a tar archive, whole", found=found, do="fetch the file again") from error
+        raise bad_input(source, wanted="a complete tar archive", found=found, do="fetch the file again") from error

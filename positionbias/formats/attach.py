@@ -1,6 +1,6 @@
-"""Attach further queries and judgements to a release: TREC Deep Learning, DL-Hard, one's own.
+"""Attach more queries and judgements to a release, such as TREC Deep Learning, DL-Hard or your own.
 
-Queries are TSV (``id<TAB>text``) or TREC topics, judgements TREC's four columns. The content identifies the format.
+Queries are TSV (``id<TAB>text``) or TREC topics; judgements have TREC's four columns. The content identifies the format.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Attachment(NamedTuple):
 
 
 def parse_queries(lines: Iterable[tuple[int, str]], source: Path | str) -> dict[str, str]:
-    """Parse numbered lines ``id<TAB>text`` into query texts by id; only the first tab separates.
+    """Parse numbered lines ``id<TAB>text`` into query texts by id, split at the first tab.
 
     Raises:
-        InputError: a line without a tab or an id, a repeated id, no line at all.
+        InputError: a line without a tab or an id, a repeated id, or no lines.
     """
     texts: dict[str, str] = {}
     for number, line in lines:
@@ -65,7 +65,7 @@ def read_queries(path: Path | str) -> list[Query]:
     """Read the queries of a file, TSV or TREC topics, plain or compressed.
 
     Raises:
-        InputError: no such file, neither format, a malformed line (numbered), a repeated id.
+        InputError: no such file, an unknown format, a malformed line (numbered), or a repeated id.
     """
     path = Path(path)
     with input_errors(path, wanted="queries"), open_bytes(path) as handle:
@@ -81,18 +81,18 @@ def read_judgements(path: Path | str) -> list[Qrel]:
     """Read judgements: four columns separated by spaces or tabs, plain or compressed.
 
     Raises:
-        InputError: no such file, a malformed line (numbered), a pair judged twice, an empty file.
+        InputError: no such file, a malformed line (numbered), a pair judged twice, or an empty file.
     """
     return parse_qrels(Source(Path(path)).lines(), path)
 
 
 def attach(splits: list[Split], attachments: Sequence[Attachment], *, keep_unjudged: bool = False) -> None:
-    """Add each attachment to ``splits``: as a split, or under a name ``SPLIT.SET`` as a further judgement set of a split.
+    """Add each attachment to ``splits`` as a new split, or, named ``SPLIT.SET``, as another judgement set of an existing split.
 
     Queries without a judgement are left out of a new split and counted (``judged_split``).
 
     Raises:
-        InputError: an unreadable file, queries and judgements without a common query, or a query whose text in the split differs.
+        InputError: an unreadable file, queries and judgements without a common query, or a query whose text differs in the split.
         SettingError: a name that is taken or not a plain word, or a judgement set of an unknown split.
     """
     for attachment in attachments:
@@ -102,11 +102,11 @@ def attach(splits: list[Split], attachments: Sequence[Attachment], *, keep_unjud
         present = next((split for split in splits if split.name == name), None)
         if dot and present is None:
             raise SettingError(
-                f"--attach: wanted {attachment.name!r} after its split {name!r}; found no such split; attach it first"
+                f"--attach: wanted split {name!r} before {attachment.name!r}; found no such split; attach it first"
             )
         if present is not None and (not dot or further in present.further):
             raise SettingError(
-                f"--attach: wanted a name that is free; found {attachment.name!r}, which is taken; "
+                f"--attach: wanted a new name; found {attachment.name!r}, which is taken; "
                 "give another, or SPLIT.SET for further judgements of a split"
             )
         queries, qrels = read_queries(attachment.queries), read_judgements(attachment.qrels)

@@ -1,13 +1,13 @@
-"""BEIR (Thakur et al. 2021): ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv`` in, a Collection out, and back.
+"""Import BEIR (Thakur et al. 2021) as a Collection: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv``.
 
-MTEB's repositories have the same as JSON lines or Parquet, some with ``id`` for ``_id``: ``corpus/*.parquet``, ``queries/*.parquet``, and in ``qrels``, ``data`` or ``default`` a file a
-split or several, ``SPLIT-00000-of-00002.parquet``, ``SPLIT-0.parquet`` and ``SPLIT.jsonl``.
+MTEB's repositories have the same as JSON lines or Parquet, some with ``id`` for ``_id``: ``corpus/*.parquet``, ``queries/*.parquet``, and
+in ``qrels``, ``data`` or ``default`` one or more files per split: ``SPLIT-00000-of-00002.parquet``, ``SPLIT-0.parquet`` or ``SPLIT.jsonl``.
 
 A passage is its title, if any, a space and its text; ``titles=False`` leaves titles out, as a title in front is a position
-bias of its own [decision]. Split dev is called validation here. A split has the queries that its qrels name, in the
-order of the queries' file; queries in no qrels are kept in a split "unjudged" [decision]. A query's ``metadata``
-become its fields, as JSON unless they are texts. A collection has no place for a passage's ``metadata``. Evidence spans of queries, which
-PosIR has, become answers (``formats.posir``).
+bias of its own [decision]. Split dev is called validation. A split has the queries that its qrels name, in the
+order of the queries' file; queries in no qrels go to a split "unjudged" [decision]. A query's ``metadata``
+become its fields, as JSON unless they are texts; a passage's ``metadata`` are not kept. PosIR's evidence spans
+become answers (``formats.posir``).
 """
 
 from __future__ import annotations
@@ -96,13 +96,13 @@ def import_beir(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Make a collection of a BEIR folder, whose files may be compressed (.gz, .zst).
+    """Make a collection from a BEIR folder, whose files may be compressed (.gz, .zst).
 
-    Without queries or qrels the corpus alone comes in. Judgements of passages that the corpus lacks are kept and counted, those of
-    queries that ``queries.jsonl`` lacks left out and counted.
+    Without queries or qrels only the corpus is imported. Judgements of unknown passages are kept and counted; judgements of
+    unknown queries are left out and counted.
 
     Raises:
-        InputError: no corpus, a broken line (numbered), an id twice, a pair judged twice with two grades, or a split whose
+        InputError: no corpus, a malformed line (numbered), a repeated id, a pair with two grades, or a split whose
             judgements are all of unknown queries.
     """
     release, out, settings = _Release.find(Path(folder)), Path(out), {"titles": titles}
@@ -139,7 +139,7 @@ def import_beir(
 
 @dataclass(frozen=True, slots=True)
 class _Release:
-    """The files of a folder; ``qrels`` by split."""
+    """The files of a BEIR folder; ``qrels`` by split."""
 
     corpus: Sequence[Path]
     queries: Sequence[Path]
@@ -158,11 +158,11 @@ class _Release:
     def find(cls, folder: Path) -> _Release:
         corpus, queries = _files(folder, "corpus"), _files(folder, "queries")
         if not corpus:
-            found = "no such folder" if not folder.is_dir() else "a folder without it"
+            found = "no such folder" if not folder.is_dir() else "neither"
             wanted = "a BEIR folder with corpus.jsonl, or MTEB's with corpus/*.parquet"
             raise bad_input(folder, wanted=wanted, found=found, do="check the path; unzip it first")
         qrels: dict[str, list[Path]] = {}
-        forms: dict[str, tuple[Path, str]] = {}  # of each split: all its files are of one
+        forms: dict[str, tuple[Path, str]] = {}  # by split; all files of a split have one form
         for place in _QRELS:
             for path in sorted((folder / place).iterdir()) if (folder / place).is_dir() else ():
                 if named_so := _QRELS_FILE.fullmatch(path.name):
@@ -183,7 +183,7 @@ class _Release:
 
 
 def _files(folder: Path, name: str) -> list[Path]:
-    """Return the file of this name, plain or compressed, or the files in the folder of this name; none where there is neither."""
+    """Return the file of this name, plain or compressed, or the files in the folder of this name, or no files."""
     single = [folder / f"{name}.jsonl{ending}" for ending in _PACKED] + [folder / f"{name}.parquet"]
     if present := [path for path in single if path.is_file()]:
         return present[:1]
@@ -201,7 +201,7 @@ def _blocks(path: Path, columns: Sequence[str], required: Sequence[str]) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class _Shard(Shard):
-    """A shard, with counts of what was met in it."""
+    """A shard with its counts."""
 
     met: Mapping[str, int]
 
@@ -226,7 +226,7 @@ def _write_passages(titles: bool, block: RowBlock, target: Path) -> _Shard:
 
 
 def _passages(block: RowBlock, titles: bool, counts: Counter[str]) -> Iterator[Passage]:
-    """Yield the passages of a block of the corpus, and count those with a title and those without text."""
+    """Yield the passages of a block of the corpus; count those with a title and those without text."""
     for number, record in block.rows():
         bad = partial(block.bad_row, number)
         passage_id, text = _id_and_text(record, bad)
@@ -250,7 +250,7 @@ def _add_splits(writer: CollectionWriter, release: _Release) -> tuple[int, int, 
     """Write each split with the queries in its qrels, then the unjudged ones.
 
     Returns:
-        The numbers of repeated judgements, and of those left out, whose queries are not there; what became of evidence spans, where queries have any.
+        The numbers of repeated judgements and of judgements of unknown queries (left out), and the counts of evidence spans, if any.
     """
     queries, spans = _queries(release.queries) if release.queries else ({}, {})
     unjudged, repeated, without_query = dict.fromkeys(queries), 0, 0
@@ -258,7 +258,7 @@ def _add_splits(writer: CollectionWriter, release: _Release) -> tuple[int, int, 
     for split, paths in release.qrels.items():
         found = _Judgements(paths, queries).read()
         if found.without_query and not found.grades:
-            wanted, told = "judgements of queries in queries.jsonl", f"{found.without_query:,}, all of others"
+            wanted, told = "judgements of queries in queries.jsonl", f"{found.without_query:,}, all of other queries"
             raise bad_input(paths[0], wanted=wanted, found=told, do="check that the files belong together")
         repeated += found.repeated
         without_query += found.without_query
@@ -277,7 +277,7 @@ def _add_splits(writer: CollectionWriter, release: _Release) -> tuple[int, int, 
 
 
 def _queries(paths: Sequence[Path]) -> tuple[dict[str, Query], dict[str, EvidenceSpan]]:
-    """Return the queries, and the evidence spans of those that have one, by id."""
+    """Return the queries and their evidence spans, by id."""
     queries: dict[str, Query] = {}
     spans: dict[str, EvidenceSpan] = {}
     for block in (
@@ -304,7 +304,7 @@ def _fields(metadata: Any, bad: Bad) -> dict[str, str]:
 
 
 class _Judgements:
-    """Reads the files of qrels of one split; ``grades`` by (query id, passage id)."""
+    """A reader of one split's qrels files; ``grades`` by (query id, passage id)."""
 
     def __init__(self, paths: Sequence[Path], queries: Mapping[str, Query]) -> None:
         self.paths, self.queries = paths, queries
@@ -352,8 +352,8 @@ class _Judgements:
             return
         earlier = self.grades.setdefault((query_id, passage_id), grade)
         if earlier != grade:
-            found = f"passage {passage_id!r} of query {query_id!r} with {grade}, and above with {earlier}"
-            raise bad(wanted="one score for each pair", found=found, do="drop one of the lines")
+            found = f"passage {passage_id!r} of query {query_id!r} with {grade}, and earlier with {earlier}"
+            raise bad(wanted="one score per pair", found=found, do="drop one of the lines")
         self.lines += 1
 
     @property
@@ -363,6 +363,6 @@ class _Judgements:
 
 
 def _grade(score: str) -> int | None:
-    """Parse a whole number of at most 9 digits; "1.0" counts, as tables with decimal scores write it."""
+    """Parse a whole number of at most 9 digits; accepts "1.0", which some tables write."""
     found = re.fullmatch(r"(-?[0-9]{1,9})(?:\.0*)?", score)
     return int(found[1]) if found else None

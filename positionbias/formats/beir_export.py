@@ -1,4 +1,4 @@
-"""A collection as a BEIR folder: ``corpus.jsonl``, ``queries.jsonl``, ``qrels/SPLIT.tsv``."""
+"""Export a collection as a BEIR folder: ``corpus.jsonl``, ``queries.jsonl``, ``qrels/SPLIT.tsv``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PASSAGES_AT_ONCE = 4_096
 class Written(NamedTuple):
     """Counts of what ``write_beir`` wrote and left out.
 
-    ``queries`` counts each once; ``without_judgement`` those in no qrels; ``answers_left_out`` the answers, which BEIR cannot express.
+    ``queries`` counts each once; ``without_judgement`` those in no qrels; ``answers_left_out`` the answers, which BEIR does not store.
     """
 
     passages: int
@@ -44,19 +44,19 @@ def write_beir(
     overwrite: bool = False,
     map_shards: MapShards = map,
 ) -> Written:
-    """Write every passage, and the queries and judgements of these splits; ``import beir`` gives the same content back.
+    """Write every passage, and the queries and judgements of these splits; ``import beir`` reads the same content back.
 
-    The title is empty and the text is the whole passage; a query's fields are its ``metadata``; validation is ``dev.tsv``. Two things do
-    not come back: answers, which are counted, and the split of a query without a judgement, which becomes "unjudged".
+    The title is empty and the text is the whole passage; a query's fields are its ``metadata``; validation is ``dev.tsv``. Two things are
+    lost: answers, which are counted, and the split of a query without a judgement, which becomes "unjudged".
 
     Raises:
-        InputError: no such split, two splits of one file name, an id with a tab or line break, or one query id with two contents.
+        InputError: no such split, two splits with one file name, an id with a tab or line break, or one query id with two contents.
     """
     files = {split: file_of_split(split) for split in dict.fromkeys(splits)}
     if len(set(files.values())) < len(files):
         raise bad_input(
             collection.path,
-            wanted="splits with a file each",
+            wanted="one split per file",
             found=f"two for {file_of_split('validation')}",
             do="leave one out",
         )
@@ -93,14 +93,14 @@ def _take(collection: Collection, queries: dict[str, Query], query: Query) -> No
     if first != query:
         raise bad_input(
             collection.path,
-            wanted="one content for each query id: queries.jsonl is for all splits",
+            wanted="one content per query id, as queries.jsonl serves all splits",
             found=f"two for {query.query_id!r}",
             do="export the splits one by one",
         )
 
 
 def _plain(place: Path | str, item: str) -> str:
-    """Return an id after checking that a tab-separated file can hold it."""
+    """Return an id, checked to fit a tab-separated file."""
     if any(character in item for character in "\t\n\r"):
         raise bad_input(place, wanted="ids without tabs and line breaks", found=repr(item), do="rename it")
     return item
@@ -112,7 +112,7 @@ def _query_line(query: Query) -> str:
 
 
 class _Slice(NamedTuple):
-    """Some passages of a shard, few enough to return as text."""
+    """A range of a shard's passages, small enough to return as text."""
 
     shard: str
     first: int
@@ -125,7 +125,7 @@ def _slices(collection: Collection) -> Iterator[_Slice]:
 
 
 def _corpus_lines(item: _Slice) -> tuple[int, bytes]:
-    """Return the number of passages, and their lines of the corpus."""
+    """Return the number of passages and their lines of the corpus."""
     rows = read_shard(Path(item.shard)).slice(item.first, _PASSAGES_AT_ONCE)
     lines = []
     for passage_id, text in zip(rows.column("passage_id").to_pylist(), rows.column("text").to_pylist(), strict=True):

@@ -1,4 +1,4 @@
-"""A release's candidates as Runs: MS MARCO's ``top1000`` (no scores, any order), and TREC's six columns of any size."""
+"""Read a release's candidates as Runs: MS MARCO's ``top1000`` (no scores, any order) and TREC's six columns, of any size."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def split_top1000(source: Source) -> Iterator[tuple[int, str, str, str, str]]:
 
 
 def top1000_rankings(source: Source) -> Iterator[Ranking]:
-    """Yield the candidates of each query, from lines in any order, holding only ids, some 8 bytes a line.
+    """Yield the candidates of each query from lines in any order, holding about 8 bytes a line.
 
     Raises:
         InputError: as ``split_top1000``, or a repeated passage for a query.
@@ -60,7 +60,7 @@ def trec_rankings(source: Source) -> Iterator[Ranking]:
     """Stream the rankings, by ``order_by_score``, of a TREC run in which each query's lines are contiguous.
 
     Raises:
-        InputError: a malformed line (numbered), a query whose lines are not contiguous, a repeated passage for a query.
+        InputError: a malformed line (numbered), a query whose lines are not contiguous, or a repeated passage of a query.
     """
     seen: set[str] = set()
     current = ""
@@ -115,7 +115,7 @@ def _check_once(query_id: str, passage_ids: Sequence[str], place: str) -> None:
     for passage_id in passage_ids:
         if passage_id in seen:
             raise InputError(
-                f"{place}: wanted each passage once a query; found {passage_id!r} twice for query {query_id!r}; drop one"
+                f"{place}: wanted each passage once per query; found {passage_id!r} twice for query {query_id!r}; drop one"
             )
         seen.add(passage_id)
 
@@ -125,7 +125,7 @@ def write_candidates(
 ) -> dict[str, int]:
     """Write a run into ``runs/`` of an unfinished collection, whose final path is ``out``; return its counts.
 
-    Queries of no split, and pairs with unknown passages, stay as published, and are counted.
+    Queries in no split and pairs with unknown passages are kept and counted.
 
     Raises:
         InputError: as ``rankings``; or an id with a space, which a run cannot express.

@@ -23,12 +23,12 @@ class ClashError(Exception):
 
 
 def distinct(passages: Iterable[Passage]) -> Iterator[Passage]:
-    """Yield each passage once, holding 16 bytes an id: hashes of the id and of the text.
+    """Yield each passage once, holding 16 bytes per id: hashes of the id and of the text.
 
-    Passages are the same if both hashes agree, 128 bits in all; if only the ids' 64 bits agree, that is a clash.
+    Passages are the same if both 64-bit hashes agree. If only the ids' hashes agree, that is a clash.
 
     Raises:
-        ClashError: an id comes with another text than before.
+        ClashError: an id with two texts.
     """
     seen, stream = KeyMap(), iter(passages)
     while batch := list(islice(stream, _BATCH)):

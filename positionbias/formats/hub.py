@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face Hub, by the package datasets: from its cache, a folder on disk, or the network."""
+"""Import data sets of the Hugging Face Hub with the package datasets: from its cache, a folder on disk, or the network."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SAVED = ("dataset_dict.json", "state.json")  # what Dataset.save_to_disk leaves
 def import_hub(
     name: str, out: Path | str, *, config: str, columns: Columns, validation: ValidationDraw, overwrite: bool = False
 ) -> Collection:
-    """Make a collection of a data set, each of its splits one; an input's checksum is the data set's own fingerprint.
+    """Make a collection from a data set and its splits; an input's checksum is the data set's own fingerprint.
 
     Raises:
         InputError: no such data set or configuration; or as ``write_tables``.
@@ -49,8 +49,8 @@ def _load(name: str, config: str) -> Any:
         if any(Path(name, saved).is_file() for saved in _SAVED):
             return datasets.load_from_disk(name)
         return datasets.load_dataset(name, config or None)
-    except Exception as error:  # of many kinds: its own, the Hub's, fsspec's, Arrow's
+    except Exception as error:  # many types: its own, the Hub's, fsspec's, Arrow's
         said = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise bad_input(
-            name, wanted="a data set of the Hub, or a folder of one", found=said, do="check the name, or --config"
+            name, wanted="a data set of the Hub, or its folder", found=said, do="check the name, or --config"
         ) from error

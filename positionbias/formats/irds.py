@@ -1,4 +1,4 @@
-"""Data sets through ir_datasets, which locates, downloads and checks them (``$IR_DATASETS_HOME``, ``~/.ir_datasets``).
+"""Import data sets through ir_datasets, which finds, downloads and checks them (``$IR_DATASETS_HOME``, ``~/.ir_datasets``).
 
 Ids are ir_datasets' own: ``beir/scifact/test``, ``msmarco-passage/dev/small``, ``msmarco-qna/train``. A passage's text is
 ``doc.default_text()``, and a query's ``query.default_text()``, which each data set defines; a query's other text fields are kept
@@ -36,7 +36,7 @@ NO_ANSWER = "No Answer Present."
 
 
 def split_of(name: str) -> str:
-    """Infer the split from the last part of a data set's id that names one; "test" if none does.
+    """Return the split from the last part of a data set's id that names one, else "test".
 
     >>> split_of("msmarco-passage/dev/small"), split_of("beir/scifact/train"), split_of("vaswani")
     ('validation', 'train', 'test')
@@ -56,7 +56,7 @@ class _Split:
 
 @dataclass(frozen=True, slots=True)
 class IrdsSource:
-    """The manifest's facts about data sets of ir_datasets, whose version it names; ``splits`` counts what was left out."""
+    """The manifest's facts about data sets of ir_datasets, with its version; ``splits`` counts what was left out."""
 
     format: str
     ir_datasets: str
@@ -70,22 +70,22 @@ def import_irds(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Make a collection of the data sets in ``names``, each (split, id): they share their documents. A split "SPLIT.SET" brings a further
-    judgement set of a split that is named as well.
+    """Make a collection from the data sets in ``names``, each (split, id), which share their documents. A split "SPLIT.SET" adds another
+    judgement set to a split that is named as well.
 
     ``content["source"]`` counts by split what was left out: pairs judged several times (the highest grade is kept), judgements of
     other queries, answers that are blank or "No Answer Present.", and answers whose passage is not among the documents.
-    Judgements of documents that are not there are kept and counted.
+    Judgements of missing documents are kept and counted.
 
     Raises:
-        InputError: an unknown id (near ones are named), ids with different documents, none with documents, a download that failed.
+        InputError: an unknown id (similar ones are named), ids with different documents, none with documents, or a failed download.
         SettingError: a split twice, or no id.
         DependencyError: the data set needs a package that is not installed.
     """
     splits = [split for split, _ in names]
     if not names or len(set(splits)) < len(splits):
         found = f"{next(split for split in splits if splits.count(split) > 1)!r} twice" if names else "none"
-        raise SettingError(f"NAME: wanted each split once, as SPLIT=NAME; found {found}; give each name its own split")
+        raise SettingError(f"NAME: wanted each split once, as SPLIT=NAME; found {found}; give each data set its own split")
     out = Path(out)
     with redirect_stdout(sys.stderr), create_collection(out, overwrite=overwrite) as writer:
         datasets = {name: _load(name) for _, name in names}
@@ -128,7 +128,7 @@ def _set_of(name: str, read: Mapping[str, _Split]) -> tuple[str, str] | None:
 
 
 def _guarded(work: Callable[[], Item], name: str) -> Item:
-    """Run a call of ir_datasets, and turn any error of its many libraries into one line."""
+    """Call ir_datasets, and turn any error of its libraries into one line."""
     try:
         return work()
     except ImportError as error:
@@ -165,12 +165,12 @@ def _load(name: str) -> Any:
         near = difflib.get_close_matches(name, list(registry), n=3) or sorted(
             known for known in registry if known.startswith(name.split("/")[0])
         )
-        hint = f"near it are {', '.join(near[:3])}" if near else "all are listed at https://ir-datasets.com"
-        raise InputError(f"{name}: wanted the id of a data set in ir_datasets; found none of this name; {hint}") from None
+        hint = f"similar ids: {', '.join(near[:3])}" if near else "see the list at https://ir-datasets.com"
+        raise InputError(f"{name}: wanted the id of a data set in ir_datasets; found no such id; {hint}") from None
 
 
 def _documents_of(datasets: Mapping[str, Any]) -> Any:
-    """The one data set whose documents all share."""
+    """Return the data set whose documents all of them share."""
     (first, base), *others = datasets.items()
     for name, dataset in datasets.items():
         if not dataset.has_docs():
@@ -178,13 +178,13 @@ def _documents_of(datasets: Mapping[str, Any]) -> Any:
     for name, dataset in others:
         if dataset.docs_handler() is not base.docs_handler():
             raise InputError(
-                f"{name}: wanted the same documents as {first}; found others; import it on its own and join them by: posbias merge"
+                f"{name}: wanted the same documents as {first}; found others; import it on its own and join them with: posbias merge"
             )
     return base
 
 
 def _passages(dataset: Any, name: str, wanted: set[str]) -> Iterator[Passage]:
-    """Stream the documents, and remove their ids from ``wanted``."""
+    """Stream the documents and remove their ids from ``wanted``."""
     total = _guarded(dataset.docs_count, name)
     for document in track(_iterate(dataset.docs_iter, name), name, total, unit="documents"):
         wanted.discard(document.doc_id)
@@ -221,7 +221,7 @@ def _read_split(dataset: Any, name: str) -> _Split:
 
 
 def _query(query: Any) -> Query:
-    """Convert a query and its text fields; the texts of a multi-valued field are numbered, as variants are."""
+    """Convert a query and its text fields; the values of a multi-valued field are numbered, as variants are."""
     text = query.default_text()
     fields: dict[str, str] = {}
     for name in query._fields:
@@ -250,7 +250,7 @@ def _drop_absent(records: _Split, absent: set[str]) -> None:
 
 
 def _licence(datasets: Mapping[str, Any]) -> str:
-    """Return the terms in the data sets' documentation in ir_datasets, and where it stands."""
+    """Return the terms in the data sets' ir_datasets documentation, and its address."""
     said: list[str] = []
     for name, dataset in datasets.items():
         for part in _documentation(name, dataset):
@@ -262,7 +262,7 @@ def _licence(datasets: Mapping[str, Any]) -> str:
 
 
 def _documentation(name: str, dataset: Any) -> Iterator[JsonObject]:
-    """Yield the documentation of a data set and of those that hold it."""
+    """Yield the documentation of a data set and of its parents."""
     import ir_datasets
 
     parts, known = name.split("/"), set(ir_datasets.registry)

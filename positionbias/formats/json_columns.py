@@ -1,10 +1,10 @@
-"""Column-oriented JSON of any size: one object of columns, each an object from row number to value, as pandas writes a table.
+"""Read column-oriented JSON of any size: an object of columns, each an object from row number to value, as pandas writes it.
 
     {"query": {"0": "…", "1": "…"}, "passages": {"0": [...], "1": [...]}, …}
 
 The columns follow one another, so a row is spread over the whole file. One pass records the byte offsets of each column's rows,
-256 rows at a time, and checks that all columns have the same rows; any worker can then read a block of rows from its offsets.
-Memory: one value at a time in the pass (and 8 bytes a row), the bytes of one block when it is read.
+every 256 rows, and checks that all columns have the same rows; any worker can then read a block of rows from its offsets.
+Memory: one value and 8 bytes per row in the pass; later, the bytes of one block.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ColumnBlock:
-    """Consecutive rows; messages name ``source``, the given file, and ``path`` is the plain file with the bytes."""
+    """Consecutive rows; errors name ``source``, the given file; ``path`` is the plain file with the bytes."""
 
     source: str
     path: str
     pieces: tuple[Piece, ...]
 
     def rows(self) -> Iterator[tuple[int, dict[str, Json]]]:
-        """Each row's number, and its values by column.
+        """Yield each row's number and its values by column.
 
         Raises:
             InputError: not UTF-8, or the file has changed.
@@ -83,7 +83,7 @@ class ColumnBlock:
             raise self._changed() from None
 
     def _changed(self) -> InputError:
-        return bad_input(self.source, wanted="a file that stays as it is", found="other bytes", do="run again")
+        return bad_input(self.source, wanted="an unchanged file", found="other bytes", do="run again")
 
     def fingerprint(self) -> str:
         """Return an identifier of the block across runs."""
@@ -97,13 +97,13 @@ class ColumnBlock:
 def column_blocks(
     path: Path | str, columns: Collection[str], *, source: str | None = None, size: int = BLOCK_BYTES
 ) -> list[ColumnBlock]:
-    """Return the rows of a plain file in blocks of about ``size`` bytes, with those of ``columns`` that the file has, in its order.
+    """Return the rows of a plain file in blocks of about ``size`` bytes, with the ``columns`` present, in the file's order.
 
     ``source`` is the given file, if ``path`` is its unpacked copy.
 
     Raises:
-        InputError: not column-oriented JSON (with the byte where it breaks), cut short, none of the columns, or columns whose
-            rows differ.
+        InputError: not column-oriented JSON (with the byte of the fault), a truncated file, none of the columns, or columns with
+            different rows.
     """
     source = source or str(path)
     with open(path, "rb") as handle:
@@ -126,7 +126,7 @@ def _cut(found: dict[str, Column], path: str, source: str, size: int) -> Iterato
 
 
 def _require_same_rows(found: dict[str, Column], source: str) -> None:
-    """Check that every column has the rows of the first, once each, in the same order."""
+    """Check that every column has the same rows in the same order, each once."""
     import numpy as np
 
     numbers = {name: np.frombuffer(column.numbers, np.int64) for name, column in found.items()}
@@ -145,7 +145,7 @@ def _difference(leading: str, first: np.ndarray, name: str, other: np.ndarray) -
 
     for without, missing in ((name, np.setdiff1d(first, other)), (leading, np.setdiff1d(other, first))):
         if len(missing):
-            more = f", and {len(missing) - 1:,} rows more" if len(missing) > 1 else ""
+            more = f", and {len(missing) - 1:,} more rows missing" if len(missing) > 1 else ""
             return f"no row {missing[0]} in column {without!r}{more}"
     if (row := _twice(other)) is not None:
         return f"row {row} twice in column {name!r}"

@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, with faults reported by line."""
+"""Read JSON lines, one object a line, and report faults by line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def json_lines(block: Block) -> Iterator[tuple[int, Any]]:
 
 
 def text_of(value: Any, key: str, bad: Bad) -> str:
-    """Return a value that must be text in valid Unicode; ``bad`` makes the error about its record."""
+    """Return a value, checked to be text in valid Unicode; ``bad`` makes the error for its record."""
     if not isinstance(value, str):
         raise bad(wanted=f"{key!r} as text", found=named(value), do=FIX)
     try:
@@ -49,7 +49,7 @@ def text_of(value: Any, key: str, bad: Bad) -> str:
 
 
 def named(value: Any) -> str:
-    """Describe a value in words, short ones in full."""
+    """Describe a value in words; show short ones in full."""
     if value is None:
         return "no such key, or null"
     if isinstance(value, list | dict):

@@ -1,4 +1,4 @@
-"""A streaming scanner for the outer two levels of column-oriented JSON."""
+"""Scan the outer two levels of column-oriented JSON as a stream."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Column:
 class ColumnScanner:
     """A scanner of the file's outer two levels.
 
-    Bytes are decoded as Latin-1, so that positions in the text are positions in the file; no text but column names leaves this class.
+    Bytes are decoded as Latin-1, so positions in the text are positions in the file. Only column names leave this class as text.
     """
 
     def __init__(self, stream: IO[bytes], source: str) -> None:
@@ -138,7 +138,7 @@ class ColumnScanner:
             ) as error:  # nested beyond Python's stack, a repeated key, or a number of thousands of digits
                 raise self.error("valid JSON", str(error)) from None
             else:
-                if end + 3 <= len(self.text) or self.ended:  # otherwise a number may continue: "1e+" gives 1
+                if end + 3 <= len(self.text) or self.ended:  # else a number may continue: "1e+" gives 1
                     self.at = end
                     return value
             if len(self.text) - self.at > self.longest:
@@ -150,7 +150,7 @@ class ColumnScanner:
                 raise self.error("valid JSON", "the end of the file" if cut else message, at=at)
 
     def more(self) -> bool:
-        """Read at least as much again as is held, and drop consumed text; False at the file's end."""
+        """Drop consumed text and read at least as much as is left; return False at the file's end."""
         data = self.stream.read(max(_CHUNK, len(self.text) - self.at))
         if not data:
             self.ended = True

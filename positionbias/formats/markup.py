@@ -1,8 +1,8 @@
-"""Marked-up text to plain text and back: tags, comments, character references, white space.
+"""Convert marked-up text to plain text and back: tags, comments, character references, white space.
 
-Shared by the readers of TREC's SGML, of topics and of the Washington Post's HTML. [decision] A run of white space in the markup
-becomes one space, and none is left at the ends; white space to preserve is written as a character reference. So the line
-breaks of old files vanish, and any text survives ``escape`` and ``plain_text``.
+Used for TREC's SGML, topics and the Washington Post's HTML. [decision] A run of white space in the markup becomes one space,
+and the ends are stripped; white space to preserve is written as a character reference. So the line breaks of old files
+vanish, and any text survives ``escape`` and ``plain_text``.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ __all__ = ["INLINE", "collapse", "escape", "plain_text", "resolve"]
 
 # tags inside a word or a sentence; any other ends a word
 INLINE = frozenset("a abbr b big cite code em font i ins kbd mark q s small span strike strong sub sup tt u".split())
-# a tag, or an unclosed start of one, which is text and is scanned once, whatever its quotes contain
+# a tag, or an unclosed start of one, which is text and is scanned only once
 _TAG = re.compile(r"<(?:/?([A-Za-z][\w.:-]*+)|[!?])(?:[^<>=]|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+(>?)")
 _REFERENCE = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{0,31}));")
 _SPACES = re.compile(r"[ \t\n\r\f\v]+")
 _SPECIAL = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _ESCAPED = re.compile(r"[&<>\t\n\r\f\v]|\A | \Z|(?<= ) ")
-_SGML = {"blank;": " ", "hyph;": "-"}  # in the Federal Register; HTML knows other signs by these names, or none
+_SGML = {"blank;": " ", "hyph;": "-"}  # of the Federal Register; HTML gives these names another meaning or none
 
 
 def collapse(text: str) -> str:

@@ -1,4 +1,4 @@
-"""MS MARCO passage ranking (Nguyen et al. 2016; Bajaj et al. 2018): the release's files in, a Collection out.
+"""Import MS MARCO passage ranking (Nguyen et al. 2016; Bajaj et al. 2018) as a Collection.
 
     collection.tsv                                     passage id, tab, text
     queries.{train,dev,eval}.tsv, queries.{dev,eval}.small.tsv    query id, tab, text
@@ -7,12 +7,12 @@
     qidpidtriples…                                     query id, positive passage id, negative passage id
     triples.train.{small,full}.tsv                     query, positive passage, negative passage
 
-Any subset is enough. Splits: train; validation = dev/small; test = the other judged dev queries; eval, which has no judgements.
-If no file tells which dev queries are dev/small, all are test. Queries without a judgement are left out if their part of
-the release has judgements, and counted [decision].
+Any subset of the files will do. Splits: train; validation = dev/small; test = the other judged dev queries; eval, without
+judgements. If no file says which dev queries are dev/small, all are test. Queries without a judgement are left out if their
+part of the release has judgements, and counted [decision].
 
 Candidates become runs in the collection's folder (``runs/NAME.run``), triples training groups (``trainsets/NAME``). Without
-collection.tsv, passages and queries come from the files that carry texts: ``top1000`` and ``triples.train``.
+collection.tsv, passages and queries come from the files with texts: ``top1000`` and ``triples.train``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LICENCE = (
     "rights in the texts. See the terms and conditions on the data set's page."
 )
 FILE_OF_SPLIT = {"train": "train", "validation": "dev.small", "test": "dev", "eval": "eval"}
-# qrels of eval were never published; they are read if an export wrote them
+# qrels of eval were never published, but an export may have written them
 _HELD = {f"{kind}.{name}" for kind in ("queries", "qrels") for name in ("train", "dev.small", "dev", "eval.small", "eval")}
 _PATTERNS = {
     "top1000": re.compile(r"top1000\.(dev|eval|train)"),
@@ -140,7 +140,7 @@ class _Import(ReleaseImport):
             self.writer.add_passages(distinct(self._passages_and_queries()))
         except ClashError as error:
             raise InputError(
-                f"{self.release.places[0]}: wanted one text a passage; found two for {error.passage_id!r}; "
+                f"{self.release.places[0]}: wanted one text per passage; found two for {error.passage_id!r}; "
                 "check that the files belong together"
             ) from error
 
@@ -153,13 +153,13 @@ class _Import(ReleaseImport):
                 yield from triple_passages(source, self._texts("queries.triples", source))
 
     def _texts(self, role: str, source: Source) -> dict[str, str]:
-        """Return the dictionary for query texts from candidates or triples; those from triples count only if nothing else has them."""
+        """Return the dictionary for query texts from candidates or triples; texts from triples are the last resort."""
         self.held.place[role] = source.place
         spare = role == "queries.triples" and "queries.train" in self.held
         return {} if spare else self.held.texts.setdefault(role, {})
 
     def _add_queries_of_triples(self) -> None:
-        """Take training queries from triples of texts, if the release has passages but no training queries."""
+        """Take training queries from text triples if the release has passages but no training queries."""
         if self.collections and "queries.train" not in self.held:
             for role, source in self.late.items():
                 if kind_of(role) == "triples":
@@ -176,14 +176,14 @@ class _Import(ReleaseImport):
 
 
 def _top1000_passages(source: Source, texts: dict[str, str]) -> Iterator[Passage]:
-    """Yield the file's passages, with repetitions, and add its queries to ``texts``."""
+    """Yield the file's passages, repeated ones too, and add its queries to ``texts``."""
     for number, query_id, passage_id, query, text in split_top1000(source):
         if texts.setdefault(query_id, query) != query:
             raise bad_input(
                 source.place,
                 line=number,
-                wanted="one text a query",
-                found=f"another one for {query_id!r}",
+                wanted="one text per query",
+                found=f"a second text for {query_id!r}",
                 do="fix or drop the line",
             )
         yield Passage(passage_id, text)
@@ -198,14 +198,14 @@ def import_msmarco(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Make a collection of MS MARCO's files at ``places``: folders, archives or single files, earlier ones first.
+    """Make a collection from MS MARCO's files at ``places``: folders, archives or single files; earlier places take precedence.
 
-    Validation queries are drawn from training where there are no files of dev/small. ``release.skip`` leaves out kinds of files
-    (``kind_of``). What was missing, not read and left out stands in ``content["source"]``.
+    Without files of dev/small, validation queries are drawn from training. ``release.skip`` leaves out kinds of files
+    (``kind_of``). ``content["source"]`` lists what was missing, not read and left out.
 
     Raises:
-        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
-        SettingError: the validation draw or an attachment's name cannot be.
+        InputError: nothing to read, or an invalid file (with the line).
+        SettingError: an impossible validation draw or an invalid attachment name.
     """
     making = _Import(places, skip=release.skip, map_shards=map_shards)
     return making.run(Path(out), settings={}, release=release, overwrite=overwrite, provenance=provenance)

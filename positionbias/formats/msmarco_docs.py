@@ -1,15 +1,15 @@
-"""MS MARCO document ranking, as in TREC Deep Learning 2019 and 2020: the release's files in, a Collection out.
+"""Import MS MARCO document ranking, as used in TREC Deep Learning 2019 and 2020, as a Collection.
 
     msmarco-docs.tsv                                            document id, URL, title, body
     msmarco-doc{train,dev}-queries.tsv, docleaderboard-queries.tsv    query id, tab, text
     msmarco-doc{train,dev}-qrels.tsv                            query id, 0, document id, 1
     msmarco-doc{train,dev}-top100, msmarco-doctest{2019,2020}-top100, docleaderboard-top100.tsv    TREC runs
 
-Any subset is enough. Splits: train; test = docdev; eval = docleaderboard, which has no judgements; TREC's topics attach by name.
+Any subset of the files will do. Splits: train; test = docdev; eval = docleaderboard, without judgements; attach TREC's topics by name.
 Candidates become runs in the collection's folder.
 
-A document's text is its URL, title and body, those that are not empty joined by one space, as the track's baselines index them
-[decision]. URL and title in front are a position bias of the layout: ``fields`` may leave them out.
+A document's text is its URL, title and body, without empty ones, joined by one space, as the track's baselines index them
+[decision]. URL and title in front are a position bias of the layout: ``fields`` can leave them out.
 """
 
 from __future__ import annotations
@@ -108,18 +108,18 @@ def import_msmarco_docs(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Make a collection of the files at ``places``: folders, archives or single files, earlier ones first.
+    """Make a collection from the files at ``places``: folders, archives or single files; earlier places take precedence.
 
     Validation queries are drawn from training. ``release.skip`` may hold "top100".
 
     Raises:
-        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
-        SettingError: the validation draw, ``fields`` or an attachment's name cannot be.
+        InputError: nothing to read, or an invalid file (with the line).
+        SettingError: an impossible validation draw, invalid ``fields`` or an invalid attachment name.
     """
     if not fields or set(fields) - set(FIELDS) or len(set(fields)) < len(fields):
         found = ", ".join(fields) or "none"
         raise SettingError(
-            f"--fields: wanted some of {', '.join(FIELDS)}, each once; found {found}; give these in the order wanted"
+            f"--fields: wanted some of {', '.join(FIELDS)}, each once; found {found}; give the fields in the order you want"
         )
     making = _Import(tuple(fields), places, skip=release.skip, map_shards=map_shards)
     return making.run(Path(out), settings={"fields": list(fields)}, release=release, overwrite=overwrite, provenance=provenance)

@@ -26,7 +26,7 @@ __all__ = ["Written", "write_msmarco"]
 
 
 class Written(NamedTuple):
-    """Counts of what was written; query fields and answers, which the format cannot express, are counted as left out.
+    """Counts of what was written, and of query fields and answers left out because the format does not store them.
 
     ``unjudged`` queries are in a split with judgements of others; only ``--keep-unjudged`` reads them back.
     """
@@ -66,7 +66,7 @@ def write_msmarco(
             counts["judgements"] += _write_split(collection, split, queries, partial_folder)
             counts["fields_left_out"] += sum(bool(query.fields) for query in queries)
             counts["answers_left_out"] += len(collection.answers(split))
-        if len(collection):  # an empty file would be a release without its passages
+        if len(collection):  # an empty file would read as a broken release
             shards = track(range(len(collection.shard_paths)), "collection.tsv", unit="shards")
             with open(partial_folder / "collection.tsv", "wb") as handle:
                 for data in map_shards(partial(_shard_lines, collection.path), shards):
@@ -77,17 +77,17 @@ def write_msmarco(
 
 
 def _refuse_shared(collection: Collection, seen: dict[str, set[str]]) -> None:
-    """Refuse queries in both parts of dev, as only the query identifies the part."""
+    """Refuse queries in both parts of dev, as the query alone identifies the part."""
     shared = seen.get("validation", set()) & seen.get("test", set())
     if shared:
         raise InputError(
-            f"{collection.path}: wanted each query in one of validation and test, as MS MARCO's dev files have it; "
+            f"{collection.path}: wanted each query in either validation or test, as in MS MARCO's dev files; "
             f"found {min(shared)!r} in both; export one split at a time"
         )
 
 
 def _write_split(collection: Collection, split: str, queries: Sequence[Query], folder: Path) -> int:
-    """Write the files of one split and return its number of judgements; without any there is no qrels file, as for eval."""
+    """Write the files of one split and return its number of judgements; without judgements, as in eval, write no qrels file."""
     name = FILE_OF_SPLIT.get(split, split)
     if queries:
         lines = _lines(((query.query_id, query.text) for query in queries), "query")
@@ -114,7 +114,7 @@ def _lines(records: Iterable[tuple[str, str] | Passage], what: str) -> list[str]
     lines = []
     for item, text in records:
         if "\n" in text:
-            raise InputError(f"{what} {item!r}: wanted a text on one line; found a line break; replace it in the source")
+            raise InputError(f"{what} {item!r}: wanted text on one line; found a line break; replace it in the source")
         if item.split() != [item] or item.startswith("\ufeff"):
             raise InputError(
                 f"{what} {item!r}: wanted an id without white space or byte-order mark; found {item!r}; rename it in the source"

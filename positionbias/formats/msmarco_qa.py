@@ -1,17 +1,17 @@
-"""MS MARCO QA releases v1.1 and v2.1 (Bajaj et al. 2016): questions, answers, and the passages that annotators saw.
+"""Import MS MARCO QA v1.1 and v2.1 (Bajaj et al. 2016): questions, answers, and the passages that annotators saw.
 
 Passages with identical text are one passage, as in Microsoft's own passage collection. An id is a hash of the text and
-independent of relevance [decision]. ``is_selected`` 1 becomes a judgement of grade 1, and 0 one of grade 0 (seen and not used,
-no more [decision]); -1 or nothing becomes no judgement. Every selected passage of a row gets every distinct answer of it,
+independent of relevance [decision]. ``is_selected`` 1 becomes grade 1, and 0 becomes grade 0, which only means seen and not used
+[decision]; -1 or nothing becomes no judgement. Every selected passage of a row gets each distinct answer of the row,
 without offsets, which ``positions.locate`` finds. "" and "No Answer Present." are counted and left out.
 ``wellFormedAnswers`` are rewritten sentences, not spans: they become the query's field "well_formed" (a JSON list), ``query_type`` its
 field "type" [decision]. Rows of one query in a split are one query. URLs are not kept.
 
 Blocks of rows are read twice, in parallel: first everything but the texts goes to the work folder, with two 64-bit hashes of each
-passage; then each block writes the passages that no earlier row has. Memory: one block a worker (about 100 MB), 48 bytes a (query,
-passage) pair while duplicates are found, and the records of one split, 0.4 kB a judgement. Measured with one worker on a generated
-v2.1 file of 300 MB (65,000 queries, 650,000 pairs): 470 MB in all, 220 MB with ``selected_only``; so v2.1's whole training file, with
-thirteen times as many pairs, needs some 4 GB, or 1 GB. A compressed v2.1 file takes its unpacked size on the work folder's disk.
+passage; then each block writes the passages that no earlier row has. Memory: one block per worker (about 100 MB), 48 bytes per (query,
+passage) pair while duplicates are found, and the records of one split, 0.4 kB per judgement. Measured with one worker on a generated
+v2.1 file of 300 MB (65,000 queries, 650,000 pairs): 470 MB in all, 220 MB with ``selected_only``. v2.1's whole training file has 13
+times as many pairs, so it needs about 4 GB, or 1 GB. A compressed v2.1 file needs its unpacked size on the work folder's disk.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _NOTES = (
 
 @dataclass(frozen=True, slots=True)
 class PassageCounts:
-    """Passages that were read, and those that differ."""
+    """Counts of passages read and of distinct passages."""
 
     read: int
     distinct: int
@@ -62,7 +62,7 @@ class PassageCounts:
 
 @dataclass(frozen=True, slots=True)
 class QaSource:
-    """The manifest's facts about the releases' files; ``splits`` counts what became of rows."""
+    """The manifest's facts about the releases' files; ``splits`` counts rows and what was left out."""
 
     format: str
     passages: PassageCounts
@@ -78,12 +78,12 @@ def import_msmarco_qa(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Make a collection of the releases' files, given by split: train, validation, test.
+    """Make a collection from the releases' files, given by split: train, validation, test.
 
     ``selected_only`` leaves out the judgements of grade 0, which take most of the memory.
 
     Raises:
-        InputError: a file in none of the releases' three layouts or without a row, a broken row (its place is named), one query id with two
+        InputError: a file in none of the three layouts or without a row, an invalid row (with its place), or a query id with two
             texts in one split.
         SettingError: no file, or another split.
     """
@@ -125,7 +125,7 @@ def import_msmarco_qa(
 
 @dataclass(slots=True)
 class _Source:
-    """One file and its split; blocks that are ranges of a file are kept, those with bytes are read again."""
+    """One file and its split. Blocks that are byte ranges are kept; blocks that carry bytes are read again."""
 
     split: str
     path: Path
@@ -145,7 +145,7 @@ def _record(sources: Sequence[_Source], work: Path, map_shards: MapShards) -> li
     """Store everything but the texts in the work folder, block by block; return each file with its source."""
     work.mkdir(exist_ok=True)
     remove(work / "unpacked")  # from an interrupted run
-    origin: list[_Source] = []  # of each block, recorded when it is handed out
+    origin: list[_Source] = []  # the source of each block handed out
 
     def blocks() -> Iterator[RowBlock]:
         for source in sources:
@@ -175,7 +175,7 @@ def _add_passages(
     work: Path,
     map_shards: MapShards,
 ) -> PassageCounts:
-    """Write each distinct text once, where it first stands; a shard a block."""
+    """Write each distinct text once, at its first place; one shard per block."""
     hashes = [pair_hashes(path) for _, path in recorded]
     ends = np.cumsum([len(found) for found in hashes], dtype=np.int64)
     first = first_places(np.concatenate(hashes) if hashes else np.empty((0, 2), np.uint64))
@@ -188,10 +188,10 @@ def _add_passages(
 
 
 def first_places(hashes: np.ndarray) -> np.ndarray:
-    """Mark the first occurrence of each row of ``(n, 2)``: ``(n,)`` bool.
+    """Return a mask of the first occurrence of each row of ``(n, 2)``: ``(n,)`` bool.
 
-    All 128 bits count. Two texts that share the 64 bits of their id would both be kept and refused by the collection's index
-    (one chance in 400,000 for ten million passages), so that neither is lost.
+    All 128 bits count. Two texts with one 64-bit id are both kept, and the collection's index refuses them, so neither is
+    lost silently (1 chance in 400,000 for 10 million passages).
     """
     order = np.lexsort((hashes[:, 1], hashes[:, 0]))  # stable
     ordered = hashes[order]
@@ -204,7 +204,7 @@ def first_places(hashes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A block, and a mask of its passages that occur for the first time: ``(passages,)`` bool."""
+    """A block and the mask of its first occurrences: ``(passages,)`` bool."""
 
     block: RowBlock
     first: np.ndarray
@@ -216,7 +216,7 @@ class _Kept:
         place = 0
         for number, row in checked_rows(self.block):
             if place + len(row.passages) > len(self.first):
-                raise self.block.bad_row(number, wanted="a file that stays as it is", found="more rows", do="run again")
+                raise self.block.bad_row(number, wanted="an unchanged file", found="more rows", do="run again")
             for candidate in row.passages:
                 if self.first[place]:
                     yield Passage(f"p{key64(0, PASSAGE_ID, candidate.text):016x}", candidate.text)

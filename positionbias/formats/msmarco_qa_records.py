@@ -23,7 +23,7 @@ PASSAGE_ID = "msmarco qa passage id"  # the purpose that keys the hash
 _SECOND_HASH = "msmarco qa passage check"
 NO_ANSWER = "No Answer Present."
 _MARKS = {1: "selected", 0: "not_selected", UNKNOWN: "not_judged"}
-_COUNTED = (  # named, so that zeros are shown, too
+_COUNTED = (  # named, so that zeros are shown too
     "rows",
     "merged_rows",
     *_MARKS.values(),
@@ -50,7 +50,7 @@ _ROWS = pa.schema(
 
 
 class _Stored(NamedTuple):
-    """One stored row; passages by number, which is their id in hexadecimal."""
+    """One stored row; a passage's number is its id, written in hexadecimal elsewhere."""
 
     query_id: str
     query: str
@@ -85,7 +85,7 @@ def _hashes(purpose: str, texts: Sequence[bytes]) -> pa.Array:
 
 
 def pair_hashes(path: Path) -> np.ndarray:
-    """Read the two hashes of every passage of every row, in order: ``(n, 2)`` uint64."""
+    """Read the two hashes of each row's passages, in order: ``(n, 2)`` uint64."""
     table = _read(path)
     both = (table.column(name).combine_chunks().flatten().to_numpy() for name in ("passages", "checks"))
     return np.stack(list(both), axis=1)
@@ -105,10 +105,10 @@ def _stored_rows(path: Path) -> Iterator[_Stored]:
 def split_records(
     split: str, files: Sequence[tuple[Path, Path]], *, selected_only: bool
 ) -> tuple[list[Query], list[Qrel], list[Answer], dict[str, int]]:
-    """Make the records of a split from its stored rows (each file with its source), and count what they contain.
+    """Make and count the records of a split from its stored rows (each file with its source).
 
     Raises:
-        InputError: one query id with two texts.
+        InputError: a query id with two texts.
     """
     queries: list[Query] = []
     qrels: list[Qrel] = []
@@ -140,7 +140,7 @@ def _by_query(files: Sequence[tuple[Path, Path]]) -> Iterator[list[_Stored]]:
             if same and same[0].query != row.query:
                 raise bad_input(
                     source,
-                    wanted="one text for each query id",
+                    wanted="one text per query id",
                     found=f"two for {row.query_id!r}: {_short(same[0].query)} and {_short(row.query)}",
                     do="give files that belong together",
                 )
@@ -162,7 +162,7 @@ def _query(rows: Sequence[_Stored], counts: Counter[str]) -> Query:
 
 
 def _marks(rows: Sequence[_Stored], counts: Counter[str]) -> dict[int, int]:
-    """Return ``is_selected`` of every passage of a query, the highest for a repeated text."""
+    """Return ``is_selected`` of each passage of a query; for a repeated text, the highest."""
     marks: dict[int, int] = {}
     for row in rows:
         for passage, mark in zip(row.passages, row.selected, strict=True):
@@ -172,7 +172,7 @@ def _marks(rows: Sequence[_Stored], counts: Counter[str]) -> dict[int, int]:
 
 
 def _answers(rows: Sequence[_Stored], counts: Counter[str]) -> Iterable[tuple[int, str]]:
-    """Return (passage, answer) for every distinct answer and selected passage of a row."""
+    """Return (passage, answer) for each distinct answer and selected passage of a row."""
     found: dict[tuple[int, str], None] = {}
     for row in rows:
         counts["rows_without_answers"] += row.answers is None

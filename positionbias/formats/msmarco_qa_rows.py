@@ -1,6 +1,6 @@
 """Read the three published layouts of the MS MARCO QA releases as blocks of checked rows.
 
-- v1.1: JSON lines, a row a line. (v2.1 after Microsoft's own conversion, and the Hub's JSON export, look alike.)
+- v1.1: JSON lines, a row a line. (v2.1 after Microsoft's own conversion and the Hub's JSON export look the same.)
 - v2.1: column-oriented JSON. A compressed file is first unpacked into the work folder, as its columns follow one another.
 - the Hub's Parquet: lists, and passages as an object of three lists.
 
@@ -53,10 +53,10 @@ class Row(NamedTuple):
 def qa_blocks(path: Path | str, work: Path, size: int = BLOCK_BYTES) -> Iterable[RowBlock]:
     """Return a release file's rows in blocks of about ``size`` bytes; a compressed file may be unpacked in ``work``.
 
-    The result is a list where finding the blocks took a pass through the file, and each is only ranges of it.
+    The result is a list if finding the blocks took a pass through the file; each block is then only byte ranges.
 
     Raises:
-        InputError: no such file, an empty one, none of the three layouts, or a layout that is broken.
+        InputError: no such file, an empty one, none of the three layouts, or a malformed file.
     """
     with input_errors(path, wanted=_WHAT), open_bytes(path) as handle:
         head = handle.read(_HEAD)
@@ -87,7 +87,7 @@ def checked_rows(block: RowBlock) -> Iterator[tuple[int, Row]]:
     """Yield the rows of a block with their numbers.
 
     Raises:
-        InputError: a key is missing, of another type, or holds half a surrogate pair; the row's place is named.
+        InputError: a missing key, one of another type, or text with half a surrogate pair (with the row's place).
     """
     for number, record in block.rows():
         yield number, _Reader(partial(block.bad_row, number)).row(record)
@@ -95,7 +95,7 @@ def checked_rows(block: RowBlock) -> Iterator[tuple[int, Row]]:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """A checker of one row; ``bad`` makes the error about it."""
+    """A checker of one row; ``bad`` makes its errors."""
 
     bad: Bad
 
@@ -122,7 +122,7 @@ class _Reader:
             texts = value.get("passage_text")
             selected = value.get("is_selected")
             if not isinstance(texts, list) or not isinstance(selected, list | None) or len(texts) != len(selected or texts):
-                raise self.error("'passages' with lists passage_text and is_selected of one length", "others")
+                raise self.error("'passages' with lists passage_text and is_selected of equal length", "others")
             pairs = zip(texts, selected or [None] * len(texts), strict=True)
             return [self.candidate(text, mark) for text, mark in pairs]
         if not isinstance(value, list):
@@ -139,7 +139,7 @@ class _Reader:
         return Candidate(self.text(text, "passage_text"), int(selected))
 
     def well_formed(self, value: Any) -> list[str]:
-        """Parse well-formed answers: a list, or the text "[]" for none, which a conversion may have split into characters."""
+        """Parse well-formed answers: a list, or "[]" as text for none, which a conversion may have split into characters."""
         if value is None or value in ("[]", "", ["[]"], ["[", "]"]):
             return []
         return self.texts(value, "wellFormedAnswers")

@@ -1,14 +1,14 @@
-"""ORCAS (Craswell et al. 2020): queries and their clicked documents, as judgements of grade 1.
+"""Import ORCAS (Craswell et al. 2020): queries and their clicked documents, as judgements of grade 1.
 
     orcas.tsv                       query id, query, document id, URL
     orcas-doctrain-queries.tsv      query id, tab, text        } the same in TREC's form
     orcas-doctrain-qrels.tsv        query id, 0, document id, 1 }
     orcas-doctrain-top100           a TREC run
 
-Any subset is enough; orcas.tsv takes precedence over the other two. All queries make the split "orcas". The documents are those of MS MARCO
-document ranking: a collection of these brings its passages and splits, copied shard by shard; without one, the judged documents are
+Any subset will do; orcas.tsv takes precedence over the other two. All queries form the split "orcas". The documents are those of MS MARCO
+document ranking: a collection of these adds its passages and splits, copied shard by shard; without one, the judged documents are
 absent. URLs are not kept: they belong to the documents [decision].
-The split is held in memory, some 600 bytes a click: about 11 GB for all of ORCAS.
+The split is held in memory, about 600 bytes per click: 11 GB for all of ORCAS.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _ROLES = {
 
 
 def _clicks(source: Source) -> Split:
-    """Read the queries and judgements of orcas.tsv; each line of a query id adds a document, and repeated ones count once.
+    """Read the queries and judgements of orcas.tsv; each line adds a document to its query, repeated ones once.
 
     Raises:
-        InputError: a line with too few columns or without an id, a query with two texts (numbered), or no line at all.
+        InputError: a line with too few columns or without an id, a query with two texts (numbered), or no lines.
     """
     texts: dict[str, str] = {}
     clicked: dict[str, list[str]] = {}
@@ -72,22 +72,22 @@ def _clicks(source: Source) -> Split:
             raise bad_input(
                 source.place,
                 line=number,
-                wanted="one text a query",
-                found=f"another one for {query_id!r}",
+                wanted="one text per query",
+                found=f"a second text for {query_id!r}",
                 do="fix or drop the line",
             )
         of_query = clicked.setdefault(query_id, [])
         if document not in of_query:
             of_query.append(documents.setdefault(document, document))
     if not texts:
-        raise bad_input(source.place, wanted="clicks", found="an empty file", do="fetch it again, or take it away")
+        raise bad_input(source.place, wanted="clicks", found="an empty file", do="fetch it again, or remove it")
     split = Split(SPLIT, [Query(*item) for item in texts.items()])
     split.qrels = [Qrel(query.query_id, document, 1) for query in split.queries for document in clicked[query.query_id]]
     return split
 
 
 def _copy_shard(path: Path, target: Path) -> Shard:
-    """The shard as it is; its rows are read once, for their checksum."""
+    """Copy a shard unchanged, reading its rows once for their checksum."""
     shutil.copyfile(path, target)
     table = read_shard(target)
     batches = (zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in table.to_batches())
@@ -168,13 +168,13 @@ def import_orcas(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Make a collection of the files at ``places``, beside the passages and splits of ``documents`` where it is given.
+    """Make a collection from the files at ``places``, with the passages and splits of ``documents`` if given.
 
     ``skip`` may hold "top100".
 
     Raises:
-        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
-        SettingError: ``documents`` has a split "orcas" already.
+        InputError: nothing to read, or an invalid file (with the line).
+        SettingError: ``documents`` already has a split "orcas".
     """
     release = ReleaseSettings(skip=tuple(skip), keep_unjudged=keep_unjudged)
     making = _Import(documents, places, skip=release.skip, map_shards=map_shards)

@@ -1,8 +1,8 @@
-"""PosIR (Zeng et al. 2026): BEIR's layout in Parquet; each query also says where its evidence stands in its one relevant passage.
+"""Read PosIR's evidence spans (Zeng et al. 2026): BEIR's layout in Parquet, with the place of each query's evidence in its one relevant passage.
 
-A folder LANGUAGE/DOMAIN of the Hub's infgrad/PosIR-Benchmark-v1 has ``corpus.parquet``, ``queries.parquet`` and ``qrels/test.parquet``. Beside
-``_id`` and ``text`` a query has ``pos_char_span``, first and end character of the evidence, and ``pos_char_length``, the passage's length in
-characters. Read in github.com/Ziyang1060/PosIR at c8ad9bf: eval.sh, eval.py, gradient_saliency_analysis/qwen3_exp.py.
+A folder LANGUAGE/DOMAIN of the Hub's infgrad/PosIR-Benchmark-v1 has ``corpus.parquet``, ``queries.parquet`` and ``qrels/test.parquet``. A query has
+``_id``, ``text``, ``pos_char_span`` (start and end character of the evidence) and ``pos_char_length`` (the passage's length in
+characters). Read in github.com/Ziyang1060/PosIR at c8ad9bf: eval.sh, eval.py, gradient_saliency_analysis/qwen3_exp.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SPAN_COLUMNS = ("pos_char_span", "pos_char_length")
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSpan:
-    """Characters ``[start, end)`` of a passage of so many characters, where that is known."""
+    """Characters ``[start, end)`` of a passage, and the passage's length if known."""
 
     start: int
     end: int
@@ -31,17 +31,17 @@ class EvidenceSpan:
 
 @dataclass(frozen=True, slots=True)
 class SpanCounts:
-    """The manifest's facts about evidence spans: how many became answers, and why others did not, by cause."""
+    """The manifest's facts about evidence spans: how many became answers, and how many did not, by cause."""
 
     answers: int
     left_out: Mapping[str, int]
 
 
 def span_of(record: Mapping[str, Any], bad: Bad) -> EvidenceSpan | None:
-    """Return the evidence span of a query's row, None where it has none.
+    """Return the evidence span of a query's row, or None.
 
     Raises:
-        InputError: a span that is not two whole numbers, or a length that is none.
+        InputError: a span that is not two whole numbers, or a length that is not one.
     """
     span, length = (record.get(column) for column in SPAN_COLUMNS)
     if span is None:
@@ -56,10 +56,10 @@ def span_of(record: Mapping[str, Any], bad: Bad) -> EvidenceSpan | None:
 def answers_of_spans(
     spans: Mapping[str, EvidenceSpan], qrels: Sequence[Qrel], passages: Iterable[Passage]
 ) -> tuple[list[Answer], Counter[str]]:
-    """Return the text at each judged query's span as an answer, in the order of ``spans``, and counts of spans left out, by cause.
+    """Return the text of each judged query's span as an answer, in the order of ``spans``, and counts of spans left out, by cause.
 
-    The end of a span is exclusive. A span belongs to the one relevant passage of its query; where that passage has another length than the span's row
-    says, the span is of another text, as where queries of one language are held against the passages of another [decision].
+    The end of a span is exclusive. A span belongs to the one relevant passage of its query. If that passage's length differs from
+    the row's, the span is of another text, such as a passage in another language, and is left out [decision].
     """
     relevant, judged = relevant_passages(qrels), {qrel.query_id for qrel in qrels}
     queries = defaultdict(list)
@@ -73,9 +73,9 @@ def answers_of_spans(
         for query_id in queries.get(passage.passage_id, ()):
             span = spans[query_id]
             if span.length not in (None, len(passage.text)):
-                causes[query_id] = "passage of another length than pos_char_length"
+                causes[query_id] = "passage length differs from pos_char_length"
             elif not 0 <= span.start < span.end <= len(passage.text):
-                causes[query_id] = "span outside of the passage"
+                causes[query_id] = "span outside the passage"
             else:
                 text = passage.text[span.start : span.end]
                 found[query_id] = Answer(query_id, passage.passage_id, text, span.start, span.end)

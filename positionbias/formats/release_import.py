@@ -1,7 +1,7 @@
 """Import a release of many files with known names: MS MARCO passages, MS MARCO documents, ORCAS, TripClick.
 
-Every file is visited once. Queries and judgements are held until all are read, as an archive may have them in any order; passages
-are written immediately; candidates and triples, which refer to both, follow when the collection is complete.
+Every file is visited once. Queries and judgements are held until all are read, as an archive may have them in any order. Passages
+are written at once. Candidates and triples, which refer to both, follow when the collection is complete.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["Held", "ReleaseImport", "ReleaseSource"]
 
 
 def _held(source: Source) -> list[Block]:
-    """Return all blocks of a member, whose archive moves on."""
+    """Return all blocks of an archive member, to keep when the archive moves on."""
     held: list[Block] = []
     for block in source.blocks():
         held.append(block)
@@ -78,8 +78,8 @@ class Held:
             for query_id, text in texts.items():
                 if merged.setdefault(query_id, text) != text:
                     raise InputError(
-                        f"{self.place[role]}: wanted one text a query; found another one for {query_id!r} than in the files "
-                        "before; check that the files belong together"
+                        f"{self.place[role]}: wanted one text per query; found a text for {query_id!r} that differs from earlier "
+                        "files; check that the files belong together"
                     )
         return merged
 
@@ -97,8 +97,8 @@ class Held:
             for qrel in qrels:
                 if merged.setdefault(qrel[:2], qrel).grade != qrel.grade:
                     raise InputError(
-                        f"{self.place[role]}: wanted one grade a pair; found another one for passage {qrel.passage_id!r} of query "
-                        f"{qrel.query_id!r} than in the files before; check that the files belong together"
+                        f"{self.place[role]}: wanted one grade per pair; found a grade for passage {qrel.passage_id!r} of query "
+                        f"{qrel.query_id!r} that differs from earlier files; check that the files belong together"
                     )
         return list(merged.values())
 
@@ -110,7 +110,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSource:
-    """The manifest's facts about a release: its ``files`` by role, those ``missing``, those not read and why, what was left out by split."""
+    """The manifest's facts about a release: ``files`` by role, ``missing`` files, files not read and why, and what was left out by split."""
 
     format: str
     files: Sequence[str]
@@ -120,11 +120,11 @@ class ReleaseSource:
 
 
 class ReleaseImport(ABC):
-    """A running import. A release defines its files' roles, its parser of passages, and its splits."""
+    """An import in progress. A subclass defines the roles of files, the passage parser and the splits."""
 
     command: ClassVar[str]
     form: ClassVar[str]  # its name in the manifest
-    known: ClassVar[str]  # wanted, in messages
+    known: ClassVar[str]  # its name in errors
     published: ClassVar[tuple[str, ...]]
     deep: ClassVar[bool] = False  # True if the release has nested folders
     licence: str
@@ -149,34 +149,34 @@ class ReleaseImport(ABC):
     @staticmethod
     @abstractmethod
     def kind_of(role: str) -> str | None:
-        """Return collection, queries, qrels, or another kind that is added late; None without a role."""
+        """Return collection, queries, qrels, or a kind that is added late; None for an unknown role."""
 
     @staticmethod
     @abstractmethod
     def role_of(name: str) -> str | None:
-        """Return a file's role by its name, without the suffix of a compression; None if unknown."""
+        """Return the role of a file by its name without a compression suffix; None if unknown."""
 
     @abstractmethod
     def passages_of(self) -> Callable[[Block], Iterable[Passage]]:
-        """Return the parser of a block of the collection's file into passages; it must be picklable."""
+        """Return the function that parses a block of the collection's file into passages; it must be picklable."""
 
     @abstractmethod
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
         """Return the release's own splits."""
 
     def add_passages_elsewhere(self) -> None:
-        """Write the passages of a release without its collection's file, from candidates or triples, with their queries."""
+        """Write passages and queries from candidates or triples if the release lacks its collection file."""
         self.writer.add_passages(())
 
     def in_passing(self, role: str, source: Source) -> bool:
-        """Read a file during the visit if it must be read then; return whether it was."""
+        """Read a file during the visit if it must be read then; return True if it was."""
         return False
 
     def add_beside(self, collection: Collection) -> None:  # noqa: B027 (most releases have nothing of the kind)
-        """Write further files into the folder of the complete collection."""
+        """Write more files into the folder of the complete collection."""
 
     def source_facts(self) -> JsonObject:
-        """The manifest's facts about the release besides its files."""
+        """Return the manifest's other facts about the release."""
         return {}
 
     def states(self) -> list[JsonObject]:
@@ -188,7 +188,7 @@ class ReleaseImport(ABC):
         return self.release.inputs(out)
 
     def add_late(self, role: str, source: Source, collection: Collection, out: Path) -> None:
-        """Add a file that needs the complete collection: here a run in TREC's form."""
+        """Add a file that needs the complete collection; by default, a TREC run."""
         rankings = track(trec_rankings(source), source.name, unit="queries")
         write_candidates(collection, out, role, rankings, command=self.command)
 
@@ -201,11 +201,11 @@ class ReleaseImport(ABC):
         overwrite: bool = False,
         provenance: Provenance | None = None,
     ) -> Collection:
-        """Make the collection at ``out``; ``settings`` are recorded besides those of ``release``.
+        """Make the collection at ``out``; ``settings`` are recorded with those of ``release``.
 
         Raises:
-            InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
-            SettingError: the validation draw or an attachment's name cannot be.
+            InputError: nothing to read, or an invalid file (with the line).
+            SettingError: an impossible validation draw or an invalid attachment name.
         """
         draw = release.validation
         attachments = [Attachment(name, Path(queries), Path(qrels)) for name, queries, qrels in release.attach]
@@ -293,12 +293,12 @@ class ReleaseImport(ABC):
 
         self.writer.add_blocks(self.passages_of(), track(counted(), source.name, unit="blocks"), self.map_shards)
         if not blocks:
-            raise bad_input(source.place, wanted="passages", found="an empty file", do="fetch it again, or take it away")
+            raise bad_input(source.place, wanted="passages", found="an empty file", do="fetch it again, or remove it")
 
     def _all_splits(
         self, attachments: Sequence[Attachment], draw: ValidationDraw, keep_unjudged: bool
     ) -> tuple[list[Split], HeldOut | None]:
-        """Return the non-empty splits of the release and attachments, and the validation draw."""
+        """Return the non-empty splits of the release and its attachments, and the validation draw."""
         splits = self.splits(keep_unjudged=keep_unjudged)
         held_out = self._draw_validation(splits, draw) if draw.validation else None
         self._count_left_out(splits)
@@ -317,7 +317,7 @@ class ReleaseImport(ABC):
         validation = by_name.get("validation", Split("validation"))
         if validation.queries:
             raise SettingError(
-                f"--validation: wanted a release without validation queries; found {len(validation.queries):,} of them; leave it out"
+                f"--validation: wanted a release without validation queries; found {len(validation.queries):,}; leave --validation out"
             )
         groupings = {draw.by: sharing_passages(train.qrels) if draw.by == HoldOut.PASSAGE else {}}
         purpose = f"{self.form} validation"

@@ -1,4 +1,4 @@
-"""Settings of MS MARCO's imports: what joins the release's own splits, and what is left out."""
+"""Settings of MS MARCO's imports: attached splits, the validation draw, and what to leave out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from positionbias.core.validation_draw import ValidationDraw
 
 __all__ = ["KEEP_UNJUDGED", "SKIP", "MsmarcoDocsSettings", "MsmarcoSettings", "ReleaseSettings"]
 
-SKIP = "Leave these files alone, even where they are there. May be given again."
+SKIP = "Do not read these files. May be given again."
 KEEP_UNJUDGED = "Keep queries without a judgement in their splits."
 
 
@@ -22,8 +22,8 @@ class ReleaseSettings:
 
     attach: Sequence[tuple[str, Place, Place]] = setting(
         (),
-        "A further split from two files: queries in TSV or as TREC topics, judgements in four columns. "
-        "A name SPLIT.SET adds a further judgement set to a split. May be given again.",
+        "Another split from two files: queries in TSV or as TREC topics, judgements in four columns. "
+        "The name SPLIT.SET adds another judgement set to a split. May be given again.",
         metavar="NAME QUERIES QRELS",
         place="read",
     )

@@ -1,4 +1,4 @@
-"""Rows of files as blocks that workers read: JSON lines and Parquet of others, with faults in one line."""
+"""Read rows of JSON lines and Parquet files in blocks for workers, with one-line errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BATCH_BYTES = 8 << 20
 
 
 class RowBlock(Protocol):
-    """Some rows of one file, picklable and small enough for memory."""
+    """Rows of one file, picklable and small enough for memory."""
 
     def rows(self) -> Iterator[tuple[int, Any]]:
         """Yield each row with its number for ``bad_row``."""
@@ -62,7 +62,7 @@ class ParquetRows:
     columns: Sequence[str]
 
     def batches(self, rows: int) -> Iterator[pa.RecordBatch]:
-        """Yield batches of so many ``rows``, or fewer long ones."""
+        """Yield batches of at most ``rows`` rows, fewer if rows are long."""
         import pyarrow.parquet as pq
 
         with parquet_errors(self.path), pq.ParquetFile(self.path) as table:
@@ -85,21 +85,21 @@ class ParquetRows:
 
 @contextmanager
 def parquet_errors(path: Path | str) -> Iterator[None]:
-    """Turn what Arrow says of a damaged file into one clear line."""
+    """Turn Arrow's error about a damaged file into one clear line."""
     import pyarrow as pa
 
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         found = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise bad_input(path, wanted="a whole Parquet file", found=found, do="fetch the file again") from None
+        raise bad_input(path, wanted="a complete Parquet file", found=found, do="fetch the file again") from None
 
 
 def parquet_columns(path: Path | str) -> list[str]:
     """Return the names of a Parquet file's columns.
 
     Raises:
-        InputError: a damaged file, or one that unpacks to far too much.
+        InputError: a damaged file, or one whose unpacked size is over the budget.
     """
     return _look(path)[0]
 
@@ -118,10 +118,10 @@ def _look(path: Path | str) -> tuple[list[str], list[int]]:
 def parquet_blocks(
     path: Path | str, columns: Sequence[str], required: Sequence[str] = (), size: int = BLOCK_BYTES
 ) -> list[ParquetRows]:
-    """Return a Parquet file's rows in blocks of whole row groups, of ``size`` bytes or more, with these columns where they are there.
+    """Return a Parquet file's rows in blocks of whole row groups, of at least ``size`` bytes, with those of these columns that it has.
 
     Raises:
-        InputError: a damaged file, one that unpacks to far too much, or one without a ``required`` column.
+        InputError: a damaged file, one whose unpacked size is over the budget, or one without a ``required`` column.
     """
     names, sizes = _look(path)
     if missing := [name for name in required if name not in names]:

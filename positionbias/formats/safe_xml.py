@@ -1,7 +1,7 @@
 """Parse XML with expat, without fetching or expanding anything.
 
-External entities and the external document type are never read. A document that declares entities is refused: they can
-turn a few lines into gigabytes, and no data set here uses them.
+External entities and the external document type are never read. Documents that declare entities are refused: entities can
+turn a few lines into gigabytes, and no supported data set uses them.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def parse_xml(
     end: Callable[[str], None],
     text: Callable[[str], None],
 ) -> None:
-    """Call ``start(name, attributes, line)``, ``end(name)`` and ``text(characters)`` as the document goes by.
+    """Call ``start(name, attributes, line)``, ``end(name)`` and ``text(characters)`` while parsing the document.
 
-    A reference that only the unread document type could define is resolved as in HTML, else kept as it is.
+    A reference that only the unread document type could define is resolved as in HTML, else kept.
 
     Raises:
         InputError: not well-formed (with the line), an unknown encoding, or an entity declaration.
@@ -52,12 +52,12 @@ def parse_xml(
             source,
             line=parser.CurrentLineNumber,
             wanted="XML without entity declarations",
-            found="one, which could grow without bound or name another file",
+            found="one, which could expand without bound or read another file",
             do="remove it",
         ) from None
     except expat.ExpatError as error:
         raise bad_input(
-            source, line=error.lineno, wanted=_WHAT, found=expat.ErrorString(error.code), do="check that the file is whole"
+            source, line=error.lineno, wanted=_WHAT, found=expat.ErrorString(error.code), do="check that the file is complete"
         ) from None
     except (LookupError, ValueError) as error:  # the declared encoding
         raise bad_input(source, wanted=_WHAT, found=str(error), do="convert the file to UTF-8") from None

@@ -1,6 +1,6 @@
-"""A release's files: folders, single files, and members of tar archives, read as streams and never unpacked.
+"""Read a release's folders, single files and tar archives as streams, without unpacking them.
 
-A file's name counts without ``.gz`` or ``.zst``; its first bytes identify its compression.
+``.gz`` and ``.zst`` are ignored in a file's name; its first bytes identify its compression.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ARCHIVES = (".tar", ".tgz")
 
 
 def plain_name(name: str) -> str:
-    """Return a file's name without the suffix of a compression.
+    """Return a file's name without its compression suffix.
 
     >>> plain_name("collection.tsv.gz")
     'collection.tsv'
@@ -44,21 +44,21 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The bare name, without folder and suffix of a compression."""
+        """The name without folder and compression suffix."""
         return plain_name((self.member or self.path.name).rpartition("/")[2])
 
     @property
     def place(self) -> str:
-        """Its name in messages: its path, or "ARCHIVE:MEMBER"."""
+        """The name in errors: the path, or "ARCHIVE:MEMBER"."""
         return f"{self.path}:{self.member}" if self.member else f"{self.path}"
 
     @property
     def shown(self) -> str:
-        """Its place without the folder, for a manifest."""
+        """The place without its folder, for a manifest."""
         return f"{self.path.name}:{self.member}" if self.member else self.path.name
 
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[Block]:
-        """Yield the blocks. A member is read during the walk through its archive; later, the archive is read again from its start.
+        """Yield the blocks. Read a member while walking its archive; later, the archive is read again from its start.
 
         Raises:
             InputError: no such file, or a damaged archive.
@@ -125,8 +125,8 @@ def _archive_stem(name: str) -> str | None:
 class Release:
     """The files at the given paths, by role.
 
-    ``role_of(name)`` is the role of a file of this name, or None if the reader does not know it. ``not_read`` says why a file is
-    skipped. A file beside its archive is read instead of it. ``deep``: search nested folders too.
+    ``role_of(name)`` returns the role of a file of this name, or None if unknown. ``not_read`` says why a file is
+    skipped. An unpacked file beside its archive is read instead of it. ``deep``: search nested folders too.
 
     Raises:
         InputError: no such path, or a file given by name that has no role.
@@ -171,7 +171,7 @@ class Release:
         if role is None:
             self.not_read[shown] = "not known"
         elif self._skip(role):
-            self.not_read[shown] = "left out, as asked"
+            self.not_read[shown] = "skipped, as asked"
             self.skipped.add(role)
         elif role in self.files:
             self.not_read[shown] = f"read from {self.files[role].shown}"
@@ -188,9 +188,9 @@ class Release:
             stem = _archive_stem(path.name) or ""
             role = next((r for r in (self._role_of(stem), self._role_of(f"{stem}.tsv")) if r), None)
             if {stem, f"{stem}.tsv"} & names:
-                self.not_read[path.name] = "its content stands beside it"
+                self.not_read[path.name] = "its unpacked content is beside it"
             elif role is not None and self._skip(role):
-                self.not_read[path.name] = "left out, as asked"
+                self.not_read[path.name] = "skipped, as asked"
                 self.skipped.add(role)
             else:
                 kept.append(path)
@@ -210,11 +210,11 @@ class Release:
                 self.not_read.pop(path.name, None)
 
     def states(self) -> list[JsonObject]:
-        """The state of every file that is read (``file_state``), for a job's record."""
+        """Return the state of every file read (``file_state``), for a job's record."""
         return [file_state(path) for _, path in self.paths()]
 
     def inputs(self, out: Path) -> list[InputRef]:
-        """Return every file read, by checksum, as the artefact at ``out`` records it."""
+        """Return every file read, by checksum, for the manifest of the artefact at ``out``."""
         return [input_ref(role, path, content_digest(path), artefact=out) for role, path in self.paths()]
 
     def paths(self) -> list[tuple[str, Path]]:
@@ -223,7 +223,7 @@ class Release:
         return [*plain, *(("archive", path) for path in self.archives)]
 
     def missing(self, published: Sequence[str]) -> list[str]:
-        """Return the ``published`` files that were not found; a name that ends with ``*`` stands for all that begin so."""
+        """Return the ``published`` files that were not found; a final ``*`` matches any ending."""
         roles = {*self.files, *self.skipped}
         return [
             name
@@ -234,7 +234,7 @@ class Release:
     def visit(self) -> Iterator[tuple[str, Source]]:
         """Yield every file read with its role: plain files first, then the members of each archive in order.
 
-        A member is best read at once; later it costs another walk through its archive.
+        Read a member at once; later it costs another walk through its archive.
         """
         yield from [(role, source) for role, source in self.files.items() if source.member is None]
         for path in self.archives:

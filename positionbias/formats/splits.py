@@ -1,4 +1,4 @@
-"""The splits of an unfinished collection, and which queries to keep in them."""
+"""Build the splits of an unfinished collection and choose their queries."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def judged_split(
     further: Mapping[str, Sequence[Qrel]] | None = None,
     keep_unjudged: bool = False,
 ) -> Split:
-    """Keep the queries with a judgement in any set, and their judgements [decision].
+    """Make a split of the queries with a judgement in any set, and their judgements [decision].
 
     Without any judgement, or with ``keep_unjudged``, all queries stay. Judgements of unknown queries are dropped. ``further``
-    judgement sets by name become the split's.
+    holds more judgement sets of the split, by name.
     """
     sets = [qrels, *(further or {}).values()]
     judged = {qrel.query_id for found in sets for qrel in found}

@@ -1,11 +1,11 @@
-"""SQuAD v1.1 and v2.0 (Rajpurkar et al. 2016, 2018): JSON files in, a Collection out, and back.
+"""Import SQuAD v1.1 and v2.0 (Rajpurkar et al. 2016, 2018) as a Collection, and export it.
 
 Each paragraph of every file is a passage: no de-duplication, and paragraphs without an answerable question stay.
 Unanswerable questions are dropped and counted. Repeated spans of several annotators are kept once.
 An id is a hash of the article's number, the paragraph's number and the text, independent of relevance [decision].
 
-``manifest.content["source"]`` lists every file's articles with their numbers of paragraphs, in the stored order of passages.
-Steps that rewrite the passages one for one, in order, copy it, so that ``write_squad`` finds each title.
+``manifest.content["source"]`` lists the articles of each file with their numbers of paragraphs, in the stored order of passages.
+Steps that rewrite passages one for one, in order, copy it, so that ``write_squad`` finds each title.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SquadSource:
 
 @dataclass(slots=True)
 class _Import:
-    """Records by split, the file of each id, and the source's articles, gathered while passages stream to disk."""
+    """Records by split, the file of each id, and the articles, gathered while passages stream to disk."""
 
     queries: dict[str, list[Query]] = field(default_factory=lambda: {"train": [], "test": []})
     qrels: dict[str, list[Qrel]] = field(default_factory=lambda: {"train": [], "test": []})
@@ -72,10 +72,10 @@ class _Import:
     articles: dict[str, int] = field(default_factory=lambda: {"train": 0, "test": 0})
     places: list[tuple[str, str, str]] = field(
         default_factory=list
-    )  # of each training question: its id, its article's title, its passage's text
+    )  # for each training question: its id, its article's title, its passage's text
 
     def file(self, role: str, path: Path) -> Iterator[Passage]:
-        """Yield the passages of one file, and keep its questions."""
+        """Yield the passages of one file and keep its questions."""
         squad = read_squad(path)
         counts = {"paragraphs": 0, "questions": 0, "unanswerable": 0, "repeated_spans": squad.repeated_spans}
         for article in squad.articles:
@@ -101,8 +101,8 @@ class _Import:
                 path,
                 line=line_of(path, query_id, last=True),
                 wanted="every question id once over all files",
-                found=f"{query_id!r}, which {self.seen[query_id]} has as well",
-                do="give each question in one file only",
+                found=f"{query_id!r}, also in {self.seen[query_id]}",
+                do="keep each question in one file",
             )
         self.seen[query_id] = path
         if question.spans:
@@ -115,7 +115,7 @@ class _Import:
             self.answers[role].extend(found)
 
     def draw_validation(self, count: int, seed: int, by: HoldOut) -> HeldOut:
-        """Move about ``count`` questions out of training, in whole articles or passages unless drawn by query."""
+        """Move about ``count`` questions out of training, by whole articles or passages unless drawn by query."""
         groupings: dict[HoldOut, Mapping[str, str]] = {HoldOut.QUERY: {}}
         if by != HoldOut.QUERY:
             texts = [Qrel(query_id, f"text {text}", 1) for query_id, _, text in self.places]  # a text may stand in two places
@@ -146,14 +146,14 @@ def import_squad(
 
     Raises:
         InputError: as ``read_squad``; also a question id in two files.
-        SettingError: no file; ``validation`` is negative, without training files, or leaves no training question.
+        SettingError: no file, or a ``validation`` that is negative, lacks training files, or leaves no training question.
     """
     check_validation(validation)
     files = [*(("train", Path(path)) for path in train), *([("test", Path(test))] if test is not None else [])]
     if not files:
-        raise SettingError("--train, --test: wanted a file; found none; give one of the two, or both")
+        raise SettingError("--train, --test: wanted at least one file; found none; give one or both")
     if validation and not train:
-        raise SettingError(f"--validation: wanted --train, of which it is drawn; found {validation} alone; leave it out")
+        raise SettingError(f"--validation: wanted --train to draw from; found {validation} alone; leave --validation out")
     out, gathered = Path(out), _Import()
     with create_collection(out, overwrite=overwrite) as writer, unchanged(path for _, path in files):
         writer.add_passages(p for role, path in files for p in track(gathered.file(role, path), path.name, unit="passages"))
@@ -178,8 +178,8 @@ def import_squad(
                 notes=(
                     "Each paragraph of every file is a passage, without de-duplication [decision].",
                     "Unanswerable questions are dropped and counted; tabs and line breaks became spaces.",
-                    "Validation questions are drawn from training by seed, whole articles or passages where it is not by query, and taken "
-                    "out of it [decision].",
+                    "Validation questions are drawn by seed and removed from training, by whole articles or passages unless by "
+                    "query [decision].",
                 ),
                 content={
                     "source": asdict(SquadSource("squad", gathered.source)),
@@ -204,12 +204,12 @@ def write_squad(
 ) -> Written:
     """Write a collection made from SQuAD as one SQuAD file: every paragraph of the splits' source files.
 
-    ``train`` and ``validation`` came from the training files, ``test`` from the test file. After a rotation the offsets are the
-    moved ones; a question whose spans were all cut is left out and counted (SQuAD has no form for it).
+    ``train`` and ``validation`` came from the training files, ``test`` from the test file. After a rotation, offsets are those in
+    the rotated text; a question whose spans were all cut is left out and counted, as SQuAD cannot express it.
 
     Raises:
-        InputError: the collection was not made from SQuAD, or has no such split.
-        SettingError: another version than 1.1 or 2.0.
+        InputError: a collection not made from SQuAD, or no such split.
+        SettingError: a version other than 1.1 and 2.0.
     """
     if version not in VERSIONS:
         raise SettingError(f"--squad-version: wanted 1.1 or 2.0; found {version!r}; give one of these")
@@ -217,7 +217,7 @@ def write_squad(
     if collection.manifest.content_as(dict[str, Json], "source", {}).get("format") != "squad":
         raise bad_input(
             collection.path,
-            wanted="a collection that came from SQuAD",
+            wanted="a collection made from SQuAD",
             found=f"one made by {collection.manifest.command!r}",
             do="import SQuAD files first: posbias import squad …",
         )
@@ -243,9 +243,9 @@ def write_squad_release(
         if split not in ROLE_OF_SPLIT:
             raise bad_input(
                 collection.path,
-                wanted=f"splits that SQuAD has a file for ({', '.join(ROLE_OF_SPLIT)})",
+                wanted=f"splits of SQuAD ({', '.join(ROLE_OF_SPLIT)})",
                 found=repr(split),
-                do="give those to write with --split",
+                do="choose splits with --split",
             )
         by_role.setdefault(ROLE_OF_SPLIT[split], []).append(split)
     with atomic_folder(folder, overwrite=overwrite) as partial:
@@ -261,7 +261,7 @@ def write_squad_release(
 def _articles(
     collection: Collection, roles: set[str], questions: Mapping[str, list[Question]], counts: dict[str, int]
 ) -> Iterator[Article]:
-    """Stream the articles of these roles from the passages in stored order, adding to ``counts``."""
+    """Stream the articles of these roles from the passages, in stored order; update ``counts``."""
     stored = collection.passages()
     for file in collection.manifest.content_as(SquadSource, "source").files:
         for title, count in file.articles:

@@ -1,7 +1,7 @@
-"""Read the JSON of SQuAD v1.1 and v2.0, and of others in its form, checking every key, type, id and offset; and write it.
+"""Read and write the JSON of SQuAD v1.1, v2.0 and similar data sets, checking every key, type, id and offset.
 
-Tabs and line breaks become spaces, one for one, so that offsets stay valid. Data sets of others say other versions, or none, leave out titles and
-``is_impossible``, number their questions, and have answers that do not stand at their start: all this is read, and what differs is counted.
+Tabs and line breaks become spaces, one for one, so that offsets stay valid. Other data sets may have other versions or none, lack titles and
+``is_impossible``, number their questions, and have answers that are not at their stated start: all this is read, and differences are counted.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from positionbias.core.records import start_in
 __all__ = ["VERSIONS", "Article", "Paragraph", "Question", "Span", "SquadFile", "line_of", "read_squad", "write_articles"]
 
 VERSIONS = {"1.1": "1.1", "v1.1": "1.1", "2.0": "2.0", "v2.0": "2.0"}
-# All characters that some reader takes for the end of a line or column. One space each keeps offsets valid.
+# Every character that some reader takes for the end of a line or column. One space each keeps offsets valid.
 _SPACES = str.maketrans(dict.fromkeys("\t\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " "))
 _JSON_NAMES = {dict: "an object", list: "a list", str: "text", int: "a whole number", bool: "true or false", type(None): "null"}
 
 
 class Span(NamedTuple):
-    """An answer: its text, and its characters ``[start, start + len(text))`` in the paragraph, where they are known."""
+    """An answer: its text, and its characters ``[start, start + len(text))`` in the paragraph, if known."""
 
     text: str
     start: int | None
@@ -56,8 +56,8 @@ class Article(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SquadFile:
-    """One file, read and checked. ``version`` is what it says. ``repeated_spans`` counts repeated annotators' spans, ``moved`` answers that do not stand
-    at their start: they are kept where their text stands once in the paragraph, else without a start."""
+    """One checked file. ``version`` is as given. ``repeated_spans`` counts spans repeated by annotators, ``moved`` answers not found at
+    their start: these get the place of their text if it occurs once in the paragraph, else no start."""
 
     version: str
     articles: tuple[Article, ...]
@@ -69,7 +69,7 @@ def read_squad(path: Path | str) -> SquadFile:
     """Read one file whole (the largest published one is 42 MB) and check every key, type, id and offset.
 
     Raises:
-        InputError: not in SQuAD's form, cut short, a repeated question id, or most answers do not stand at their start.
+        InputError: not in SQuAD's form, a truncated file, a repeated question id, or most answers are not at their start.
     """
     return _Reader(Path(path)).read()
 
@@ -93,12 +93,12 @@ class _Reader:
             raise bad_input(self.path, wanted="articles with paragraphs", found="none", do="check that the file is complete")
         if 2 * self.moved > self.spans:
             self.place = "the file"
-            found = f"{self.moved:,} of {self.spans:,} that do not"
-            raise self.error("answers that stand at their start, in characters from 0", found)
+            found = f"{self.moved:,} of {self.spans:,} elsewhere"
+            raise self.error("answers at their stated start, in characters from 0", found)
         return SquadFile(VERSIONS.get(version, version), articles, self.repeated_spans, self.moved)
 
     def get(self, record: Any, key: str, type_: type) -> Any:
-        """Return ``record[key]``, which must exist and be of this type; text must be valid Unicode."""
+        """Return ``record[key]``, checked to exist and be of this type; text must be valid Unicode."""
         if not isinstance(record, dict):
             raise self.error(f"an object with the key {key!r}", _named(type(record)))
         if key not in record:
@@ -152,7 +152,7 @@ class _Reader:
         return Question(question_id, text, distinct)
 
     def span(self, record: Any, context: str, question_id: str) -> Span | None:
-        """Return an answer; None for an empty one, by which some say that there is none."""
+        """Return an answer; None for an empty one, which some data sets use for no answer."""
         text, start = self.get(record, "text", str), self.get(record, "answer_start", int)
         if not text:
             return None
@@ -179,7 +179,7 @@ def _short(text: str) -> str:
 
 
 def line_of(path: Path, question_id: str, *, last: bool) -> int | None:
-    """Return the line of a question's id; None if it is not found (an id written with escapes)."""
+    """Return the line of a question's id; None if not found (as for an id written with escapes)."""
     needle = json.dumps(question_id, ensure_ascii=False)
     data = read_document(path)
     place = (data.rfind if last else data.find)(needle.encode())
@@ -187,7 +187,7 @@ def line_of(path: Path, question_id: str, *, last: bool) -> int | None:
 
 
 def write_articles(handle: IO[str], articles: Iterable[Article], version: str) -> None:
-    """Write one whole file of version 1.1 or 2.0, streaming an article a line."""
+    """Write a file of version 1.1 or 2.0, one article per line."""
     handle.write(f'{{"version": {json.dumps("v2.0" if version == "2.0" else version)}, "data": [')
     for number, article in enumerate(articles):
         handle.write(f"{',' if number else ''}\n{json.dumps(_to_json(article, version), ensure_ascii=False)}")

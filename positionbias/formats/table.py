@@ -1,4 +1,4 @@
-"""Anybody's files of passages, queries and answers, as a Collection."""
+"""Import your own files of passages, queries and answers as a Collection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["import_table", "split_of_file"]
 
 
 def split_of_file(name: str) -> str:
-    """Return the split that a file's name tells; test where it tells none.
+    """Return the split named in a file's name, else test.
 
     >>> split_of_file("squad-train.jsonl"), split_of_file("dev_v2.csv"), split_of_file("questions.parquet")
     ('train', 'validation', 'test')
@@ -35,10 +35,10 @@ def import_table(
     validation: ValidationDraw,
     overwrite: bool = False,
 ) -> Collection:
-    """Make a collection of files, each with the split of its rows; a row that names its own is in that.
+    """Make a collection from files, each with the split of its rows; a row may name its own split.
 
     Raises:
-        InputError: as ``open_table`` and ``Columns.of``; an id with two texts, or no row that fits.
+        InputError: as ``open_table`` and ``Columns.of``; an id with two texts, or no valid row.
         SettingError: ``validation`` leaves no training question.
     """
     out = Path(out)

@@ -1,7 +1,7 @@
-"""Tables as people keep them: JSON lines, a JSON list of objects, CSV, TSV and Parquet, the text forms plain, .gz or .zst.
+"""Read tables: JSON lines, a JSON list of objects, CSV, TSV and Parquet; text forms may be compressed (.gz, .zst).
 
-A file's content identifies its form, but for TSV, which is known by its name. CSV is that of RFC 4180; in TSV nothing is quoted. Both begin with a
-line of column names. Only a JSON list is held whole.
+A file's content identifies its form, except TSV, which is known by its name. CSV follows RFC 4180; TSV has no quoting. Both begin with a
+line of column names. Only a JSON list is held in memory whole.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ __all__ = ["open_table"]
 _HEAD = 1 << 12
 _BOM = b"\xef\xbb\xbf"
 _TSV = (".tsv", ".tab")
-_BLOCK = 1 << 20  # bytes of text held at once
+_BLOCK = 1 << 20  # bytes of text held in memory
 
 
 def open_table(path: Path | str) -> Table:
     """Open a table by its content.
 
     Raises:
-        InputError: no such file, an empty one, or in none of the forms; from the rows, a broken one (its line is named).
+        InputError: no such file, an empty one, or an unknown form; while reading rows, an invalid one (with its line).
     """
     path = Path(path)
     with input_errors(path, wanted="a table"), open_bytes(path) as handle:
@@ -83,7 +83,7 @@ def _separated(path: Path, separator: str) -> Table:
     records = _records(reader, path)
     _, names = next(records, (0, []))
     if twice := [name for name in names if names.count(name) > 1]:
-        raise bad_input(path, line=1, wanted="a line of column names", found=f"{twice[0]!r} twice", do="give each its own name")
+        raise bad_input(path, line=1, wanted="unique column names", found=f"{twice[0]!r} twice", do="rename one")
     return Table(str(path), "line", names, partial(_cells, _checked(records, len(names), path), names))
 
 
@@ -106,7 +106,7 @@ def _checked(records: Iterable[tuple[int, list[str]]], width: int, path: Path) -
                 line=line,
                 wanted=f"{width} columns, as the first line has",
                 found=f"{len(values)}",
-                do="fix the line; a text with line breaks needs CSV's quotes",
+                do="fix the line; in CSV, quote text with line breaks",
             )
         yield line, values
 

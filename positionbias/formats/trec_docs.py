@@ -1,15 +1,15 @@
-"""Parse TREC's document formats: one block of a file in, passages out.
+"""Parse a block of TREC documents into passages.
 
 ``sgml``: ``<DOC><DOCNO>…</DOCNO> … </DOC>``, several in a file, as on TREC Disks 4 and 5 (FBIS, FR94, FT, LATimes). The text is
-the content of the content tags, in order, joined by spaces; other elements (GRAPHIC, BYLINE, SUBJECT …) are left out. The
+what stands in the content tags, in order, joined by spaces; other elements (GRAPHIC, BYLINE, SUBJECT …) are left out. The
 default tags are those that Anserini's TrecCollection indexes: TEXT HEADLINE TITLE HL HEAD TTL DD DATE LP LEADPARA.
-``nyt``: the New York Times Annotated Corpus, one NITF article a file: headline (hl1), then the full text (the lead paragraph only
-where there is no full text, which repeats it).
+``nyt``: the New York Times Annotated Corpus, one NITF article a file: headline (hl1), then the full text. The lead paragraph,
+which the full text repeats, is used only without a full text.
 ``wapo``: the TREC Washington Post Collection, one JSON article a line: title, then the paragraphs (``sanitized_html``, without
 its HTML); kicker, byline, date, images and other media are left out [decision].
 
 [decision] SGML is read as UTF-8; a document that is not UTF-8 is read in ``encoding`` and counted. The default is
-Windows-1252, which agrees with Latin-1 on printable characters; its five undefined bytes become the control characters of Latin-1.
+Windows-1252, which agrees with Latin-1 on printable characters; its 5 undefined bytes become Latin-1's control characters.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ codecs.register_error(_CONTROLS, _latin1_control)
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Settings for reading documents: their format, the content tags of SGML, and the encoding where it is not UTF-8."""
+    """Settings for reading documents: format, content tags of SGML, and encoding if not UTF-8."""
 
     docs_format: Literal["auto", "sgml", "nyt", "wapo"] = setting(
         "auto", "TREC SGML, New York Times XML, Washington Post JSON lines; auto tells each file by its content."
     )
     tags: tuple[str, ...] = setting(
         CONTENT_TAGS,
-        "Only this SGML element is text; may be given again.",
+        "Read text from this SGML element only; may be given again.",
         flags=("--tag",),
         metavar="NAME",
     )
-    encoding: str = setting("windows-1252", "Of SGML documents that are not UTF-8; they are counted.")
+    encoding: str = setting("windows-1252", "Encoding of SGML documents that are not UTF-8; they are counted.")
 
     def __post_init__(self) -> None:
         if self.docs_format not in ("auto", *KINDS):
@@ -96,10 +96,10 @@ def recognise(head: bytes) -> str | None:
 
 
 def read_documents(kind: str, block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Passage]:
-    """Yield the documents of a block; adds to ``counts`` documents, empty, not_utf8 and outside (bytes between SGML documents).
+    """Yield the documents of a block; count documents, empty, not_utf8 and outside (bytes between SGML documents) in ``counts``.
 
     Raises:
-        InputError: a document that cannot be read, with its line.
+        InputError: an unreadable document (with its line).
     """
     read = {"sgml": _sgml, "nyt": _nyt, "wapo": _wapo}[kind]
     for passage in read(block, reading, counts):
@@ -161,7 +161,7 @@ def _decoded(block: Block, data: bytes, start: int, end: int, encoding: str, cou
         raise block.bad_line(
             data.count(b"\n", 0, start + error.start),
             wanted=f"text in UTF-8 or {encoding}",
-            found=f"the byte 0x{piece[error.start]:02x}, which is not",
+            found=f"the byte 0x{piece[error.start]:02x}, which is in neither",
             do="give another --encoding",
         ) from None
 
@@ -173,7 +173,7 @@ def _patterns(tags: tuple[str, ...]) -> tuple[re.Pattern[str], dict[str, re.Patt
 
 
 def _content(text: str, tags: tuple[str, ...]) -> Iterator[str]:
-    """Yield the plain text of each outermost content element; an unclosed one extends to the document's end."""
+    """Yield the plain text of each outermost content element; an unclosed one runs to the document's end."""
     opening, closing = _patterns(tags)
     at = 0
     while opened := opening.search(text, at):
@@ -183,7 +183,7 @@ def _content(text: str, tags: tuple[str, ...]) -> Iterator[str]:
 
 
 class _Article:
-    """The id, the headline and the two forms of the body of an NITF document during parsing."""
+    """A parser's state: the id, headline and the two forms of the body of an NITF document."""
 
     def __init__(self) -> None:
         self.root = self.name = ""

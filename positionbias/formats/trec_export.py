@@ -26,7 +26,7 @@ _PRINTED = {"description": "Description:", "narrative": "Narrative:"}
 
 
 class Written(NamedTuple):
-    """Counts of what ``write_trec`` wrote; ``answers_left_out`` counts answers, which the format cannot express."""
+    """Counts of what ``write_trec`` wrote; ``answers_left_out`` counts answers, which the format does not store."""
 
     documents: int
     queries: int
@@ -42,12 +42,12 @@ def write_trec(
     overwrite: bool = False,
     map_shards: MapShards = map,
 ) -> Written:
-    """Write ``docs/NNNNN.sgml`` (one file a shard), ``topics.SPLIT.txt`` and ``qrels.SPLIT.txt``; ``import trec`` reads them back.
+    """Write ``docs/NNNNN.sgml`` (one file per shard), ``topics.SPLIT.txt`` and ``qrels.SPLIT.txt``; ``import trec`` reads them back.
 
-    Fields beyond description and narrative become elements of their own names, each on one line, which other readers skip.
+    Fields other than description and narrative become elements of the same name, each on one line, which other readers skip.
 
     Raises:
-        InputError: no such split; an id with white space (the passage or query is named), or a field whose name is not an element's.
+        InputError: no such split, an id with white space (with the passage or query), or a field name that cannot be an element.
     """
     counts = {"documents": 0, "queries": 0, "qrels": 0, "answers_left_out": 0}
     with atomic_folder(folder, overwrite=overwrite) as partial_folder:
@@ -94,7 +94,7 @@ def _write_documents(shards: _Shards, index: int, path: Path) -> dict[str, int]:
 def _checked_id(place: Path, what: str, name: str) -> str:
     if name.split() != [name]:
         raise bad_input(
-            place, wanted=f"{what} ids without white space", found=repr(name), do="rename it: qrels cannot carry it"
+            place, wanted=f"{what} ids without white space", found=repr(name), do="rename it, as qrels cannot hold it"
         )
     return escape(name)
 
@@ -110,7 +110,7 @@ def _topic(query: Query, place: Path) -> str:
     for name, value in sorted(query.fields.items(), key=lambda item: (item[0] not in _PRINTED, item[0])):
         if name not in _PRINTED and not is_field_name(name) and name not in _TAGS:
             raise InputError(
-                f"{place}: wanted query fields that can be elements of a TREC topic; found {name!r} of query "
+                f"{place}: wanted query field names that can be elements of a TREC topic; found {name!r} of query "
                 f"{query.query_id!r}; rename it, or export to another form"
             )
         lines += _element(name, value)
@@ -118,7 +118,7 @@ def _topic(query: Query, place: Path) -> str:
 
 
 def _element(name: str, value: str) -> list[str]:
-    """Return the lines of one element; the first character of a value that starts like a label is written as a reference."""
+    """Return the lines of one element; if a value starts like a label, its first character is written as a reference."""
     text = escape(value)
     tag, label = _TAGS.get(name, name), _PRINTED.get(name)
     if label is None and name in LABEL and LABEL[name].match(value):

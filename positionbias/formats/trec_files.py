@@ -29,12 +29,12 @@ from positionbias.formats.trec_docs import DOC_START, recognise
 __all__ = ["Bundle", "Places", "bundles", "document_blocks"]
 
 _SCAN = 1 << 16
-_TAG = 16  # more than the longest form of <DOC> with the look-around of a pattern
+_TAG = 16  # more than the longest form of <DOC> with a pattern's look-around
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Blocks of one kind of documents that make one shard."""
+    """Blocks of documents of one kind that make one shard."""
 
     kind: str
     blocks: tuple[Block, ...]
@@ -75,7 +75,7 @@ class Places:
         return states.hexdigest()
 
     def checksums(self) -> Iterator[tuple[Path, str]]:
-        """Yield each given path with the checksum of its content; a folder's covers its files' names and checksums."""
+        """Yield each given path with the checksum of its content; that of a folder covers its files' names and checksums."""
         by_root: dict[Path, list[Path]] = {}
         for root, file in self.files:
             by_root.setdefault(root, []).append(file)
@@ -90,7 +90,7 @@ class Places:
         """Yield every block of documents with its kind, in the order of the files.
 
         Raises:
-            InputError: a file given by name without documents, a damaged archive.
+            InputError: a file given by name without documents, or a damaged archive.
         """
         for root, file in self.files:
             count = 0
@@ -132,9 +132,9 @@ class Places:
 
 
 def document_blocks(source: Source, begins: re.Pattern[bytes] = DOC_START) -> Iterator[Block]:
-    """Yield blocks of whole SGML documents: ranges of a plain file that workers open, else with their bytes.
+    """Yield blocks of whole SGML documents: ranges of a plain file, which workers open, else blocks that carry their bytes.
 
-    ``begins`` matches the start of a document, in at most 16 bytes with its look-around.
+    ``begins`` matches the start of a document, within 16 bytes including look-around.
 
     Raises:
         InputError: no such file, a damaged archive, or a document over the budget.
@@ -147,7 +147,7 @@ def document_blocks(source: Source, begins: re.Pattern[bytes] = DOC_START) -> It
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder in sorted order, without hidden ones; a loop of links is walked once."""
+    """Yield the files below a folder in sorted order, without hidden files; walk a loop of links once."""
     seen: set[str] = set()
     for place, folders, files in os.walk(folder, followlinks=True, onerror=_raise_unreadable):
         real = os.path.realpath(place)
@@ -184,7 +184,7 @@ def _stream_blocks(kind: str, stream: IO[bytes], source: str) -> Iterator[Block]
 def _document_ranges(
     handle: IO[bytes], path: str, size: int = BLOCK_BYTES, *, begins: re.Pattern[bytes] = DOC_START
 ) -> Iterator[Block]:
-    """Split a plain SGML file into ranges: each ends before the first ``<DOC>`` at least ``size`` bytes after its start."""
+    """Split a plain SGML file into ranges; each ends before the first ``<DOC>`` at least ``size`` bytes after its start."""
     length = handle.seek(0, os.SEEK_END)
     start, index = 0, 0
     while start < length:
@@ -194,7 +194,7 @@ def _document_ranges(
 
 
 def _next_document(handle: IO[bytes], path: str, at: int, length: int, begins: re.Pattern[bytes]) -> int:
-    """Return the start of the first document from ``at`` (1 or more) on, or the end of the file."""
+    """Return the start of the first document at or after ``at`` (1 or more), or the end of the file."""
     place, kept, first = at - 1, b"", 1  # one byte earlier, for a pattern with look-behind
     handle.seek(min(place, length))
     while data := handle.read(_SCAN):
@@ -210,7 +210,7 @@ def _next_document(handle: IO[bytes], path: str, at: int, length: int, begins: r
 def _stream_documents(
     stream: IO[bytes], source: str, size: int = BLOCK_BYTES, *, begins: re.Pattern[bytes] = DOC_START
 ) -> Iterator[Block]:
-    """Split a forward-only stream with the cuts of ``_document_ranges``."""
+    """Split a forward-only stream at the same places as ``_document_ranges``."""
     buffer, start, index, lines = b"", 0, 0, 0
     while data := stream.read(size):
         searched = max(size, len(buffer) - _TAG)

@@ -43,7 +43,7 @@ _NOTES = {
 
 
 class TrecSource(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The manifest's facts about TREC documents: how many there are, of each kind, without text and not in UTF-8, bytes ``outside`` of them."""
+    """The manifest's facts about TREC documents: counts of all, by kind, without text and not in UTF-8, and bytes ``outside`` them."""
 
     format: str
     documents: int
@@ -57,7 +57,7 @@ class TrecSource(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def split_and_name(given: str, *, default: str = "test") -> tuple[str, str]:
-    """Split ``SPLIT=NAME``; the default applies without a split, or if the "=" belongs to an existing file's name.
+    """Split ``SPLIT=NAME``; use the default without a split, or if the "=" belongs to an existing file's name.
 
     >>> split_and_name("train=topics.txt"), split_and_name("topics.txt")
     (('train', 'topics.txt'), ('test', 'topics.txt'))
@@ -77,13 +77,13 @@ def import_trec(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Make a collection of TREC documents; ``topics`` and ``qrels`` are (split, file), and files of one split go together.
+    """Make a collection from TREC documents; ``topics`` and ``qrels`` are (split, file) pairs, and files of one split are joined.
 
-    Judgements of documents that are not there are kept and counted. ``content["source"]`` counts documents by kind, empty ones,
-    those that were not UTF-8, bytes between documents, and files that no reader knows.
+    Judgements of missing documents are kept and counted. ``content["source"]`` counts documents by kind, empty documents,
+    documents not in UTF-8, bytes between documents, and files of unknown kinds.
 
     Raises:
-        InputError: as the readers; no documents at all; a judgement of a query that its split has not.
+        InputError: as the readers; no documents; a judgement of a query that its split lacks.
         SettingError: judgements of a split without topics.
     """
     out, reading = Path(out), reading or Reading()
@@ -128,7 +128,7 @@ def import_trec(
 
 @dataclass(frozen=True, slots=True)
 class _Shard(Shard):
-    """A shard, with counts of its documents."""
+    """A shard with counts of its documents."""
 
     counts: Mapping[str, int]
 
@@ -145,7 +145,7 @@ def _make_shard(reading: Reading, bundle: Bundle, path: Path) -> _Shard:
 
 
 def _splits(topics: SplitFiles, qrels: SplitFiles) -> dict[str, tuple[list[Query], list[Qrel]]]:
-    """Return queries and judgements by split, in the order in which the splits were named."""
+    """Return queries and judgements by split, in the order in which the splits were given."""
     files: dict[str, tuple[list[Path | str], list[Path | str]]] = {}
     for position, given in enumerate((topics, qrels)):
         for split, path in given:
@@ -153,7 +153,7 @@ def _splits(topics: SplitFiles, qrels: SplitFiles) -> dict[str, tuple[list[Query
     splits = {}
     for split, (topic_files, qrels_files) in files.items():
         if not topic_files:
-            raise SettingError(f"--qrels: wanted topics of split {split!r} as well; found none; give --topics {split}=FILE")
+            raise SettingError(f"--qrels: wanted topics of split {split!r}; found none; give --topics {split}=FILE")
         splits[split] = (read_topic_files(topic_files), _judgements(split, qrels_files))
     return splits
 
@@ -165,7 +165,7 @@ def _judgements(split: str, paths: Sequence[Path | str]) -> list[Qrel]:
             if judged.setdefault((qrel.query_id, qrel.passage_id), qrel) is not qrel:
                 raise InputError(
                     f"{path}: wanted each pair of split {split!r} judged in one file; found passage {qrel.passage_id!r} of query "
-                    f"{qrel.query_id!r} in another too; drop one"
+                    f"{qrel.query_id!r} in two files; drop one"
                 )
     return list(judged.values())
 

@@ -1,13 +1,13 @@
-"""Read TREC topics as queries: the title / desc / narr form, XML, or lines of id and text. ``trec_export`` writes the first form.
+"""Read TREC topics as queries: the title / desc / narr form (which ``trec_export`` writes), XML, or lines of id and text.
 
 ``<top> <num> Number: 301 <title> … <desc> Description: … <narr> Narrative: … </top>``, with closing tags or without, values on
 one line or several. XML: each ``<topic>`` (or ``<top>``, ``<query>``) has its id as attribute (number, id, num, qid) or element, as in
 TREC-COVID, Clinical Trials, Web. Lines: ``id TAB text``; further lines of an id are its variants.
 
-[decision] A query's text is the first present of title, query, the topic's own text, question, description, narrative, and else
-its first element. The others become fields under the full words: description, narrative, question, summary, concepts …; a
-repeated element is numbered (subtopic, subtopic2), further lines of an id are variant1, variant2 …; an XML topic's attributes
-are fields too (type). White space collapses, references are resolved as in ``formats.markup``.
+[decision] A query's text is the first present of title, query, the topic's own text, question, description and narrative, else
+its first element. The others become fields with full names: description, narrative, question, summary, concepts …. A
+repeated element is numbered (subtopic, subtopic2); further lines of an id are variant1, variant2 …; an XML topic's attributes
+are fields too (type). White space collapses, and references are resolved as in ``formats.markup``.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ def read_topics(path: Path | str) -> list[Query]:
     """Read the topics of a file, plain or compressed, in order; the content identifies the form.
 
     Raises:
-        InputError: not readable in any of the forms (with the line), a repeated id, or no topic at all.
+        InputError: none of the forms (with the line), a repeated id, or no topics.
     """
     return _read(Path(path))[1]
 
 
 def parse_tagged(text: str, source: Path | str) -> list[Query]:
-    """Parse text in the form of ``<top>``; messages name ``source``."""
+    """Parse text in the ``<top>`` form; errors name ``source``."""
     found = list(_read_tagged(Path(source), text)) if _TOP.search(text) else []
     if not found:
         raise bad_input(source, wanted="TREC topics: <top> … </top>", found="none", do="check the file")
@@ -117,7 +117,7 @@ def _read(path: Path) -> tuple[str, list[Query]]:
 
 
 def _form(data: bytes) -> str:
-    """Identify the form: tagged, xml or lines; text that starts with a tag, without a tab in its first line, is marked up."""
+    """Return the form: tagged, xml or lines. Text that starts with a tag, without a tab in its first line, is marked up."""
     start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start[:1] != b"<" or b"\t" in start.partition(b"\n")[0].rstrip():
         return "lines"
@@ -140,7 +140,7 @@ def _unique(path: Path, topics: Iterable[tuple[int, Query]]) -> Iterator[Query]:
 
 
 def is_field_name(name: str) -> bool:
-    """Return True if ``<top>`` can express a field that is read back under this name."""
+    """Return True if ``<top>`` can hold a field that is read back under this name."""
     return bool(_FIELD_NAME.match(name)) and name not in _MARKUP and name not in FIELD_TAGS and name not in _RESERVED
 
 
@@ -172,7 +172,7 @@ def _check_outside(path: Path, text: str, line: int) -> None:
             path,
             line=line + text.count("\n", 0, lost.start()),
             wanted="every topic between <top> and </top>",
-            found="<num> outside of one",
+            found="<num> outside these",
             do="fix the file",
         )
 
@@ -212,7 +212,7 @@ class _Node:
     children: list[_Node | str] = field(default_factory=list)
 
     def text(self) -> str:
-        """Return all text below, with elements joined by spaces."""
+        """Return all text in the node, with elements joined by spaces."""
         parts, todo = [], [iter(self.children)]
         while todo:
             child = next(todo[-1], None)
@@ -315,7 +315,7 @@ def read_topic_files(paths: Sequence[Path | str]) -> list[Query]:
     """Read the topics of several files as one list; in a file of lines, further texts of a known id become its variants.
 
     Raises:
-        InputError: as ``read_topics``; a topic in two files, other than as a variant.
+        InputError: as ``read_topics``; or a topic in two files that is not a variant.
     """
     merged: dict[str, Query] = {}
     place: dict[str, Path] = {}
@@ -334,7 +334,7 @@ def read_topic_files(paths: Sequence[Path | str]) -> list[Query]:
                 raise bad_input(
                     path,
                     wanted="every topic in one file",
-                    found=f"topic {query.query_id!r}, which {place[query.query_id]} has as well",
+                    found=f"topic {query.query_id!r}, also in {place[query.query_id]}",
                     do="drop one; only a file of lines (id, tab, text) adds variants to a topic",
                 )
     return list(merged.values())

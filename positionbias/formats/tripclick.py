@@ -1,4 +1,4 @@
-"""TripClick (Rekabsaz et al. 2021): the release's folders, archives or files in, a Collection out.
+"""Import TripClick (Rekabsaz et al. 2021) as a Collection.
 
     benchmark/documents/docs_grp_{00…15}.txt                          TREC documents; docs.tsv in the other form
     benchmark/topics/topics.{head,torso,tail}.{train,val,test}.txt    TREC topics; .tsv in the other form
@@ -9,12 +9,12 @@
     …triple-ids….tsv                                                  the same as ids (Hofstätter et al. 2022)
     logs/YYYY-MM-DD.json                                              the click log
 
-Names are those of the release's page (https://tripdatabase.github.io/tripclick) and of ir_datasets' reader. Any subset is enough, packed or not, in
-any folders. The judgements of the test queries are not published; files of that name are read if present.
+File names are those of the release's page (https://tripdatabase.github.io/tripclick) and of ir_datasets' reader. Any subset will do, packed or not,
+in any folders. Judgements of the test queries are not published; files with their names are read if present.
 
-[decision] Splits: ``train`` is the training queries of head, torso and tail together, as the paper trains on them; ``head_validation``,
-``torso_validation``, ``tail_validation`` and ``head_test``, ``torso_test``, ``tail_test`` stay apart, as they are measured apart. All are judged by
-raw clicks; DCTR's judgements are a further set "dctr" of ``train`` (its head queries), ``head_validation`` and ``head_test``.
+[decision] Splits: ``train`` has the training queries of head, torso and tail, as the paper trains on all; ``head_validation``,
+``torso_validation``, ``tail_validation`` and ``head_test``, ``torso_test``, ``tail_test`` are separate, as they are measured separately. All have the
+judgements from raw clicks; DCTR's are another set "dctr" of ``train`` (its head queries), ``head_validation`` and ``head_test``.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ LICENCE = (
 
 
 def role_of(name: str) -> str | None:
-    """Return a file's role: its name without suffix, or None if the release has no such file.
+    """Return a file's role, which is its name without suffix, or None if the release has no such file.
 
     >>> role_of("topics.head.val.txt"), role_of("allarticles.txt")
     ('topics.head.val', None)
@@ -110,7 +110,7 @@ def _query_texts(lines: Iterable[tuple[int, str]], place: str) -> dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class TripClickSource:
-    """The manifest's facts about TripClick beside its files: documents, those without text, and the click log."""
+    """The manifest's other facts about TripClick: documents, documents without text, and the click log."""
 
     documents: int
     empty: int
@@ -133,8 +133,8 @@ class _Import(ReleaseImport):
     licence = LICENCE
     notes = (
         "Text is title, space, abstract; white space collapses, URLs are left out [decision].",
-        "train is the training queries of head, torso and tail together; all splits are judged by raw clicks, and head queries by DCTR too: "
-        "judgement set dctr [decision].",
+        "train has the training queries of head, torso and tail; judgements are from raw clicks, and for head queries also from DCTR "
+        "(judgement set dctr) [decision].",
         "Test judgements are not published.",
     )
     kind_of = staticmethod(kind_of)
@@ -169,7 +169,7 @@ class _Import(ReleaseImport):
             self.counts["documents"] += facts.count
             self.counts["empty"] += facts.empty
         if self.counts["documents"] == before:
-            raise bad_input(source.place, wanted="documents", found="none", do="fetch it again, or take it away")
+            raise bad_input(source.place, wanted="documents", found="none", do="fetch it again, or remove it")
 
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
         train = self._split("train", GROUPS, "train", keep_unjudged)
@@ -219,7 +219,7 @@ class _Import(ReleaseImport):
 
 @dataclass(frozen=True, slots=True)
 class _Shard(Shard):
-    """A shard, and how many of its passages are empty."""
+    """A shard and its number of empty passages."""
 
     empty: int
 
@@ -238,7 +238,7 @@ def _make_shard(documents_of: Callable[[Block], Iterable[Passage]], block: Block
 
 
 def _absent_lines(collection: Collection) -> Iterator[str]:
-    """A line for each judgement of a document that is not there."""
+    """Yield a line for each judgement of a missing document."""
     for split in collection.manifest.content_as(dict[str, Json], "absent", {}):
         for name in (None, *collection.qrels_names(split)):
             qrels = collection.qrels(split, name)
@@ -258,13 +258,13 @@ def import_tripclick(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Make a collection of TripClick's files at ``places``: folders (looked through to the last), archives or single files.
+    """Make a collection from TripClick's files at ``places``: folders (searched with their subfolders), archives or single files.
 
-    ``skip`` leaves out kinds of files: "runs", "triples", "logs". ``content["source"]`` counts documents, those without any text, and what the
-    log says of clicked ranks. Judgements of documents that are not there are kept, counted, and listed in ``absent_judgements.tsv``.
+    ``skip`` leaves out kinds of files: "runs", "triples", "logs". ``content["source"]`` counts documents, documents without text, and
+    the log's clicked ranks. Judgements of missing documents are kept, counted, and listed in ``absent_judgements.tsv``.
 
     Raises:
-        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+        InputError: nothing to read, or an invalid file (with the line).
     """
     release = ReleaseSettings(skip=tuple(skip), keep_unjudged=keep_unjudged)
     making = _Import(places, skip=release.skip, map_shards=map_shards)

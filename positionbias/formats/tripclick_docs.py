@@ -1,4 +1,4 @@
-"""Parse TripClick's documents: one block of a file in, passages out.
+"""Parse a block of TripClick's documents into passages.
 
     <DOC>
     <DOCNO> 96657 </DOCNO>
@@ -14,8 +14,8 @@
 
 The form is that of the release's own script (``step07_docs_create_collection.py`` of tripdatabase/tripclick). Nothing in it is escaped, so "<" in a
 title or text is text. Only the tags above are read: <DOC> and </DOC> as whole lines, other opening tags at the start of a line, closing tags at
-its end. Text outside them would be lost, so it is an error. A passage's text is title, space, abstract (Hofstätter et al. 2022); white
-space collapses, the URL is left out [decision].
+the end of one. Text outside them is an error, as it would be lost. A passage's text is title, space, abstract (Hofstätter et al. 2022); white
+space collapses, and the URL is left out [decision].
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ END_OF_TITLE = "<eot>"  # between title and abstract where the release has both 
 
 
 def plain(text: str) -> str:
-    """Clean a document's text from one column: the mark between title and abstract becomes a space, white space collapses.
+    """Clean a document's text from one column: turn the mark after the title into a space and collapse white space.
 
     >>> plain("A title <eot> An  abstract.")
     'A title An abstract.'
@@ -56,10 +56,10 @@ def tsv_documents(block: Block) -> Iterator[Passage]:
 
 
 def tagged_documents(block: Block) -> Iterator[Passage]:
-    """Yield the documents of ``docs_grp_*.txt``; those without text, or title and text, are kept.
+    """Yield the documents of ``docs_grp_*.txt``, including those without text or title.
 
     Raises:
-        InputError: not UTF-8, an unclosed document or tag, text outside them, no DOCNO (with its line).
+        InputError: not UTF-8, an unclosed document or tag, text outside the tags, or no DOCNO (with the line).
     """
     reading: _Document | None = None
     for number, line in block.lines():
@@ -88,7 +88,7 @@ def _bad(block: Block, number: int, found: str) -> InputError:
 
 
 class _Document:
-    """A document during parsing; ``line`` is that of its <DOC>."""
+    """A document during parsing; ``line`` is the line of its <DOC>."""
 
     def __init__(self, block: Block, line: int) -> None:
         self.line = line
@@ -117,10 +117,10 @@ class _Document:
             self._inside = ""
 
     def passage(self) -> Passage:
-        """Return the document, at </DOC>.
+        """Return the complete document.
 
         Raises:
-            InputError: an open tag, or no DOCNO that is an id.
+            InputError: an unclosed tag, or no DOCNO with a valid id.
         """
         if self._inside:
             wanted = f"</{self._inside}> after this <{self._inside}>, at the end of a line"

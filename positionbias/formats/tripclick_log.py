@@ -1,8 +1,8 @@
-"""TripClick's click log: JSON lines, a file a day (``2013-01-01.json``), a click a line.
+"""Read TripClick's click log: JSON lines, one file a day (``2013-01-01.json``), one click a line.
 
-The reader takes ``DocumentId``, the clicked document (0, "0", "" or null: none), and ``Documents``, those shown, in order: ids, or
-"id:score" in a list or as one text, as in the release's own script. A list is a page of results, mostly of 20; the log does not have
-earlier pages, or how results were sorted and filtered (Hofstätter et al. 2022, section 2.1).
+The reader takes ``DocumentId``, the clicked document (0, "0", "" or null: none), and ``Documents``, the documents shown, in order: ids, or
+"id:score" in a list or as one text, as in the release's own script. A list is one page of results, mostly 20; the log lacks
+earlier pages, and how results were sorted and filtered (Hofstätter et al. 2022, section 2.1).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _QUOTES = re.compile(r'["\[\]\s]')
 
 
 class Click(NamedTuple):
-    """A line of the log: the clicked document, "" for none, and those shown, best first, empty if not logged.
+    """A line of the log: the clicked document ("" for none), and the documents shown, best first (empty if not logged).
 
-    A shown document without a name is "", so that later ones keep their ranks.
+    A shown document without an id is "", so that later ones keep their ranks.
     """
 
     clicked: str
@@ -32,7 +32,7 @@ class Click(NamedTuple):
 
     @property
     def rank(self) -> int | None:
-        """The rank of the clicked document in its list, from 1."""
+        """Return the rank of the clicked document in its list, from 1."""
         return self.shown.index(self.clicked) + 1 if self.clicked and self.clicked in self.shown else None
 
 
@@ -40,7 +40,7 @@ def read_clicks(block: Block) -> Iterator[Click]:
     """Yield the clicks of a block.
 
     Raises:
-        InputError: a line that is not a JSON object (a cut one, say), or lacks one of the two fields (numbered).
+        InputError: a line that is not a JSON object or lacks one of the two fields (numbered).
     """
     for number, record in json_lines(block):
         if not isinstance(record, dict) or not {"DocumentId", "Documents"} <= record.keys():
@@ -97,6 +97,6 @@ class ClickedRanks:
                     self.without_list += 1
 
     def log(self) -> ClickLog:
-        """The counts, and clicks by rank."""
+        """Return the counts and the clicks by rank."""
         ranks = {str(rank): count for rank, count in sorted(self.ranks.items())}
         return ClickLog(self.records, self.clicks, self.without_list, self.outside, ranks)

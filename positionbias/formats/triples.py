@@ -1,9 +1,9 @@
 """Import training triples of MS MARCO and TripClick as training groups: ids (``qidpidtriples``), or texts (``triples.train``), matched to ids.
 
-A triple becomes a group of two, its positive first. Lines whose query is not a training query of the collection (a validation
-query drawn from training, say), or whose passages or texts are not in it, are left out; ``content["lines"]`` counts all lines.
+A triple becomes a group of two, the positive first. Lines whose query is not a training query of the collection (such as a validation
+query drawn from training), or whose passages or texts are not in it, are left out; ``content["lines"]`` counts all lines.
 
-Texts are matched by a 64-bit hash of the exact text, in a sorted table of 16 bytes a passage that every worker maps; of passages with the
+Texts are matched by a 64-bit hash of the exact text, in a sorted table of 16 bytes per passage that every worker maps; of passages with the
 same text the first is used [decision]. At MS MARCO's size, a text outside the collection is matched by mistake with probability
 1 in 2 × 10¹².
 """
@@ -39,12 +39,12 @@ _TABLE = Path("cache") / "texts"
 
 
 def text_id(text: str) -> str:
-    """Make an id for a text without one: "t" and 16 hexadecimal digits that depend only on the text."""
+    """Return an id made from a text: "t" and 16 hexadecimal digits."""
     return f"t{key64(0, _HASH, text):016x}"
 
 
 def triple_passages(source: Source, queries: dict[str, str]) -> Iterator[Passage]:
-    """Yield the passages of triples of texts, with repetitions, and add their queries to ``queries`` by ``text_id``.
+    """Yield the passages of text triples, repeated ones too, and add their queries to ``queries`` by ``text_id``.
 
     Raises:
         InputError: as ``split_triple``.
@@ -60,7 +60,7 @@ def split_triple(block: Block) -> Iterator[tuple[str, str, str]]:
     """Yield the three columns of each line.
 
     Raises:
-        InputError: not UTF-8, or a line of another number of columns (numbered).
+        InputError: not UTF-8, or a line without exactly three columns (numbered).
     """
     for number, line in block.lines():
         columns = line.split("\t")
@@ -87,14 +87,14 @@ def write_triples(
 ) -> dict[str, int]:
     """Write training groups into ``trainsets/`` of an unfinished collection, whose final path is ``out``; return their counts.
 
-    ``texts``: the columns are texts, not ids; ``text_of`` (a function of a module) converts one to the collection's text.
+    ``texts``: the columns are texts, not ids; ``text_of`` (a module-level function) converts one to the collection's text.
 
     Raises:
         InputError: as ``split_triple``.
     """
     folder = collection.path / "trainsets" / name
     table = collection.path / _TABLE
-    # the checksum distinguishes successive unfinished collections at the same path
+    # the checksum tells successive unfinished collections at the same path apart
     place = (str(collection.path), collection.checksum)
     if texts:
         _write_table(collection, table, map_shards)
@@ -125,7 +125,7 @@ def write_triples(
 
 
 def _counted(blocks: Iterable[Block], content: dict[str, int]) -> Iterator[Block]:
-    """The same blocks; their lines are counted in passing, before the manifest is written."""
+    """Yield the same blocks and count their lines."""
     for block in blocks:
         data = block.read()
         content["lines"] += data.count(b"\n") + (not data.endswith(b"\n"))
@@ -145,7 +145,7 @@ def _id_groups(place: tuple[str, str], block: Block) -> Iterator[TrainingGroup]:
 
 @lru_cache(maxsize=1)
 def _opened(place: tuple[str, str]) -> tuple[Collection, frozenset[str]]:
-    """Return the collection, and the ids of its training queries."""
+    """Return the collection and the ids of its training queries."""
     collection = Collection(place[0])
     return collection, frozenset(query.query_id for query in _training_queries(collection))
 
@@ -166,13 +166,13 @@ def _text_groups(place: tuple[str, str], text_of: Callable[[str], str], block: B
 
 
 class _TextTable:
-    """Ids by text: sorted hashes, ``(n,)`` uint64, the row of each, and a look-up of a row's id."""
+    """Ids by text: sorted hashes ``(n,)`` uint64, their rows, and a look-up of a row's id."""
 
     def __init__(self, hashes: np.ndarray, rows: np.ndarray, ids: Any) -> None:
         self._hashes, self._rows, self._ids = hashes, rows, ids
 
     def find(self, texts: Sequence[str]) -> list[str | None]:
-        """Return the id of each text, None for unknown ones."""
+        """Return the id of each text, None if unknown."""
         wanted = keys64(0, _HASH, [text.encode() for text in texts])
         at = np.minimum(np.searchsorted(self._hashes, wanted), max(0, len(self._hashes) - 1))
         known = self._hashes[at] == wanted if len(self._hashes) else np.zeros(len(wanted), bool)
@@ -184,7 +184,7 @@ class _TextTable:
 
 
 def _sorted(hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    order = np.argsort(hashes, kind="stable")  # of equal texts the first row comes first, and is found
+    order = np.argsort(hashes, kind="stable")  # of equal texts, the first row is found
     return hashes[order], order.astype(np.int64)
 
 

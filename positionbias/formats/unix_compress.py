@@ -30,7 +30,7 @@ class _Counted:
 
 @dataclass(slots=True)
 class _Unpacked:
-    """An output for the content that enforces the ratio budget."""
+    """An output for the unpacked content that enforces the ratio budget."""
 
     plain: IO[bytes]
     packed: _Counted
@@ -46,7 +46,7 @@ class _Unpacked:
 def open_lzw(stream: IO[bytes], source: str) -> IO[bytes]:
     """Decompress ``stream``; beyond 64 MB the content goes to a temporary file.
 
-    The format has no length and no checksum, so only the content shows that a file was cut.
+    The format has no length and no checksum, so only the content can show that a file was truncated.
 
     Raises:
         InputError: not in this form, damaged, or over the ratio budget.

@@ -1,3 +1,3 @@
-"""Train-test leakage: training queries that near-duplicate test queries, and their effect."""
+"""Train-test leakage: near-duplicates of test queries in training, and their effect."""
 
 __all__: list[str] = []

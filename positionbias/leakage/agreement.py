@@ -1,8 +1,8 @@
-"""Agreement of two people: Cohen's kappa.
+"""Measure the agreement of two people: Cohen's kappa.
 
     κ = (p_o − p_e) / (1 − p_e),   p_o = share of equal labels,   p_e = Σ_l (share of l with the first)·(share of l with the second)
 
-Cohen 1960. The interval is the percentile bootstrap over test queries, as the pairs of one are labelled together [decision].
+Cohen 1960. The interval is the percentile bootstrap over test queries, as a query's pairs are labelled together [decision].
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Agreement", "cohens_kappa"]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """κ, None where both gave the same single label (p_e = 1); the share of equal labels, and that expected by chance."""
+    """κ (None if both gave the same single label, p_e = 1), the share of equal labels, and the share expected by chance."""
 
     kappa: float | None
     interval: Interval | None
@@ -37,7 +37,7 @@ def cohens_kappa(
     seed: int = 1,
     resamples: int = RESAMPLES,
 ) -> Agreement:
-    """Cohen's κ of two people's labels of the same pairs.
+    """Return Cohen's κ of two people's labels of the same pairs.
 
     Raises:
         ValueError: different numbers of labels, or none.
@@ -61,7 +61,7 @@ def cohens_kappa(
 
 
 def _kappa(tables: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """κ, p_o and p_e of each row of ``tables (rows, k·k)``; κ is NaN where p_e is 1."""
+    """Return κ, p_o and p_e of each row of ``tables (rows, k·k)``; κ is NaN if p_e is 1."""
     shares = (tables / tables.sum(axis=1, keepdims=True)).reshape(-1, k, k)
     observed = np.trace(shares, axis1=1, axis2=2)
     expected = (shares.sum(axis=2) * shares.sum(axis=1)).sum(axis=1)

@@ -1,10 +1,10 @@
-"""The score from which a pair is a leak: the lowest threshold of sufficient precision, from labelled pairs.
+"""Calibrate the score threshold for leaks: the lowest threshold of sufficient precision, from labelled pairs.
 
 It is the lowest occurring score at which the lower 95 % bound of the precision (``precision``) is at least 0.9. The leakage paper's rule
-(section 3: "the lowest that yields a 0.9 precision") uses the precision itself, which further pairs then reach about half of the time. The bound
-is taken at each score separately; choosing the lowest costs next to nothing (``benchmarks/leakage_thresholds.py``).
+(section 3: "the lowest that yields a 0.9 precision") uses the precision itself, which new pairs then reach only about half of the time. The bound
+is computed at each score separately; choosing the lowest costs almost nothing (``benchmarks/leakage_thresholds.py``).
 
-Labelled pairs were preselected by a score, so nothing here is a recall: no pair below the lowest score is labelled. The interval of a
+Labelled pairs were preselected by a score, so they give no recall: no pair below the lowest score is labelled. The interval of a
 threshold is the percentile interval of the same rule over test queries drawn with replacement.
 """
 
@@ -37,15 +37,15 @@ from positionbias.results.result import Result
 __all__ = ["NO_RECALL", "PRECISION", "Calibration", "Rule", "calibrate", "calibration_results", "enough", "held_out", "lowest"]
 
 PRECISION = 0.9
-REPEATS = 20  # cross-validations, each with folds of its own
+REPEATS = 20  # cross-validations, each with its own folds
 NO_RECALL = (
-    "The labelled pairs were preselected by a score, so they say nothing about recall: leaks that score below the lowest of them "
-    "were never looked at. Nor do they say anything about pairs that were found by words alone."
+    "The labelled pairs were preselected by a score, so they give no recall: leaks with a lower score were never labelled. "
+    "Nor do they say anything about pairs found by words alone."
 )
 
 
 class Rule(StrEnum):
-    """The figure that must reach the wanted precision: its lower bound, or as in the paper its value."""
+    """The figure that must reach the wanted precision: its lower bound, or, as in the paper, its value."""
 
     BOUND = "bound"
     PAPER = "paper"
@@ -53,7 +53,7 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The lowest threshold, None without one, the precision there, the share of leaks among all labelled pairs, and the sample."""
+    """The lowest threshold (None if there is none), the precision there, the share of leaks among all labelled pairs, and the sample."""
 
     threshold: float | None
     interval: Interval | None
@@ -65,13 +65,13 @@ class Calibration:
 def calibrate(
     labelled: Labelled, *, precision: float = PRECISION, rule: Rule = Rule.BOUND, seed: int = 1, resamples: int = RESAMPLES
 ) -> Calibration:
-    """Find the lowest score at and above which the share of leaks is ``precision``; memory is resamples × distinct scores.
+    """Find the lowest score at or above which the share of leaks is ``precision``; memory is resamples × distinct scores.
 
     Raises:
-        SettingError: a precision that is not above 0 and at most 1.
+        SettingError: a precision outside (0, 1].
     """
     if not 0 < precision <= 1:
-        raise SettingError(f"--least-precision: wanted a share above 0 and at most 1; found {precision:g}; 0.9 is the paper's")
+        raise SettingError(f"--least-precision: wanted a share above 0 and at most 1; found {precision:g}; the paper uses 0.9")
     tally, curve = Tally(labelled), precision_curve(labelled)
     will_do = enough(tally.all(), rule, precision)[0]
     place = int(lowest(will_do[None])[0]) if len(will_do) else -1
@@ -103,7 +103,7 @@ def calibration_results(
     given: float | None = None,
     seed: int = 1,
 ) -> list[Result]:
-    """Return the prevalence, the threshold with its curve, the precision there, and that of a ``given`` threshold, of labelled pairs.
+    """Return the results of labelled pairs: the prevalence, the threshold with its curve and precision, and the precision at a ``given`` threshold.
 
     Raises:
         SettingError: as ``calibrate``.
@@ -129,7 +129,7 @@ def calibration_results(
 
 
 def _threshold_interval(tally: Tally, precision: float, rule: Rule, seed: int, resamples: int) -> tuple[Interval | None, float]:
-    """The interval of the lowest threshold over resampled test queries, and the share of resamples that have none."""
+    """Return the interval of the lowest threshold over resampled test queries, and the share of resamples without one."""
     if tally.clusters.count < 2:
         return None, 0.0
     sums, present = tally.resampled(seed, resamples)
@@ -146,13 +146,13 @@ def _threshold_interval(tally: Tally, precision: float, rule: Rule, seed: int, r
 
 
 def enough(sums: Sums, rule: Rule, precision: float) -> np.ndarray:
-    """Return the mask of scores sufficient as a threshold, ``(draws, k)``."""
+    """Return the mask of scores that suffice as a threshold, ``(draws, k)``."""
     reached = sums.lower if rule is Rule.BOUND else np.nan_to_num(sums.precision)
     return reached >= precision - ROUNDING
 
 
 def lowest(will_do: np.ndarray) -> np.ndarray:
-    """The index of the last true in each row of ``will_do (draws, k)``, −1 without one."""
+    """Return the index of the last true value in each row of ``will_do (draws, k)``, −1 without one."""
     return np.where(will_do.any(axis=1), will_do.shape[1] - 1 - np.argmax(will_do[:, ::-1], axis=1), -1)
 
 
@@ -165,7 +165,7 @@ def held_out(
     folds: int = FOLDS,
     repeats: int = REPEATS,
 ) -> HeldOut | None:
-    """Cross-validate over test queries: the threshold of the other folds filters each fold's pairs; None with fewer test queries than folds."""
+    """Cross-validate over test queries: the other folds' threshold filters each fold's pairs; None with fewer test queries than folds."""
     tally = Tally(labelled)
     if tally.clusters.count < folds:
         return None
@@ -192,6 +192,6 @@ def held_out(
 
 
 def _folds(ids: Sequence[str], folds: int, seed: int) -> list[int]:
-    """The fold of each test query."""
+    """Return the fold of each test query."""
     of = {test_id: number for number, held in enumerate(query_folds(ids, folds=folds, seed=seed)) for test_id in held}
     return [of[test_id] for test_id in ids]

@@ -1,4 +1,4 @@
-"""The form in which queries are compared: case, dashes and question marks do not count."""
+"""Normalise queries for comparison, ignoring case, dashes and question marks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _APOSTROPHES = str.maketrans("’‘`´", "''''")
 _JOINED = re.compile(r"(?<=[^\W\d_])[-‐‑–—/_,;:](?=[^\W\d_])")  # between letters: "food/drug"
 # signs that are part of a word: C++, C#, 50%, $5
 _BEFORE = re.compile(r"(?<!\S)[^\w\s+#%&@$€£¥]+")
-_BEHIND = re.compile(r"(?<![^\w\s+#%&@$€£¥])[^\w\s+#%&@$€£¥]++(?!\S)")  # tried once a run of signs
+_BEHIND = re.compile(r"(?<![^\w\s+#%&@$€£¥])[^\w\s+#%&@$€£¥]++(?!\S)")  # tried once per run of signs
 
 
 def comparable(text: str) -> str:

@@ -1,7 +1,7 @@
-"""Search for training queries that near-duplicate test queries: both detectors over all sources.
+"""Search all training sources for near-duplicates of test queries, with both detectors.
 
-Each source is searched separately, so that its k nearest are its own, as in the paper. A training query and a field of a test query are one
-pair, with the scores of the field's nearest text where it has several (variants) [decision]. A text found by one detector gets the
+Each source is searched separately, so each has its own k nearest, as in the paper. A training query and a field of a test query are one
+pair, with the scores of the field's nearest text if it has several (variants) [decision]. A text found by one detector gets the
 other's scores too.
 """
 
@@ -48,7 +48,7 @@ class FoundPair:
 
     @property
     def by_meaning(self) -> bool:
-        """True if the semantic detector found it."""
+        """Return True if the semantic detector found it."""
         return SEMANTIC in self.found_by
 
     def as_pair(self) -> Pair:
@@ -61,7 +61,7 @@ class FoundPair:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The pairs, by source and test query as given, field, and falling scores; the queries read and those empty, by source; the detectors."""
+    """The pairs, ordered by source and test query as given, field, and descending score; counts of queries read and empty by source; the detectors."""
 
     pairs: Sequence[FoundPair]
     queries: Mapping[str, int]
@@ -70,12 +70,12 @@ class Found:
 
     @property
     def by_meaning(self) -> list[FoundPair]:
-        """The pairs of the semantic detector."""
+        """Return the pairs of the semantic detector."""
         return [pair for pair in self.pairs if pair.by_meaning]
 
     @property
     def by_words_alone(self) -> list[FoundPair]:
-        """The pairs of queries that only the lexical detector found, in any field; no labelled pair shows their precision."""
+        """Return the pairs of queries that only the lexical detector found, in any field; labelled pairs do not show their precision."""
         known = {(pair.source, pair.train_id, pair.test_id) for pair in self.by_meaning}
         return [pair for pair in self.pairs if (pair.source, pair.train_id, pair.test_id) not in known]
 
@@ -88,16 +88,16 @@ def find_pairs(
 ) -> Found:
     """Find the pairs of each source with the texts of the test queries; the semantic detector needs ``encode``.
 
-    Memory holds the texts of the test queries, their nearest, the pairs found, and term counts. The training queries are streamed
+    Memory holds the test queries' texts, their nearest neighbours, the pairs found, and term counts. The training queries are streamed
     once to count terms, once for each detector, and once more for the texts of those found.
 
     Raises:
-        SettingError: no encoder for the semantic detector, two sources of one name, or too little memory.
+        SettingError: no encoder for the semantic detector, two sources with one name, or too little memory.
         InputError: an unreadable source, or invalid vectors.
     """
     settings = settings or FindSettings()
     if len({source.name for source in sources}) != len(sources):
-        raise SettingError(f"--source: wanted names that differ; found {', '.join(s.name for s in sources)}; rename one")
+        raise SettingError(f"--source: wanted different names; found {', '.join(s.name for s in sources)}; rename one")
     if settings.detector != "lexical" and encode is None:
         raise SettingError(
             "--encoder: wanted an encoder for the semantic detector; found none; give one, or --detector lexical"
@@ -119,7 +119,7 @@ def _rarity(sources: Sequence[TrainSource], texts: Sequence[FieldText]) -> Rarit
 
 
 class _Pass:
-    """One pass over a source: (number, text) of non-empty queries, counted, with a progress bar."""
+    """One pass over a source: (number, text) of its non-empty queries, with counts and a progress bar."""
 
     def __init__(self, source: TrainSource, doing: str) -> None:
         self.source, self.doing = source, doing
@@ -140,7 +140,7 @@ Key = tuple[int, int]  # a training query's number in its source, a test text's 
 
 
 class _Search:
-    """The test side of the search, made once for all sources."""
+    """The test side of the search, built once for all sources."""
 
     def __init__(self, texts: Sequence[FieldText], settings: FindSettings, encode: Encode | None, rarity: Rarity) -> None:
         self.texts, self.settings, self.encode = texts, settings, encode
@@ -148,7 +148,7 @@ class _Search:
         self.vectors = None if encode is None else encoded([text.text for text in texts], encode)
 
     def source(self, source: TrainSource) -> Found:
-        """The pairs of one source."""
+        """Return the pairs of one source."""
         by: dict[Key, list[str]] = {}
         cosine: dict[Key, float] = {}
         if self.encode is not None and self.vectors is not None:
@@ -168,7 +168,7 @@ class _Search:
         return Found(pairs, {source.name: reading.queries}, {source.name: reading.empty})
 
     def _cosines(self, train: Mapping[int, tuple[str, str]], keys: Sequence[Key]) -> dict[Key, float]:
-        """The cosines of pairs that only the lexical detector found; none without an encoder."""
+        """Return the cosines of pairs that only the lexical detector found; none without an encoder."""
         if self.encode is None or self.vectors is None or not keys:
             return {}
         of_number: dict[int, list[int]] = {}
@@ -185,7 +185,7 @@ class _Search:
     def _pairs(
         self, source: str, train: Mapping[int, tuple[str, str]], by: Mapping[Key, list[str]], cosine: Mapping[Key, float]
     ) -> list[FoundPair]:
-        """The pairs in order, one per training query, test query and field."""
+        """Return the pairs in order, one per training query, test query and field."""
         terms = {number: read_terms(text) for number, (_, text) in train.items()}
         best: dict[tuple[int, str, str], tuple[tuple[float, ...], int, Key]] = {}
         detectors: dict[tuple[int, str, str], set[str]] = {}
@@ -228,6 +228,6 @@ class _Search:
 def _by_parts(
     tests: np.ndarray, places: Sequence[int], vectors: np.ndarray, rows: Sequence[int], size: int = 4_096
 ) -> list[float]:
-    """The cosine of each place with its row, in blocks to save memory."""
+    """Return the cosine of each place with its row, in blocks to save memory."""
     parts = (slice(start, start + size) for start in range(0, len(rows), size))
     return [value for part in parts for value in cosines(tests[places[part]], vectors[rows[part]]).tolist()]

@@ -1,4 +1,4 @@
-"""Results and files of ``find``: the leakage paper's Table 1 by meaning, as the paper counts, and by words alone."""
+"""Make the results and files of ``find``: the leakage paper's Table 1 by meaning, as the paper counts, and by words alone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PAPER_FIELDS = ("title", "description", "variant")  # the fields whose union is 
 
 def table_1(pairs: Iterable[FoundPair], sources: Sequence[str], fields: Sequence[str]) -> CandidateCounts:
     """Count the paper's Table 1: distinct test queries ("topics") with a pair and distinct training queries ("queries"), by field
-    and for their union, by source and for all sources."""
+    and for the union of fields, by source and for all sources."""
     topics: dict[tuple[str, str], set[str]] = {}
     queries: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for pair in pairs:
@@ -56,7 +56,7 @@ def table_1(pairs: Iterable[FoundPair], sources: Sequence[str], fields: Sequence
 
 
 def found_results(found: Found, tests: FieldTexts, *, test_name: str) -> list[Result]:
-    """Return as results Table 1 by meaning and by words alone, the guessed types, and the counts read. ``value`` of the first is the
+    """Return the results: Table 1 by meaning and by words alone, the guessed types, and the counts read. The first ``value`` is the
     share of test queries with a pair."""
     sources = list(found.queries)
     searched = {text.query_id for text in tests.texts}

@@ -1,4 +1,4 @@
-"""A cache of query vectors: each block of texts by its content and its model, in files that may be deleted at any time."""
+"""Cache query vectors: one file per block of texts, keyed by content and model; files may be deleted at any time."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from positionbias.leakage.nearest import Encode
 
 __all__ = ["FOLDER", "KeptVectors"]
 
-FOLDER = ".query-vectors"  # under $POSBIAS_HOME; users' names hold no dot
+FOLDER = ".query-vectors"  # under $POSBIAS_HOME; users' names have no dot
 
 
 class KeptVectors:
     """An ``Encode`` that calls ``encode`` only for blocks that are not in a file.
 
-    ``model`` names all else that vectors depend on (the model's checksum, the precision). A block is one call's texts, so
-    the same file of queries finds its vectors again whatever the threshold and the test queries. Read and written as float32, 4 · dim bytes a query.
+    ``model`` names everything else that vectors depend on (the model's checksum, the precision). A block is one call's texts, so
+    the same file of queries reuses its vectors for any threshold and test queries. Vectors are stored as float32, 4 · dim bytes per query.
     ``made`` and ``reused`` count texts; a block whose file cannot be written is not kept.
     """
 
@@ -35,7 +35,7 @@ class KeptVectors:
         self.made = self.reused = 0
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """Vectors ``(n, dim)`` float32 of texts.
+        """Return the vectors ``(n, dim)`` float32 of texts.
 
         Raises:
             InputError: the folder, or something in it, is a link.
@@ -53,7 +53,7 @@ class KeptVectors:
                 with open(partial, "wb") as handle:
                     np.save(handle, vectors)
                 write_manifest(manifest_path(partial), Manifest("query-vectors", place.stem, "leakage find"))
-        except (OutputExistsError, StorageError):  # a full disk, or a folder in the way, only costs time later
+        except (OutputExistsError, StorageError):  # a full disk or a folder in the way only costs time later
             pass
         return vectors
 
@@ -66,7 +66,7 @@ class KeptVectors:
 
 
 def _read(place: Path, count: int) -> np.ndarray | None:
-    """The vectors of a block; None where they are missing or do not fit."""
+    """Return the vectors of a block; None if they are missing or have the wrong size."""
     try:
         read_manifest(place)
         vectors = np.array(mapped_array(verified(place)))

@@ -1,9 +1,9 @@
-"""Labels of a pair of queries: whether both are on one topic, and how the training query reformulates the test query.
+"""Label pairs of queries: whether both are on one topic, and how the training query reformulates the test query.
 
-The five labels are those of the leakage paper's Table 2b (reformulation types of Jansen, Booth, Spink 2009, and a pair of different
-topics). A pair leaks when its label is any but "different topic". The published annotations give several labels a pair, one for the
-topic's title and one for its nearest variant: "different topic" among them decides, else the title's type, else the
-variant's [decision]. So counted, the published files give the paper's numbers for Robust04 (648 true, 93 false).
+The 5 labels are those of the leakage paper's Table 2b (reformulation types of Jansen, Booth, Spink 2009, and pairs of different
+topics). A pair leaks unless its label is "different topic". The published annotations give several labels per pair, one for the
+topic's title and one for its nearest variant: any "different topic" decides, else the title's type, else the
+variant's [decision]. Counted this way, the published files give the paper's numbers for Robust04 (648 true, 93 false).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 __all__ = ["DIFFERENT", "LABELS", "TYPES", "UNTYPED", "Label", "label_names", "parse_label", "parse_labels"]
 
 DIFFERENT = "different topic"
-UNTYPED = "leak"  # it leaks, type unknown
+UNTYPED = "leak"  # a leak of unknown type
 TYPES = ("identical", "generalization", "specialization", "reformulation")
 LABELS = (*TYPES, UNTYPED, DIFFERENT)  # in the order of Table 2b
 _FIELDS = ("", "title", "variant", "description")  # the field whose label counts, in this order
@@ -39,12 +39,12 @@ class Label(NamedTuple):
 
     @property
     def leaks(self) -> bool:
-        """True if the pair is a leak."""
+        """Return True if the pair is a leak."""
         return self.name != DIFFERENT
 
 
 def label_names() -> str:
-    """The known labels, for messages."""
+    """Return the known labels, for messages."""
     return f"{', '.join(LABELS)}, or yes and no"
 
 
@@ -67,7 +67,7 @@ def parse_label(text: str) -> Label | None:
 
 
 def parse_labels(texts: Sequence[str]) -> Label | None:
-    """Combine several labels, each perhaps after its field and a hyphen; None without any.
+    """Combine several labels, each optionally after its field and a hyphen; None without any.
 
     >>> parse_labels(["Variant-Identical", "Title-Reformulation"])
     Label(name='reformulation')

@@ -1,4 +1,4 @@
-"""Leaking queries, from pairs: by a person's label, else by a score."""
+"""Find leaking queries from pairs: by a person's label, else by a score."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Cause", "Leaks", "check_threshold", "leaked_tests", "leaks", "remove
 
 
 class Cause(StrEnum):
-    """The reason why a pair does not count as a leak."""
+    """A cause for not counting a pair as a leak."""
 
     DIFFERENT_TOPIC = "pairs_of_different_topics"
     WORDS_ALONE = "pairs_found_by_words_alone"
@@ -27,7 +27,7 @@ class Cause(StrEnum):
 
 @dataclass(slots=True)
 class Leaks:
-    """Training queries that leak, each with its reasons, and the test queries that they leak; the pairs that do not count, by cause."""
+    """Leaking training queries with their reasons, the test queries that they leak, and counts of other pairs by cause."""
 
     reasons: dict[str, list[JsonObject]] = field(default_factory=dict)
     test_ids: set[str] = field(default_factory=set)
@@ -39,7 +39,7 @@ def check_threshold(threshold: float | None) -> None:
     """Check that a threshold is a number.
 
     Raises:
-        SettingError: it is NaN, which no score would be below.
+        SettingError: NaN, which no score would be below.
     """
     if threshold is not None and math.isnan(threshold):
         raise SettingError(f"--threshold: wanted a number; found {threshold}; give one, or leave it out")
@@ -53,13 +53,13 @@ def leaks(
     source: str | None = None,
     lexical: bool = False,
 ) -> Leaks:
-    """Return the leaking queries: of pairs labelled as leaks, or unlabelled with a score of at least ``threshold``.
+    """Return the leaking queries: from pairs labelled as leaks, or unlabelled pairs with a score of at least ``threshold``.
 
-    Without a threshold every pair counts but those found by words alone, whose precision is unknown; ``lexical`` counts them too, whatever
-    their score. ``source`` keeps the training queries of one source.
+    Without a threshold every pair counts except those found by words alone, whose precision is unknown; ``lexical`` counts these too, with any
+    score. ``source`` keeps the training queries of one source.
 
     Raises:
-        InputError: no pair; a pair without label and score (with its line) where a threshold is given; pairs of several sources, or none
+        InputError: no pair; a pair without label and score (with its line) if a threshold is given; pairs of several sources, or none
             of ``source``.
         SettingError: as ``check_threshold``.
     """
@@ -78,18 +78,18 @@ def leaks(
         named = f" of source {source!r}" if source is not None else ""
         raise InputError(f"wanted pairs of queries{named}; found {_counted(sources)}; check the file and --source")
     if source is None and len(sources) > 1:
-        raise InputError(f"wanted pairs of one source of training queries; found {_counted(sources)}; name one by --source")
+        raise InputError(f"wanted pairs of one source of training queries; found {_counted(sources)}; name one with --source")
     return found
 
 
 def removed_figures(left_out: JsonObject, found: Leaks) -> QueriesRemoved:
-    """Return what was removed from a collection: what its manifest says was left out, and why pairs count or do not."""
+    """Return the counts of a removal: what the manifest says was left out, and pairs by whether and why they count."""
     causes = {str(cause): found.set_aside[cause] for cause in Cause}
     return QueriesRemoved.from_rows({**left_out, "test_queries_leaked": len(found.test_ids), "pairs": found.pairs, **causes})
 
 
 def _set_aside(pair: Pair, threshold: float | None, score: str, lexical: bool) -> Cause | None:
-    """Return why a pair does not count; None where it does."""
+    """Return why a pair does not count, or None if it does."""
     if pair.label is not None:
         return None if pair.label.leaks else Cause.DIFFERENT_TOPIC
     if pair.by_words_alone:
@@ -130,12 +130,12 @@ def _reason(pair: Pair) -> JsonObject:
 
 
 def leaked_tests(pairs: Iterable[Pair]) -> set[str]:
-    """The test queries of all pairs, except those labelled "different topic"; the training queries may be of any source.
+    """Return the test queries of all pairs, except those labelled "different topic"; the training queries may be of any source.
 
     Raises:
         InputError: no such pair.
     """
     found = {pair.test_id for pair in pairs if pair.label is None or pair.label.leaks}
     if not found:
-        raise InputError("wanted pairs that name leaked test queries; found none; check the file")
+        raise InputError("wanted pairs with leaked test queries; found none; check the file")
     return found

@@ -1,8 +1,8 @@
-"""The material of training sets with leakage: leaking and other queries of the source splits, and the test topics.
+"""Collect the material of training sets with leakage: leaking and other queries of the source splits, and the test topics.
 
-A source query is usable if it has a relevant passage and, among its first candidates, one that is not judged relevant. Two things are
-distinguished, as in the leakage paper: a query *leaks* if a pair with a target query says so (``leaks.leaks``: by label, else
-by score); it is a *candidate* of leakage if any such pair reaches the threshold, whatever its label. Candidates are never filling.
+A source query is usable if it has a relevant passage and, among its first candidates, one that is not judged relevant. As in the
+leakage paper, a query *leaks* if a pair with a target query says so (``leaks.leaks``: by label, else by score); it is a *candidate*
+of leakage if any such pair reaches the threshold, with any label. Candidates are never used as filling.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Topic(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Leaking:
-    """Training queries that leak, and all candidates of leakage; ``counts`` of the pairs by outcome; ``tests`` has the test
-    queries that each leaks."""
+    """Leaking training queries, all candidates of leakage, ``counts`` of pairs by outcome, and in ``tests`` the test queries
+    that each leaks."""
 
     leaking: frozenset[str]
     candidates: frozenset[str]
@@ -53,9 +53,9 @@ class Leaking:
 
 
 class Source:
-    """A split for training: its usable queries, the leaking ones, and those left out, by cause.
+    """A split for training: its usable queries, the leaking ones, and those left out by cause.
 
-    Without ``candidates``, which are not known yet, any query may be usable that has a relevant passage.
+    Without ``candidates`` (not known yet), every query with a relevant passage may be usable.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Source:
                 self.clean.append(query_id)
 
     def leave_out(self, count: int, cause: str) -> None:
-        """Count queries that were left out before."""
+        """Count queries left out earlier."""
         if count:
             self.queries += count
             self.left_out[cause] += count
@@ -110,23 +110,23 @@ class Source:
         return "" if self.negatives(query_id) else "without a candidate that is not judged relevant"
 
     def relevant(self, query_id: str) -> list[str]:
-        """A query's relevant passages, of those in the collection, in order of ids."""
+        """Return a query's relevant passages in the collection, in order of ids."""
         return sorted(item for item in set(self._relevant[query_id]) if item not in self._absent)
 
     def negatives(self, query_id: str) -> list[str]:
-        """The passages among a query's first candidates without a judgement of grade 1 or more, in order of rank."""
+        """Return the passages among a query's first candidates without a judgement of grade 1 or more, in order of rank."""
         judged = self._judged[query_id]
         assert self.candidates is not None
         first = self.candidates[query_id].passage_ids[: self._depth]
         return [item for item in first if item not in judged and item not in self._absent]
 
     def counts(self) -> dict[str, int]:
-        """Return the numbers of queries: all, leaking, filling, and left out by cause."""
+        """Return the counts of queries: all, leaking, filling, and left out by cause."""
         held = {"queries": self.queries, "that can be used and leak": len(self.leaking), "that can fill": len(self.clean)}
         return {**held, **self.left_out}
 
     def told(self) -> str:
-        """The counts as text, for a message."""
+        """Return the counts as text for a message."""
         parts = [f"{len(self.leaking):,} leak"] + [f"{count:,} {cause}" for cause, count in sorted(self.left_out.items())]
         return f"{self.queries:,} queries in {self.split!r}, of which {', '.join(parts)}"
 
@@ -134,7 +134,7 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class Material:
     """The material of a set; ``name`` is the collection's, for messages. ``missing`` counts passages of judgements or candidates
-    that the collection lacks. ``tests`` has the test queries that each leaking query leaks: a test query in training leaks itself."""
+    that are not in the collection. ``tests`` has the test queries that each leaking query leaks; a test query in training leaks itself."""
 
     name: str
     sources: Sequence[Source]
@@ -146,22 +146,22 @@ class Material:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The splits named by sets of every kind: source and target, so that all vocabularies are equal [decision]."""
+        """Return the splits that sets of every kind name: source and target, so that all vocabularies are equal [decision]."""
         return (*(source.split for source in self.sources), *self.targets)
 
 
 def leaking_queries(pairs: Iterable[Pair], tests: Container[str], settings: MaterialSettings) -> Leaking:
-    """Return the training queries of pairs with ``tests``. A pair that occurs with and without a label counts by its label [decision].
+    """Return the training queries of pairs with ``tests``. A pair given with and without a label counts by its label [decision].
 
     Raises:
-        InputError: pairs, and none of a query in ``tests``; a pair that cannot be judged (``leaks.leaks``).
+        InputError: pairs, but none with a query in ``tests``; or a pair that cannot be judged (``leaks.leaks``).
     """
     given = list(pairs)
     mine = [pair for pair in given if pair.test_id in tests]
     if given and not mine:
         raise InputError(
-            f"{given[0].place}: wanted pairs with queries of the target; found {len(given):,} pairs of others, as {given[0].test_id!r}; "
-            "check --target; in a merged collection ids stand behind a name: find the pairs there, or give --prefixes"
+            f"{given[0].place}: wanted pairs with queries of the target; found {len(given):,} pairs with others, such as "
+            f"{given[0].test_id!r}; check --target; in a merged collection ids have a prefix: find the pairs there, or give --prefixes"
         )
     labelled = {(pair.train_id, pair.test_id) for pair in mine if pair.label is not None}
     unsaid = [pair for pair in mine if pair.label is None and (pair.train_id, pair.test_id) not in labelled]
@@ -182,7 +182,7 @@ def leaking_queries(pairs: Iterable[Pair], tests: Container[str], settings: Mate
 
 
 def _trained_on(pairs: Sequence[Pair], settings: MaterialSettings, *, lexical: bool = False) -> dict[str, frozenset[str]]:
-    """Return the training queries of leaking pairs (``lexical`` as in ``leaks``), of all sources, with the test queries of each."""
+    """Return the training queries of leaking pairs from all sources, with the test queries of each (``lexical`` as in ``leaks``)."""
     found: dict[str, frozenset[str]] = {}
     for source in {pair.source for pair in pairs}:
         of_source = leaks(pairs, threshold=settings.threshold, score=settings.score, source=source, lexical=lexical)
@@ -199,14 +199,14 @@ def read_material(
     pairs: Iterable[Pair],
     settings: MaterialSettings | None = None,
 ) -> Material:
-    """Read the material of a collection: ``candidates`` is the run of each source split (None: not known yet), ``targets`` the
+    """Read the material of a collection: ``candidates`` has the run of each source split (None: not known yet), ``targets`` the
     splits with the test queries.
 
-    If source and target are of different corpora, ``posbias merge`` makes them one collection.
+    If source and target are in different collections, join them with ``posbias merge``.
 
     Raises:
         SettingError: no source or target, or a split that is both.
-        InputError: a missing split, a query id with two texts, pairs without a query of a target.
+        InputError: a missing split, a query id with two texts, or pairs without a query of a target.
     """
     settings = settings or MaterialSettings()
     _check_splits(collection, targets, list(candidates))
@@ -268,10 +268,10 @@ def _check_splits(collection: Collection, targets: Sequence[str], sources: Seque
                     collection.path,
                     wanted=f"a split {split!r} for {flag}",
                     found=", ".join(collection.splits) or "no splits",
-                    do="name one of these; where source and target are two collections, join them first: posbias merge A=… B=… --out both",
+                    do="name one of these; if source and target are two collections, join them first: posbias merge A=… B=… --out both",
                 )
     if both := set(targets) & set(sources):
         raise SettingError(
-            f"--target, --source: wanted different splits; found {min(both)!r} as both; in a merged collection splits of one name are one: "
-            "give them names of their own before"
+            f"--target, --source: wanted different splits; found {min(both)!r} as both; merging joins splits of the same name: "
+            "rename them before"
         )

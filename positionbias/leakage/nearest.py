@@ -1,4 +1,4 @@
-"""The nearest training texts of test texts by cosine, exactly, over a stream of encoded texts."""
+"""Find the exact nearest training texts of test texts by cosine, over a stream of encoded texts."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["Encode", "encoded", "encoded_blocks", "nearest", "rows_a_tile"]
 
 Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
 
-ENCODE_TEXTS = 8_192  # texts a call of the encoder
+ENCODE_TEXTS = 8_192  # texts per call of the encoder
 _GIB = 1 << 30
 
 
 def rows_a_tile(settings: NearestSettings, tests: int, dimension: int) -> int:
-    """Return the number of training vectors a tile under ``settings.memory``.
+    """Return the number of training vectors per tile under ``settings.memory``.
 
     Raises:
-        SettingError: the memory holds no tile; the message says how much would.
+        SettingError: too little memory for one tile (the message says how much is needed).
     """
     rows = tile_rows(settings.memory * _GIB, tests, settings.neighbours, dimension)
     if rows < FEWEST_ROWS:
@@ -43,7 +43,7 @@ def nearest(tests: np.ndarray, blocks: Iterable[Block], settings: NearestSetting
 
     Raises:
         InputError: a vector that is not finite, or of another width.
-        SettingError: ``settings.memory`` holds no tile.
+        SettingError: too little ``settings.memory`` for one tile.
     """
     settings = settings or NearestSettings()
     rows = rows_a_tile(settings, *tests.shape)
@@ -52,10 +52,10 @@ def nearest(tests: np.ndarray, blocks: Iterable[Block], settings: NearestSetting
 
 
 def encoded(texts: Sequence[str], encode: Encode) -> np.ndarray:
-    """Encode texts in their comparable form, ``(n, dim)`` float32, so that a question mark hides no copy.
+    """Encode texts in their comparable form, ``(n, dim)`` float32, so that a question mark does not hide a copy.
 
     Raises:
-        InputError: the encoder returns another number of vectors.
+        InputError: the encoder returned another number of vectors.
     """
     vectors = np.asarray(encode([comparable(text) for text in texts]), np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts):

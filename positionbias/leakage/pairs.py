@@ -1,6 +1,6 @@
-"""Pairs of a training query and a test query: from ``find``, from hand-filled sheets, from the published labels.
+"""Read pairs of a training and a test query: from ``find``, hand-filled sheets or the published labels.
 
-Two forms, distinguished by the first character. JSON lines: an object a line with ``train_id``, ``test_id`` and optionally ``field``,
+The first character identifies one of two forms. JSON lines: an object a line with ``train_id``, ``test_id`` and optionally ``field``,
 ``source``, ``train_text``, ``test_text``, ``label`` (or ``labels``, a list), ``found_by``, ``weight`` and the scores; the keys of the published annotations
 (``msmarco_query_id``, ``topic_id``, ``sbert_cosine`` …) are synonyms. TSV: a header with the same names.
 """
@@ -23,7 +23,7 @@ from positionbias.leakage.labels import Label, label_names, parse_labels
 
 __all__ = ["LEXICAL", "PAIRS", "SCORES", "SEMANTIC", "TOPIC_TEXTS", "Ids", "Pair", "best_by_pair", "pairs_file", "read_pairs"]
 
-PAIRS = "pairs.jsonl"  # in a folder that ``find`` wrote
+PAIRS = "pairs.jsonl"  # in a folder written by ``find``
 SEMANTIC, LEXICAL = "semantic", "lexical"  # the detectors of a pair
 SCORES = ("cosine", "jaccard", "containment")
 _NARRATIVE = "narrative"
@@ -34,13 +34,13 @@ _SAME = {
     "topic_id": "test_id",
     "sbert_cosine": "cosine",
 }
-_WANTED = "pairs of a training and a test query (JSON lines, or TSV with a head line)"
+_WANTED = "pairs of a training and a test query (JSON lines, or TSV with a header)"
 
 Record = JsonObject
 
 
 class Ids(NamedTuple):
-    """The identity of a pair: ids are those of a source."""
+    """The identity of a pair: its two query ids and the source."""
 
     source: str
     train_id: str
@@ -49,11 +49,11 @@ class Ids(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pair:
-    """A training query and a test query, with what is known of them.
+    """A training query and a test query, with their known texts, scores and label.
 
-    ``test_texts`` by field; ``field`` is the matching one. ``weight`` is the number of pairs that a drawn pair
-    represents. ``place`` and ``line`` are its file and line, ``source`` the training query's source, where there are several.
-    ``found_by`` names the detectors that found it, empty where unknown.
+    ``test_texts`` are by field; ``field`` is the matching one. ``weight`` is the number of pairs that a drawn pair
+    represents. ``place`` and ``line`` are its file and line; ``source`` is the training query's source if there are several.
+    ``found_by`` names the detectors that found it, empty if unknown.
     """
 
     train_id: str
@@ -71,21 +71,21 @@ class Pair:
 
     @property
     def by_words_alone(self) -> bool:
-        """True if only the lexical detector found it, whose precision is unknown."""
+        """Return True if only the lexical detector found it; the precision of such pairs is unknown."""
         return self.found_by == (LEXICAL,)
 
     @property
     def ids(self) -> Ids:
-        """The identity of the pair, whatever its field."""
+        """Return the identity of the pair, independent of its field."""
         return Ids(self.source, self.train_id, self.test_id)
 
     def searched(self) -> list[str]:
-        """The test query's texts to compare with a training query: all but a narrative beside other fields."""
+        """Return the test query's texts to compare with a training query: all, without a narrative if there are other fields."""
         return [text for name, text in self.test_texts.items() if name != _NARRATIVE] or list(self.test_texts.values())
 
 
 def pairs_file(place: Path | str) -> Path:
-    """Return the file of pairs at a path: itself, or the one in a folder of ``find``.
+    """Return the file of pairs at a path: the path itself, or the file in a folder of ``find``.
 
     Raises:
         InputError: a folder without one.
@@ -95,7 +95,7 @@ def pairs_file(place: Path | str) -> Path:
         return place
     if not (place / PAIRS).is_file():
         do = "give a file of pairs, or the --out of posbias leakage find"
-        raise bad_input(place, wanted=f"a folder with {PAIRS}", found="none there", do=do)
+        raise bad_input(place, wanted=f"a folder with {PAIRS}", found="none", do=do)
     return place / PAIRS
 
 
@@ -129,7 +129,7 @@ def _json_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tupl
 
 
 def _tsv_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Record]]:
-    """Yield rows under their header; quoted as by spreadsheets, so one row may span several lines."""
+    """Yield the rows by header; spreadsheet quoting lets a row span several lines."""
     at = 0
 
     def texts() -> Iterator[str]:
@@ -144,14 +144,14 @@ def _tsv_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tuple
         columns = [_SAME.get(name, name) for name in head]
         for wanted in ("train_id", "test_id"):
             if columns.count(wanted) != 1:
-                raise _bad(path, at, "a head line with train_id and test_id, each once", ", ".join(head) or "nothing")
+                raise _bad(path, at, "a header with train_id and test_id, each once", ", ".join(head) or "nothing")
         before = at
         for row in rows:
             number, before = before + 1, at
             if not any(cell.strip() for cell in row):
                 continue
             if len(row) != len(columns):
-                raise _bad(path, number, f"{len(columns)} columns, as in the head line", f"{len(row)}")
+                raise _bad(path, number, f"{len(columns)} columns, as in the header", f"{len(row)}")
             yield number, dict(zip(columns, (read_cell(cell.strip()) for cell in row), strict=True))
     except csv.Error as error:
         raise _bad(path, at, "rows of a TSV file", str(error)) from None
@@ -208,7 +208,7 @@ def _number(path: Path, line: int, value: Any, name: str) -> float:
 
 
 def _found_by(path: Path, line: int, record: Record) -> tuple[str, ...]:
-    """The detectors: a list, or words in a sheet."""
+    """Return the detectors, given as a list or as words in a sheet."""
     value = record.get("found_by") or []
     names = tuple(value.split() if isinstance(value, str) else value if isinstance(value, list) else [value])
     if wrong := [name for name in names if name not in (SEMANTIC, LEXICAL)]:
@@ -229,7 +229,7 @@ def _label(path: Path, line: int, record: Record) -> Label | None:
 
 
 def best_by_pair(pairs: Iterable[Pair], score: str) -> list[Pair]:
-    """Keep each pair once, with its highest score (the first of equal ones): a training query may be near several fields.
+    """Keep each pair once, with its highest score (the first of ties), as a training query may match several fields.
 
     Raises:
         InputError: a pair without that score (with its line).

@@ -1,13 +1,13 @@
-"""The precision of labelled pairs at or above a score, with its interval and its lower bound, clustered by test query.
+"""Compute the precision of labelled pairs at or above a score, with its interval and lower bound, clustered by test query.
 
     precision(t) = Σ_{s_i ≥ t} w_i·y_i / Σ_{s_i ≥ t} w_i
 
-with y_i = 1 if pair i is a leak, else 0, and w_i the pairs that it represents (1 without sampling). Intervals and bounds [decision] are Wilson's, the
-bound one-sided, at the effective number of independent pairs,
+with y_i = 1 if pair i is a leak, else 0, and w_i the number of pairs that it represents (1 without sampling). Intervals and (one-sided) bounds
+[decision] are Wilson's, at the effective number of independent pairs,
 
     n* = min(n, p(1 − p) / v),   v = G/(G−1) · (n−1)/n · Σ_g (Σ_{i in g} w_i (y_i − p))² / (Σ w_i)²
 
-over the G test queries g (Dean, Pagano 2015, with Kish's (Σ w)²/Σ w² for n); where v is 0, as when all pairs leak, n* is at most G. With one pair a
+over the G test queries g (Dean, Pagano 2015, with Kish's (Σ w)²/Σ w² for n). If v is 0, as when all pairs leak, n* is at most G. With one pair per
 test query and no weights it is plain Wilson.
 """
 
@@ -46,22 +46,22 @@ class Labelled:
         self.weights = np.ones(len(self.scores)) if weights is None else np.asarray(weights, np.float64)
         self.test_ids = [str(number) for number in range(len(self.scores))] if test_ids is None else list(test_ids)
         if len({len(self.scores), len(self.leaks), len(self.weights), len(self.test_ids)}) > 1:
-            raise ValueError("scores, leaks, weights and test_ids: wanted one of each a pair")
+            raise ValueError("scores, leaks, weights and test_ids: wanted one of each per pair")
         if not np.isfinite(self.scores).all() or not (self.weights > 0).all():
-            raise ValueError("wanted scores that are numbers and weights above 0")
+            raise ValueError("wanted finite scores and weights above 0")
 
     def __len__(self) -> int:
         return len(self.scores)
 
     def kept(self, mask: np.ndarray) -> Labelled:
-        """The pairs where ``mask (n,)`` is true."""
+        """Return the pairs where ``mask (n,)`` is true."""
         places = np.flatnonzero(mask)
         return Labelled(self.scores[places], self.leaks[places], [self.test_ids[i] for i in places], self.weights[places])
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share of leaks among pairs, with its interval; None without a pair, or with only one test query."""
+    """A share of leaks among pairs, with its interval; None without pairs, or with only one test query."""
 
     value: float | None
     interval: Interval | None
@@ -70,8 +70,8 @@ class Share:
 
 
 class Sums(NamedTuple):
-    """Sums at each distinct score, falling, ``(draws, k)`` each: weights, those of leaks, their squares, pairs; over test
-    queries the products of a query's own sums (for v), and the queries."""
+    """Sums at each distinct score, descending, each ``(draws, k)``: weights, weights of leaks, squared weights, pairs; over test
+    queries, the products of a query's sums (for v), and the number of queries."""
 
     weights: np.ndarray
     leaks: np.ndarray
@@ -84,13 +84,13 @@ class Sums(NamedTuple):
 
     @property
     def precision(self) -> np.ndarray:
-        """The precision of the pairs at or above each score; NaN without any."""
+        """Return the precision of the pairs at or above each score; NaN without any."""
         with np.errstate(invalid="ignore"):
             return self.leaks / self.weights
 
     @property
     def worth(self) -> np.ndarray:
-        """n*: the effective number of independent pairs at or above each score; NaN with one test query."""
+        """Return n*, the effective number of independent pairs at or above each score; NaN with one test query."""
         share = self.precision
         with np.errstate(invalid="ignore", divide="ignore"):
             kish = self.weights**2 / self.squares
@@ -101,7 +101,7 @@ class Sums(NamedTuple):
 
     @property
     def lower(self) -> np.ndarray:
-        """Wilson's lower bound of the precision, one-sided at 95 %; 0 with fewer than two test queries."""
+        """Return Wilson's lower bound of the precision, one-sided at 95 %; 0 with fewer than two test queries."""
         return np.nan_to_num(_wilson(self.precision, self.worth, _normal(LEVEL))[0])
 
 
@@ -114,15 +114,15 @@ class Tally:
         self._steps = _steps(labelled, self.clusters, np.searchsorted(-self.scores, -labelled.scores), len(self.scores))
 
     def all(self) -> Sums:
-        """The sums of all test queries, ``(1, k)``."""
+        """Return the sums of all test queries, ``(1, k)``."""
         return self._cumulated(np.asarray(self._steps.sum(axis=0)).reshape(1, -1))
 
     def of(self, times: np.ndarray) -> Sums:
-        """The sums with each test query weighted by ``times (draws, clusters)``."""
+        """Return the sums with each test query weighted by ``times (draws, clusters)``."""
         return self._cumulated(np.asarray((self._steps.T @ times.T).T))
 
     def resampled(self, seed: int, resamples: int) -> tuple[Sums, np.ndarray]:
-        """The sums of test queries drawn with replacement, and which scores were drawn, ``(resamples, k)``."""
+        """Return the sums of test queries drawn with replacement, and the mask of drawn scores, each ``(resamples, k)``."""
         steps = resampled_sums(self._steps, seed=seed, resamples=resamples)
         return self._cumulated(steps), steps[:, : len(self.scores)] > 0
 
@@ -131,7 +131,7 @@ class Tally:
 
 
 def _steps(labelled: Labelled, clusters: Clusters, score: np.ndarray, scores: int) -> Any:
-    """The increase of a test query's part of each of ``Sums`` at each score: sparse, ``(clusters, 8 · scores)``."""
+    """Return the increase of each test query's part of ``Sums`` at each score: sparse, ``(clusters, 8 · scores)``."""
     from scipy import sparse
 
     order = np.lexsort((score, clusters.codes))
@@ -147,13 +147,13 @@ def _steps(labelled: Labelled, clusters: Clusters, score: np.ndarray, scores: in
 
 
 def _within(values: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Cumulative sums that restart at each ``first``."""
+    """Return cumulative sums that restart at each ``first``."""
     total = np.cumsum(values)
     return total - (total - values)[np.flatnonzero(first)][np.cumsum(first) - 1]
 
 
 def precision_curve(labelled: Labelled) -> ThresholdCurve:
-    """Precision at every occurring score; pairs of equal score are kept together."""
+    """Return the precision at every occurring score; pairs with equal scores stay together."""
     tally = Tally(labelled)
     sums = tally.all()
     leaks = sums.leaks[0]
@@ -163,7 +163,7 @@ def precision_curve(labelled: Labelled) -> ThresholdCurve:
 
 
 def at_threshold(labelled: Labelled, threshold: float) -> Share:
-    """The precision of the pairs at or above a threshold; −∞ gives the prevalence, the share of leaks among all labelled pairs."""
+    """Return the precision of the pairs at or above a threshold; −∞ gives the prevalence, the share of leaks among all labelled pairs."""
     part = labelled.kept(labelled.scores >= threshold)
     if not len(part):
         return Share(None, None, 0, 0)
@@ -177,12 +177,12 @@ def at_threshold(labelled: Labelled, threshold: float) -> Share:
 
 
 def drawn(count: int) -> str:
-    """The unit of resampling, in words."""
+    """Return a description of the resampled unit."""
     return f"{count:,} test queries"
 
 
 def wilson(share: float, count: float, method: str = "Wilson") -> Interval:
-    """Wilson's 95 % interval of a share of ``count``: (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n)."""
+    """Return Wilson's 95 % interval of a share of ``count``: (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n)."""
     low, high = _wilson(np.float64(share), np.float64(count), _normal((1 + LEVEL) / 2))
     return Interval(max(0.0, float(low)), min(1.0, float(high)), LEVEL, method)
 

@@ -1,6 +1,6 @@
-"""Every figure of the leakage paper's Tables 1 to 8, with its place, for comparison with ours.
+"""Figures of the leakage paper's Tables 1 to 8, with their places, to compare with ours.
 
-Only a target with the topics of one of the paper's three collections has figures.
+Only a target with the topics of one of the paper's 3 collections has figures.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def published_candidates(target: str) -> CandidateCounts:
 
 
 def published_review(target: str) -> tuple[PublishedReview, LabelCounts]:
-    """Return Table 2a of a target, and Table 2b, of all targets together."""
+    """Return Table 2a of a target, and Table 2b of all targets."""
     rows: dict[str, dict[str, int]] = {}
     for cell in CELLS:
         if (cell.table, cell.collection) == (2, target):

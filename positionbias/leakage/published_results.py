@@ -1,4 +1,4 @@
-"""The leakage paper's figures for its own targets, comparable with ``find`` and ``review``; none for other targets."""
+"""Return the leakage paper's figures for its own targets, comparable with ``find`` and ``review``; none for other targets."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["published_find", "published_review", "target_of_folder"]
 
 
 def published_find(target: str | None, found: Found, fields: Iterable[str], test_name: str) -> list[Result]:
-    """Return our Table 1, in the paper's fields by meaning alone, and the paper's; nothing without a target, or with the lexical
-    detector alone."""
+    """Return our Table 1, in the paper's fields and by meaning alone, and the paper's; nothing without a target, or with only the
+    lexical detector."""
     if target is None or found.detector == "lexical":
         return []
     there = set(fields)
@@ -33,7 +33,7 @@ def published_find(target: str | None, found: Found, fields: Iterable[str], test
 
 
 def published_review(target: str | None, name: str) -> list[Result]:
-    """Return Table 2a of a target, and Table 2b, of all three together; nothing without a target."""
+    """Return Table 2a of a target, and Table 2b of all three; nothing without a target."""
     if target is None:
         return []
     candidates, labels = tables(target)
@@ -48,6 +48,6 @@ def _result(measure: str, name: str, target: str, figures: Figures) -> Result:
 
 
 def target_of_folder(place: Path) -> str | None:
-    """Return the paper's target that ``find`` searched, by its manifest; None for another target, or a file of pairs."""
+    """Return the paper's target that ``find`` searched, from its manifest; None for another target or a file of pairs."""
     made = manifest_if_any(place) if place.is_dir() else None
     return None if made is None else made.content_as(str, "target", "") or None

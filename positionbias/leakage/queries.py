@@ -1,4 +1,4 @@
-"""The queries of both sides: training queries streamed from any number of sources, test queries with their fields.
+"""Read the queries of both sides: training queries streamed from any number of sources, test queries with their fields.
 
 A training source is read again for each pass, so memory does not grow with its queries. A query without a letter or digit is
 empty: it is counted and left out.
@@ -36,13 +36,13 @@ _WORD = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True)
 class TrainSource:
-    """Training queries with a name; ``read`` gives (id, text) of all of them, in the same order each time."""
+    """A named source of training queries; ``read`` yields (id, text) of all, in the same order each time."""
 
     name: str
     read: Callable[[], Iterator[tuple[str, str]]]
 
     def numbered(self) -> Iterator[tuple[int, str]]:
-        """Yield (number, text) of non-empty queries; numbers count all."""
+        """Yield (number, text) of non-empty queries; numbers count empty ones too."""
         return ((number, text) for number, (_, text) in enumerate(self.read()) if not is_empty(text))
 
     def take(self, numbers: Iterable[int]) -> dict[int, tuple[str, str]]:
@@ -52,7 +52,7 @@ class TrainSource:
 
 
 class FieldText(NamedTuple):
-    """One text of a test query; a query may have several of the field "variant"."""
+    """One text of a test query; a query may have several in the field "variant"."""
 
     query_id: str
     field: str
@@ -67,15 +67,15 @@ class FieldTexts(NamedTuple):
 
 
 def is_empty(text: str) -> bool:
-    """Return whether a text has no letter or digit."""
+    """Return True if a text has no letter or digit."""
     return _WORD.search(text) is None
 
 
 def read_query_lines(path: Path | str) -> Iterator[tuple[str, str]]:
-    """Stream (id, text) of each line ``id TAB text``, plain or compressed; the text may be empty, and blank lines are skipped.
+    """Stream (id, text) of each line ``id TAB text``, plain or compressed; texts may be empty, and blank lines are skipped.
 
     Raises:
-        InputError: a line without a tab or id, or with more than two columns (numbered); not UTF-8; no line at all.
+        InputError: a line without a tab or id, or with more than two columns (numbered); not UTF-8; or no lines.
     """
     none = True
     for block in file_blocks(path):
@@ -104,7 +104,7 @@ def collection_source(name: str, collection: Collection, split: str) -> TrainSou
 
 
 def tsv_queries(path: Path | str) -> list[Query]:
-    """Read the test queries of a TSV file; further lines of an id are its variants.
+    """Read the test queries of a TSV file; repeated ids give variants.
 
     Raises:
         InputError: as ``read_query_lines``.
@@ -122,10 +122,10 @@ def _with_variant(query: Query, text: str) -> Query:
 
 
 def add_variants(queries: Sequence[Query], path: Path | str) -> tuple[list[Query], int]:
-    """Add a file's variants (query id, tab, text; several lines an id) to the queries; also return the number of lines for other queries.
+    """Add a file's variants (query id, tab, text; several lines per id) to the queries; also return the number of lines for other queries.
 
     Raises:
-        InputError: as ``read_query_lines``; no line is of these queries.
+        InputError: as ``read_query_lines``; or no line for these queries.
     """
     found = {query.query_id: query for query in queries}
     added = others = 0
@@ -137,18 +137,18 @@ def add_variants(queries: Sequence[Query], path: Path | str) -> tuple[list[Query
             others += 1
     if not added:
         do = "check that the file belongs to these queries"
-        raise bad_input(path, wanted="variants of the test queries", found=f"{others:,} lines that name others", do=do)
+        raise bad_input(path, wanted="variants of the test queries", found=f"{others:,} lines for other queries", do=do)
     return list(found.values()), others
 
 
 def field_texts(queries: Sequence[Query], fields: Sequence[str] = ()) -> FieldTexts:
-    """Return the texts of test queries by field, only those of ``fields`` (none given: all of ``FIELDS``).
+    """Return the texts of test queries by field, for these ``fields`` (default: all of ``FIELDS``).
 
-    A query's own text is its title where any of the queries has a description or narrative, else of the field "query". Other fields
+    A query's own text is its title if any of the queries has a description or narrative, else its field "query". Other fields
     (a type, a domain) are ignored.
 
     Raises:
-        SettingError: an unknown field, or none of the queries has a text in those asked for.
+        SettingError: an unknown field, or no query with a text in these fields.
     """
     for name in fields:
         if name not in FIELDS:

@@ -1,9 +1,9 @@
-"""The type by which a training query reformulates a test query, guessed from its terms.
+"""Guess from terms how a training query reformulates a test query.
 
 The leakage paper's types (section 3, after Jansen, Booth, Spink 2009): *identical*, "differences only in inflection or word order";
 *generalization*, a "subset of words"; *specialization*, a "superset of words"; *reformulation*, "some synonymous terms"; or a *different
-topic*. Words are the terms of ``lexical`` [decision]. Terms know no synonyms: a pair that shares some terms but not
-all counts as a reformulation, and one that shares none as a different topic, unless the semantic detector found it.
+topic*. Words are the terms of ``lexical`` [decision]. Terms ignore synonyms: a pair that shares some terms but not
+all counts as a reformulation, and a pair that shares none as a different topic, unless the semantic detector found it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The manual review: the most similar training queries of each test query, labelled by one or two people, and its tables.
+"""Prepare and evaluate a manual review: the most similar training queries of each test query, labelled by one or two people.
 
 Table 2a of the leakage paper counts pairs and test queries that are leaks ("true") or not ("false"); a test query may be in both. Table 2b
-counts the labels. A pair that two people labelled differently is in neither, and counted separately, until their sheets agree [decision].
+counts the labels. A pair that two people labelled differently is counted separately, in neither, until their sheets agree [decision].
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ PER_TEST = 5  # the paper's
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Table 2a as ``true`` and ``false``; 2b, ``by_label`` with every label; pairs without a label; disagreements of two sheets.
+    """Table 2a as ``true`` and ``false``; Table 2b, ``by_label`` with every label; pairs without a label; disagreements of two sheets.
 
-    ``kappa`` is over all labels, ``kappa_leak`` over leak or not; None with one sheet, or two without a pair in common.
+    ``kappa`` is over all labels, ``kappa_leak`` over leak or not; None with one sheet, or two without a common pair.
     """
 
     labels: Mapping[Ids, Label]
@@ -53,8 +53,8 @@ class Review:
 def most_similar(
     pairs: Iterable[Pair], *, score: str = "cosine", per_test: int = PER_TEST, threshold: float | None = None
 ) -> list[Pair]:
-    """Return each test query's ``per_test`` pairs of the highest score (at or above ``threshold``), ties by training id; test queries in
-    order of first occurrence in ``pairs``.
+    """Return each test query's ``per_test`` pairs with the highest scores (at or above ``threshold``), ties by training id; test queries
+    are in order of first occurrence in ``pairs``.
 
     Raises:
         InputError: a pair without that score (with its line).
@@ -71,10 +71,10 @@ def most_similar(
 
 
 def read_sheet(path: Path | str) -> dict[Ids, Pair]:
-    """Read a filled sheet: its pairs by their ids, with and without a label.
+    """Read a filled sheet: its pairs by ids, with and without a label.
 
     Raises:
-        InputError: as ``read_pairs``; or a pair with two labels (with the line).
+        InputError: as ``read_pairs``; or a pair with two labels (with its line).
     """
     found: dict[Ids, Pair] = {}
     for pair in read_pairs(path):
@@ -83,7 +83,7 @@ def read_sheet(path: Path | str) -> dict[Ids, Pair]:
             raise bad_input(
                 path,
                 line=pair.line,
-                wanted="one label a pair",
+                wanted="one label per pair",
                 found=f"{pair.label.name!r}, and {known.label.name!r} at line {known.line}",
                 do="drop one",
             )
@@ -99,7 +99,7 @@ def review(sheets: Sequence[Mapping[Ids, Pair]], *, seed: int = 1) -> Review:
         InputError: no sheet or more than two, or no label.
     """
     if not 1 <= len(sheets) <= 2:
-        raise InputError(f"--filled: wanted one sheet or two; found {len(sheets)}; give one a person")
+        raise InputError(f"--filled: wanted one or two sheets; found {len(sheets)}; give one per person")
     labelled = [{ids: pair.label for ids, pair in sheet.items() if pair.label} for sheet in sheets]
     if not any(labelled):
         raise InputError("--filled: wanted labels in the last column; found none; fill in the sheet")
@@ -136,7 +136,7 @@ def _kappa(
 
 
 def review_results(found: Review, name: str, seed: int, pairs: int) -> list[Result]:
-    """Return the tables of a review of ``pairs`` pairs, and kappa where two people reviewed; the first value is the share that leaks."""
+    """Return the tables of a review of ``pairs`` pairs, and kappa if two people reviewed; the first value is the share of leaks."""
 
     def result(measure: str, value: float | None, interval: Interval | None, count: int, figures: Figures) -> Result:
         return Result(measure, name, "", "by hand", seed, value, interval, count, figures)

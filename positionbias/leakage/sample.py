@@ -1,8 +1,8 @@
-"""Pairs to label for calibrating a threshold: the leakage paper's stratified sample, 100 pairs from 0.8 up.
+"""Draw pairs to label for calibrating a threshold: the leakage paper's stratified sample, 100 pairs from 0.8 up.
 
-[decision] The paper names no strata; ours are ten of equal width between 0.8 and 1 (scores above 1 by rounding are in the highest). Each gives
-the same number of pairs; others make up for a smaller one, the highest first. In a stratum the pairs with the smallest keys by (seed, both
-ids) are drawn. A pair's weight is the number of its stratum's pairs over that of its drawn ones.
+[decision] The paper names no strata; ours are 10 of equal width between 0.8 and 1 (scores above 1 by rounding are in the highest). Each gives
+the same number of pairs; if one is too small, the others make up for it, highest first. In a stratum the pairs with the smallest keys by (seed,
+both ids) are drawn. A pair's weight is its stratum's number of pairs divided by its number of drawn pairs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PURPOSE = "leakage sample"
 
 @dataclass(frozen=True, slots=True)
 class SampleSettings:
-    """The number of pairs, the lowest score and the number of strata; checked when made.
+    """The number of pairs, the lowest score and the number of strata.
 
     Raises:
         SettingError: a setting outside its range.
@@ -33,20 +33,20 @@ class SampleSettings:
     pairs: int = setting(100, "Pairs to draw.")
     above: float = setting(0.8, "The lowest score of a pair.", least=0, below=1, wanted="a score from 0 to below 1")
     strata: int = setting(10, "Parts of equal width, from --above to 1.", least=1)
-    score: str = setting("cosine", "What similar means.", choices=SCORES)
+    score: str = setting("cosine", "Score of similarity.", choices=SCORES)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)
         if self.pairs < self.strata:
             raise SettingError(
-                f"--pairs: wanted at least one a stratum, {self.strata}; found {self.pairs}; raise it, or lower --strata"
+                f"--pairs: wanted at least one per stratum, {self.strata}; found {self.pairs}; raise it, or lower --strata"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Scores in [``low``, ``high``): the number of pairs, and of drawn ones."""
+    """A range of scores [``low``, ``high``), with its number of pairs and of drawn pairs."""
 
     low: float
     high: float
@@ -55,7 +55,7 @@ class Stratum:
 
 
 def stratified_sample(pairs: Iterable[Pair], settings: SampleSettings) -> tuple[list[Pair], list[Stratum]]:
-    """Draw pairs, with their weights, in the order of their keys, so that the order reveals no score; also return the strata, rising.
+    """Draw weighted pairs in the order of their keys, which reveals no score; also return the strata in increasing order.
 
     Raises:
         InputError: a pair without the score, or none at or above ``above``.
@@ -98,7 +98,7 @@ def sample_result(name: str, strata: Sequence[Stratum], settings: SampleSettings
 
 
 def _shared_out(there: list[int], wanted: int) -> list[int]:
-    """Allot ``wanted`` to the parts, one a round from the last part on, until all are allotted or exhausted."""
+    """Allot ``wanted`` to the parts, one per round from the last part on, until all are allotted or exhausted."""
     counts = [0] * len(there)
     while sum(counts) < min(wanted, sum(there)):
         for part in reversed(range(len(there))):

@@ -1,4 +1,4 @@
-"""New scores of given pairs: the highest over the test query's texts, each of which is searched for near-duplicates [decision]."""
+"""Score given pairs again, by the highest score over the test query's searched texts [decision]."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from positionbias.leakage.pairs import SCORES, Pair
 __all__ = ["BOTH", "scored"]
 
 BOTH = "both"
-_BLOCK = 4_096  # pairs whose texts are encoded together
+_BLOCK = 4_096  # pairs to encode together
 
 Score = Callable[[Sequence[Pair]], Iterator[float]]
 
 
 def scored(pairs: Sequence[Pair], score: str, *, encode: Encode | None = None) -> list[Pair]:
-    """Return the pairs with this score: the recorded one where every pair has it and no encoder is given, else one computed from the texts.
+    """Return the pairs with this score: the recorded one if every pair has it and no encoder is given, else one computed from the texts.
 
-    ``cosine`` of the vectors by ``encode``; ``jaccard`` and ``containment`` of terms, weighted by their rarity in the pairs' own texts;
-    ``both`` the mean of cosine and Jaccard, so that neither alone decides [decision].
+    ``cosine`` is of the vectors by ``encode``; ``jaccard`` and ``containment`` of terms, weighted by their rarity in the pairs' own texts;
+    ``both`` is the mean of cosine and Jaccard, so that neither alone decides [decision].
 
     Raises:
         SettingError: an unknown score, or an unrecorded cosine without an encoder.
-        InputError: a pair whose needed texts are missing (with its line).
+        InputError: a pair without the needed texts (with its line).
     """
     if score == BOTH:
         return [
@@ -41,7 +41,7 @@ def scored(pairs: Sequence[Pair], score: str, *, encode: Encode | None = None) -
     if not anew and all(score in pair.scores for pair in pairs):
         return list(pairs)
     if score == "cosine" and encode is None:
-        raise SettingError("--score: wanted a cosine with every pair; found pairs without; give --encoder to make it")
+        raise SettingError("--score: wanted a cosine for every pair; found pairs without; give --encoder to compute it")
     _check_texts(pairs)
     values = _cosines(pairs, encode) if encode is not None and score == "cosine" else _lexical(pairs, score)
     return [replace(pair, scores={**pair.scores, score: value}) for pair, value in zip(pairs, values, strict=True)]

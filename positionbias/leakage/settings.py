@@ -1,4 +1,4 @@
-"""Settings of the search for leaked queries, and of training sets with them. Reading and checking them needs no numpy."""
+"""Settings of the search for leaked queries and of training sets with them; checking them needs no numpy."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ __all__ = [
 Detector = Literal["semantic", "lexical", "both"]
 Kind = Literal["no", "msm", "test"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-THRESHOLD = 0.91  # the paper's, for its encoder; ``thresholds`` has those of others
+THRESHOLD = 0.91  # the paper's, for its encoder; ``thresholds`` has others
 FIELDS = ("query", "title", "question", "description", "narrative", "variant")  # in the order of a table
 SIZES = tuple(1_000 << doubling for doubling in range(8))  # 1,000 … 128,000, the paper's
 
 
 @dataclass(frozen=True, slots=True)
 class NearestSettings:
-    """``neighbours`` of each test vector (k), of a cosine of at least ``floor`` (None: of any); ``memory`` bounds the search, in GiB.
+    """Settings of the search by cosine: k ``neighbours`` of each test vector with a cosine of at least ``floor`` (None: any), within ``memory`` GiB.
 
     Raises:
         SettingError: a number outside its range.
     """
 
-    neighbours: int = setting(100, "Training queries of a source for each text, by cosine.", least=1)
+    neighbours: int = setting(100, "Nearest training queries of a source for each text, by cosine.", least=1)
     floor: float | None = setting(
         None,
-        "The cosine from which a pair is found; the paper's is 0.91.",
+        "Lowest cosine of a pair; the paper's is 0.91.",
         least=-1,
         most=1,
         wanted="a cosine from -1 to 1",
-        absent="the encoder's own, of those whose cosines people labelled",
+        absent="the encoder's own, if people labelled its cosines",
         flags=("--threshold",),
         metavar="COSINE",
     )
-    memory: float = setting(1.0, "What the search by cosine may hold.", above=0, wanted="GiB above 0", metavar="GIB")
+    memory: float = setting(1.0, "Memory for the search by cosine, in GiB.", above=0, wanted="GiB above 0", metavar="GIB")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -64,7 +64,7 @@ class NearestSettings:
 
 @dataclass(frozen=True, slots=True)
 class LexicalSettings:
-    """Settings by which a pair is found: its words are the same, or Jaccard or containment reaches its threshold and more than one entity is shared.
+    """Settings of the lexical detector: a pair has the same words, or Jaccard or containment reaches its threshold and more than one entity is shared.
 
     Raises:
         SettingError: a number outside its range.
@@ -72,14 +72,14 @@ class LexicalSettings:
 
     jaccard: float = setting(
         0.6,
-        "The Jaccard coefficient, by weight, from which words alone find a pair.",
+        "Lowest weighted Jaccard coefficient of a pair found by words.",
         above=0,
         most=1,
         wanted="a share above 0, to 1",
     )
     containment: float = setting(
         1.0,
-        "The share of a test text's terms, by weight, that a training query must hold to be found.",
+        "Lowest share of a test text's terms, by weight, that a training query must contain.",
         above=0,
         most=1,
         wanted="a share above 0, to 1",
@@ -99,7 +99,7 @@ class FindSettings:
 
     detector: Detector = setting(
         "both",
-        "Semantic: the cosine of an encoder's vectors. Lexical: the same words, or those that weigh most.",
+        "Semantic: by the cosine of an encoder's vectors. Lexical: by the same words, or those with most of the weight.",
         choices=get_args(Detector),
     )
     nearest: NearestSettings = field(default_factory=NearestSettings)
@@ -110,7 +110,7 @@ class FindSettings:
 
     @property
     def floor(self) -> float:
-        """The cosine from which a pair is found, by default the paper's."""
+        """Return the lowest cosine of a pair, by default the paper's."""
         return THRESHOLD if self.nearest.floor is None else self.nearest.floor
 
 
@@ -123,20 +123,20 @@ class MaterialSettings:
     grades from 1 are neither relevant nor negative [decision]. Negatives are among the first ``train_depth`` candidates (the paper: 100).
 
     Raises:
-        SettingError: a grade or depth below 1, a threshold that is not a number.
+        SettingError: a grade or depth below 1, or a threshold that is not a number.
     """
 
     threshold: float | None = setting(
-        None, "The score from which a pair without a label leaks. [default: all do]", metavar="SCORE"
+        None, "Lowest score at which an unlabelled pair leaks. [default: all do]", metavar="SCORE"
     )
-    score: str = setting("cosine", "Which score --threshold is of.", choices=SCORES)
+    score: str = setting("cosine", "Score to compare with --threshold.", choices=SCORES)
     labelled_only: bool = setting(
         False,
-        "Only pairs that people labelled as leaks leak, as in the paper; the others keep their queries out of the filling.",
+        "Count only pairs labelled as leaks, as in the paper; queries of other pairs stay out of the filling.",
     )
-    relevant_from: int = setting(1, "Grade from which a source's passage is relevant.", least=1)
-    target_relevant_from: int = setting(1, "Grade from which a target's passage is relevant.", least=1)
-    train_depth: int = setting(100, "Candidates of a query that negatives are drawn from.", least=1)
+    relevant_from: int = setting(1, "Lowest grade of a relevant passage in a source.", least=1)
+    target_relevant_from: int = setting(1, "Lowest grade of a relevant passage in a target.", least=1)
+    train_depth: int = setting(100, "Candidates per query to draw negatives from.", least=1)
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
@@ -148,31 +148,31 @@ class LeakingPairs:
     """Leaked training queries: files of pairs, and the rules for those that count."""
 
     pairs: Sequence[Place] = required_setting(
-        "Which training queries leak which test queries: what posbias leakage find wrote, or labelled ones; may be given again.",
+        "Pairs of leaking training queries and test queries: from posbias leakage find, or labelled ones; may be given again.",
         metavar="DIR|FILE",
         place="read",
     )
     prefixes: tuple[str, str] | None = setting(
         None,
-        "Of a merged collection: the names behind which the pairs' training and test queries stand there.",
+        "In a merged collection: the prefixes of the pairs' training and test queries.",
         metavar="NAME NAME",
     )
     counted: MaterialSettings = field(default_factory=MaterialSettings)
     leaked_queries: int | None = setting(
         None,
-        "Queries that leak, the same for all sizes.",
+        "Number of leaking queries, the same for all sizes.",
         metavar="N",
         absent="twice the number of judged test queries",
     )
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Return where the pairs are."""
+        """Return the files of pairs."""
         return tuple(map(input_place, self.pairs))
 
     @property
     def id_prefixes(self) -> tuple[str, str]:
-        """Return what stands before the ids of training and test queries in the collection."""
+        """Return the prefixes of training and test query ids in the collection."""
         from positionbias.corpora.merge import under
 
         return (under(self.prefixes[0], ""), under(self.prefixes[1], "")) if self.prefixes else ("", "")
@@ -180,16 +180,16 @@ class LeakingPairs:
 
 @dataclass(frozen=True, slots=True)
 class LeakedSettings:
-    """Settings of one set: kind, size in instances (two a query), seed, and leakage as a number of queries, or a share.
+    """Settings of one set: kind, size in instances (two per query), seed, and leakage as a number of queries or a share.
 
     Raises:
-        SettingError: an unknown kind, a size that is odd or below 2, both a number and a share, or one out of its range.
+        SettingError: an unknown kind, a size that is odd or below 2, both a number and a share, or one outside its range.
     """
 
     kind: Kind = required_setting("Kind of the set.", choices=KINDS)
-    instances: int = required_setting("Size of the set, two instances a query.", flags=("--size",))
+    instances: int = required_setting("Size of the set, two instances per query.", flags=("--size",))
     seed: int = seed_setting()
-    leaked_queries: int | None = setting(None, "Queries that leak.", least=1, do="raise it; without leakage: --kind no")
+    leaked_queries: int | None = setting(None, "Number of leaking queries.", least=1, do="raise it; without leakage: --kind no")
     leaked_share: float | None = setting(
         None, "The share of the set that leaks.", above=0, most=1, wanted="a share above 0, to 1"
     )
@@ -198,19 +198,19 @@ class LeakedSettings:
         check_settings(self)
         if self.instances < 2 or self.instances % 2:
             raise SettingError(
-                f"--size: wanted an even number of instances, two a query; found {self.instances:,}; give another"
+                f"--size: wanted an even number of instances, two per query; found {self.instances:,}; give another"
             )
         if self.leaked_queries is not None and self.leaked_share is not None:
             raise SettingError("--leaked-queries, --leaked-share: wanted one of the two; found both; drop one")
 
     @property
     def queries(self) -> int:
-        """The number of groups of the set."""
+        """Return the number of groups in the set."""
         return self.instances // 2
 
     @property
     def name(self) -> str:
-        """The name of the set among those of its material."""
+        """Return the name of the set among those of its material."""
         return f"{self.kind}-{self.instances}-{self.seed}"
 
 
@@ -220,16 +220,16 @@ class LeakedGrid:
 
     kinds: Sequence[Kind] = setting(
         (),
-        "No leakage; training queries that leak; the test queries themselves. May be given again. [default: all three]",
+        "No leakage, leaking training queries, or the test queries themselves. May be given again. [default: all three]",
         flags=("--kind",),
     )
     sizes: Sequence[int] = setting(
         (),
-        "Two instances a query. May be given again. [default: 1000, doubling to 128000]",
+        "Two instances per query. May be given again. [default: 1000, doubling to 128000]",
         flags=("--size",),
         metavar="INSTANCES",
     )
-    seeds: int = setting(5, "How many seeds, from --seed on.", least=1)
+    seeds: int = setting(5, "Number of seeds, from --seed on.", least=1)
     seed: int = seed_setting()
     leaked_share: float | None = setting(None, "Or the share of each size that leaks.", metavar="0..1")
 

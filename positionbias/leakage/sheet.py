@@ -1,4 +1,4 @@
-"""The sheet for labelling: TSV, one pair a row, an empty last column for the label. ``pairs.read_pairs`` reads it back."""
+"""Write the sheet for labelling: TSV, one pair a row, with an empty last column for the label. ``pairs.read_pairs`` reads it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ALWAYS = ("test_id", "train_id", "label")
 
 
 def write_sheet(out: Path | str, pairs: Sequence[Pair], *, overwrite: bool = False) -> None:
-    """Write pairs in the given order, without empty columns. White space within a text becomes one space.
+    """Write pairs in the given order, without empty columns; runs of white space in a text become one space.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.

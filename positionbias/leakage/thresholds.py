@@ -1,4 +1,4 @@
-"""Default cosine thresholds, only for encoders with labelled cosines.
+"""Default cosine thresholds for encoders with labelled cosines.
 
 Calibrated by ``calibrate`` (the lower 95 % bound of the precision at least 0.9) on the 741 pairs of an MS MARCO query and a Robust04 topic that the
 leakage paper's authors labelled. ``benchmarks/leakage_thresholds.py`` computes them.
@@ -17,8 +17,8 @@ LABELLED_ON = "741 labelled pairs of an MS MARCO query and a Robust04 topic"
 
 @dataclass(frozen=True, slots=True)
 class KnownThreshold:
-    """An encoder's threshold: ``checksum`` of the model ("" where only its name is known), precision and its lower bound on all labelled pairs;
-    by cross-validation over topics, the precision and the share of labelled leaks kept."""
+    """An encoder's threshold: ``checksum`` of the model ("" if only its name is known); precision and its lower bound on all labelled pairs;
+    precision and share of labelled leaks kept, by cross-validation over topics."""
 
     encoder: str
     checksum: str
@@ -29,10 +29,10 @@ class KnownThreshold:
     found: float
 
     def told(self) -> str:
-        """The basis of the threshold, in a sentence."""
+        """Return the basis of the threshold in a sentence."""
         return (
             f"cosine from {self.cosine:g} ({self.encoder}): precision {self.precision:.3f} (at least {self.lower:.3f} with 95 % confidence; "
-            f"{self.held_out:.3f} on held-out topics) on {LABELLED_ON}, drawn by a cosine of 0.90 or more"
+            f"{self.held_out:.3f} on held-out topics) on {LABELLED_ON} with a cosine of at least 0.90"
         )
 
 
@@ -45,7 +45,7 @@ KNOWN = (
 
 
 def known_threshold(encoder: str, checksum: str) -> KnownThreshold | None:
-    """The threshold of the encoder with this name and checksum; None for one without labelled cosines."""
+    """Return the threshold of the encoder with this name and checksum; None without labelled cosines."""
     return next((item for item in KNOWN if (item.checksum == checksum if item.checksum else item.encoder == encoder)), None)
 
 
@@ -53,13 +53,13 @@ def threshold_for(encoder: str, checksum: str, given: float | None) -> float:
     """Return the given cosine, else the encoder's own threshold.
 
     Raises:
-        SettingError: none was given, and the encoder has no labelled cosines.
+        SettingError: no cosine given, and none labelled for the encoder.
     """
     known = known_threshold(encoder, checksum)
     if given is None and known is None:
         names = " and ".join(item.encoder for item in KNOWN)
         raise SettingError(
-            f"--threshold: wanted a cosine for the encoder {encoder}; found none, and each encoder has a scale of its own (known are those of "
-            f"{names}); give one, as posbias leakage calibrate PAIRS --encoder {encoder} finds it from labelled pairs"
+            f"--threshold: wanted a cosine for the encoder {encoder}, as each encoder has its own scale; found none (known: "
+            f"{names}); give one, or find one from labelled pairs with: posbias leakage calibrate PAIRS --encoder {encoder}"
         )
     return given if given is not None else known.cosine  # type: ignore[union-attr]

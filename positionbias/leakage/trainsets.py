@@ -1,18 +1,18 @@
-"""Training sets with a known number of leaked queries: No, MSM and Test leakage of the leakage paper ("Training Datasets").
+"""Draw training sets with a known number of leaked queries: No, MSM and Test leakage of the leakage paper ("Training Datasets").
 
-A set of n instances has n / 2 queries, each with one relevant and one other passage: a group of two. L of them leak, the others are filling:
+A set of n instances has n / 2 queries, each with one relevant and one other passage: a group of two. L of them leak; the others are filling:
 
 * ``no``: none leaks (L = 0).
-* ``msm``: L training queries of the source that leak, with passages of the source.
-* ``test``: the test queries themselves, with passages judged for them; a repeated one has other passages.
+* ``msm``: L leaking training queries of the source, with passages of the source.
+* ``test``: the test queries themselves, with passages judged for them; a repeated query has other passages.
 
-The paper takes each topic twice and as many queries for ``msm`` (500 for the 250 of Robust04, 100 for the 50 of Common Core); so L is by default 2 × the
+The paper takes each topic twice and as many queries for ``msm`` (500 for the 250 of Robust04, 100 for the 50 of Common Core), so L is by default 2 × the
 number of judged test queries. It is constant over the sizes, or a given share of each.
 
-The filling is drawn from queries that are no candidates of leakage, in turn from each source split, so these are balanced to one
-query. Every draw is keyed by (seed, query id). Leaked queries come first and the filling after them, each in its keyed order. With L constant
-a smaller set is the beginning of a larger one; with a share, its leaked and its filling queries each begin those of a larger one.
-Kinds of one size and seed differ only in that leaked queries replace the last of the filling [decision].
+The filling is drawn from queries that are not candidates of leakage, in turn from each source split, so splits differ by at most one
+query. Every draw is keyed by (seed, query id). Leaked queries come first, then the filling, each in its keyed order. With constant L,
+a smaller set is the beginning of a larger one; with a share, its leaked and filling queries each begin those of a larger set.
+Sets of one size and seed differ between kinds only in the leaked queries, which replace the last of the filling [decision].
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ TIMES = 2  # uses of a topic in a set of kind test, as in the paper
 
 @dataclass(frozen=True, slots=True)
 class LeakedSet:
-    """The groups, the leaked ones first, and the counts by source."""
+    """The groups, leaked ones first, and the counts by source."""
 
     groups: Sequence[TrainingGroup]
     figures: DrawnSet
 
 
 def leaked_number(material: Material, settings: LeakedSettings) -> int:
-    """L: the number of leaking groups of a set."""
+    """Return L, the number of leaking groups in a set."""
     if settings.kind == "no":
         return 0
     if settings.leaked_share is not None:
@@ -54,18 +54,18 @@ def leaked_number(material: Material, settings: LeakedSettings) -> int:
 
 
 def check_set(material: Material, settings: LeakedSettings) -> int:
-    """Check that a set can be built, without drawing it; return the number of its leaking groups.
+    """Check that a set can be built, without drawing it; return its number of leaking groups.
 
     Raises:
         SettingError: more leaked queries than groups in the set.
-        InputError: too few leaking or filling queries, or too few judged passages; with the counts by cause.
+        InputError: too few leaking or filling queries, or too few judged passages (with counts by cause).
     """
     number = leaked_number(material, settings)
     _check_some(material, settings, number)
     if number > settings.queries:
         raise SettingError(
-            f"--size: wanted room for {number:,} leaked queries; found {settings.instances:,} instances, which are {settings.queries:,} "
-            f"queries; give --size {2 * number} or more, or a lower --leaked-queries"
+            f"--size: wanted at least {2 * number} instances for {number:,} leaked queries; found {settings.instances:,}; "
+            "raise it, or lower --leaked-queries"
         )
     if settings.kind == "msm":
         _check_leaking(material, number)
@@ -76,7 +76,7 @@ def check_set(material: Material, settings: LeakedSettings) -> int:
         told = "; ".join(f"{len(source.clean):,} for {wanted[source.split]:,} ({source.told()})" for source in short)
         raise InputError(
             f"{material.name}: wanted {settings.queries - number:,} queries that do not leak to fill a set of {settings.instances:,} instances, "
-            f"as many of each source; found {told}; give a smaller --size, or another --source"
+            f"equally from each source; found {told}; give a smaller --size, or another --source"
         )
     return number
 
@@ -86,9 +86,7 @@ def _check_some(material: Material, settings: LeakedSettings, number: int) -> No
         found, do = f"no judged query in {', '.join(material.targets)}", "give another --target"
     elif settings.kind != "no" and not number:
         share = (
-            f"{settings.leaked_share:g} of {settings.queries:,} queries"
-            if settings.leaked_share
-            else "no judged test query to count by"
+            f"{settings.leaked_share:g} of {settings.queries:,} queries" if settings.leaked_share else "no judged test query"
         )
         found, do = share, "give --leaked-queries"
     else:
@@ -102,8 +100,8 @@ def _check_leaking(material: Material, number: int) -> None:
         named = material.pairs["training queries that leak"]
         do = f"give --leaked-queries {found} or lower, or more pairs" if found else "give more pairs, or --kind no"
         raise InputError(
-            f"{material.name}: wanted {number:,} leaked queries of kind msm; found {found:,} that can be used, of {named:,} that pairs "
-            f"name ({told}); {do}"
+            f"{material.name}: wanted {number:,} leaked queries of kind msm; found {found:,} usable of {named:,} in the pairs "
+            f"({told}); {do}"
         )
 
 
@@ -125,7 +123,7 @@ def _check_topics(material: Material, number: int) -> None:
 
 
 def _by_turns(material: Material, number: int) -> dict[str, int]:
-    """The number of queries from each source, one in turn, ``number`` in all."""
+    """Return the number of queries from each source, taken in turn, ``number`` in all."""
     count = len(material.sources)
     return {source.split: (number - place + count - 1) // count for place, source in enumerate(material.sources)}
 
@@ -163,14 +161,14 @@ def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
 
 
 def _in_order(items: Sequence[str], seed: int, purpose: str) -> list[str]:
-    """The items in the order of their keys."""
+    """Return the items in the order of their keys."""
     items = sorted(items)
     keys = keys64(seed, f"leaked set {purpose}", [item.encode("utf-8", "replace") for item in items])
     return [items[place] for place in np.argsort(keys, kind="stable").tolist()]
 
 
 def _group(source: Source, query_id: str, seed: int) -> TrainingGroup:
-    """A source query with one of its relevant passages and one of its negatives."""
+    """Draw a group: a source query with one of its relevant passages and one of its negatives."""
     relevant, negatives = source.relevant(query_id), source.negatives(query_id)
     positive = relevant[below(len(relevant), seed, "leaked set relevant", query_id)]
     negative = negatives[below(len(negatives), seed, "leaked set negative", query_id)]
@@ -178,7 +176,7 @@ def _group(source: Source, query_id: str, seed: int) -> TrainingGroup:
 
 
 def _leaking(material: Material, number: int, seed: int) -> tuple[list[TrainingGroup], dict[str, int]]:
-    """Draw kind msm: ``number`` leaking source queries, of all splits together."""
+    """Draw kind msm: ``number`` leaking source queries from all splits together."""
     source_of = {query_id: source for source in material.sources for query_id in source.leaking}
     chosen = _in_order(list(source_of), seed, "leaked")[:number]
     taken = Counter(source_of[query_id].split for query_id in chosen)
@@ -192,7 +190,7 @@ def _by_source(material: Material, taken: Mapping[str, int]) -> dict[str, int]:
 def _topics(material: Material, number: int, seed: int) -> list[TrainingGroup]:
     """Draw kind test: the test queries in turn, each time with other passages, until there are ``number`` groups.
 
-    Each is used at most twice, or as often as an even share needs, if that is more.
+    Each is used at most twice, or as often as an equal share requires, if that is more.
     """
     topics = {topic.query_id: topic for topic in material.topics}
     order = _in_order(list(topics), seed, "topics")
@@ -216,18 +214,18 @@ def _times(material: Material, number: int) -> int:
 
 
 def _room(material: Material, number: int) -> int:
-    """The number of groups available from the topics, of ``number`` wanted."""
+    """Return the number of groups available from the topics, of ``number`` wanted."""
     times = _times(material, number)
     return sum(min(times, _most(topic)) for topic in material.topics)
 
 
 def _most(topic: Topic) -> int:
-    """The number of times that a topic can be used with new passages."""
+    """Return how often a topic can be used with new passages."""
     return min(len(topic.relevant), len(topic.not_relevant))
 
 
 def _filling(material: Material, number: int, seed: int) -> tuple[list[TrainingGroup], dict[str, int]]:
-    """Draw ``number`` queries that are no candidates of leakage, in turn from each source."""
+    """Draw ``number`` queries that are not candidates of leakage, in turn from each source."""
     wanted = _by_turns(material, number)
     chosen = [_in_order(source.clean, seed, "filling")[: wanted[source.split]] for source in material.sources]
     by_source = list(zip(material.sources, chosen, strict=True))

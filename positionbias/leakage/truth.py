@@ -1,9 +1,9 @@
-"""Precision and recall of found pairs against a known truth.
+"""Compute precision and recall of found pairs against a known truth.
 
     precision = |found ∩ true| / |found|        recall = |found ∩ true| / |true|
 
-over pairs of a training and a test query, each once whatever its field and source. If the truth has types, recall is also by type. Only a
-collection with planted leakage knows all its true pairs; labelled samples give no recall (``calibrate``).
+over pairs of a training and a test query, each once over fields and sources. If the truth has types, recall is also by type. Only a
+collection with planted leakage has all its true pairs; labelled samples give no recall (``calibrate``).
 """
 
 from __future__ import annotations
@@ -48,6 +48,6 @@ def against_truth(found: Iterable[tuple[str, str]], truth: Iterable[Pair]) -> Tr
 
 
 def truth_result(figures: TruthFigures, *, test_name: str, sources: str) -> Result:
-    """These counts as a result; its value is the recall over all types."""
+    """Return the counts as a result; its value is the recall over all types."""
     everything = figures.rows[ALL_TYPES]
     return Result(TRUTH, test_name, "", sources, None, everything.recall, None, everything.true, figures)

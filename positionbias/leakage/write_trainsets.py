@@ -1,4 +1,4 @@
-"""Training sets with leakage on disk: their inputs by path, one set as a folder, and a folder of many."""
+"""Write training sets with leakage: their inputs by path, one set as a folder, or a folder of many."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from positionbias.results.result import Result, write_results
 __all__ = ["LeakedInputs", "write_leaked_set", "write_leaked_sets"]
 
 COMMAND = "trainset leaked"
-_AT_ONCE = 16_384  # groups a shard
+_AT_ONCE = 16_384  # groups per shard
 _NOTES = (
     "Leaked queries come first, the filling after them; a smaller set is the beginning of a larger one [decision].",
-    "The splits are those of source and target whatever the kind, so that a model of words counts the same ones [decision].",
+    "Sets of every kind name the splits of source and target, so that all vocabularies are equal [decision].",
 )
 
 
@@ -66,14 +66,14 @@ class LeakedInputs:
                 yield replace(pair, train_id=f"{train}{pair.train_id}", test_id=f"{test}{pair.test_id}")
 
     def refs(self, artefact: Path) -> list[InputRef]:
-        """The inputs as the manifest of ``artefact`` names them."""
+        """Return the inputs for the manifest of ``artefact``."""
         files = [(f"candidates of {split}", path) for split, path in self.candidates.items() if path is not None]
         files += [("pairs", pairs_file(place)) for place in self.pairs]
         collection = input_ref("collection", self.collection.path, self.collection.checksum, artefact=artefact)
         return [collection, *(input_ref(role, path, sha256_file(path), artefact=artefact) for role, path in files)]
 
     def record(self) -> JsonObject:
-        """The settings as a manifest holds them."""
+        """Return the settings for a manifest."""
         return {
             "targets": list(self.targets),
             "sources": list(self.candidates),
@@ -82,14 +82,14 @@ class LeakedInputs:
         }
 
     def job(self, refs: Sequence[InputRef]) -> JsonObject:
-        """Return the record that decides the content, inputs by their checksums."""
+        """Return the record that determines the content, with inputs by checksum."""
         return {"command": COMMAND, **self.record(), "inputs": [[item.role, item.checksum] for item in refs]}
 
 
 def write_leaked_set(
     out: Path, inputs: LeakedInputs, settings: LeakedSettings, *, material: Material | None = None, overwrite: bool = False
 ) -> Groups:
-    """Write one set to ``out``, whole or not at all, and open it; ``material`` is that of ``inputs``, if read before.
+    """Write one set to ``out``, whole or not at all, and open it; ``material`` is that of ``inputs`` if already read.
 
     The first ``manifest.content["leaked"]`` groups leak; ``content["leaks"]`` names the test queries.
 
@@ -176,7 +176,7 @@ def _write(
 
 
 def _leaks(material: Material, drawn: LeakedSet) -> dict[str, list[str]]:
-    """Each leaked query with the test queries that it leaks."""
+    """Return each leaked query with the test queries that it leaks."""
     return {group.query_id: sorted(material.tests[group.query_id]) for group in drawn.groups[: drawn.figures.leaked]}
 
 
@@ -185,7 +185,7 @@ def _blocks(groups: Sequence[TrainingGroup]) -> Iterator[Sequence[TrainingGroup]
 
 
 def _result(inputs: LeakedInputs, material: Material, settings: LeakedSettings, drawn: LeakedSet) -> Result:
-    """The result of a set; its value is the share that leaks."""
+    """Return the result of a set; its value is the share of leaked queries."""
     splits = " + ".join(source.split for source in material.sources)
     share, count = drawn.figures.leaked_share, len(drawn.groups)
     name = inputs.collection.name

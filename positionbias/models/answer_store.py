@@ -1,4 +1,4 @@
-"""Answers of endpoints on disk: numbers by the hash of what was asked, in one SQLite file an endpoint; no text is kept.
+"""Store endpoints' answers on disk: numbers by the hash of the request, in one SQLite file per endpoint, without any text.
 
 Each answer is committed as it arrives, so an interruption loses none. A damaged one counts as absent.
 """
@@ -22,13 +22,13 @@ from positionbias.core.files import home, refuse_links, storage_errors
 
 __all__ = ["FOLDER", "AnswerStore", "answer_key"]
 
-FOLDER = ".answers"  # under $POSBIAS_HOME; users' names hold no dot
+FOLDER = ".answers"  # under $POSBIAS_HOME; users' names have no dot
 _SEAL = 8  # bytes
 _AT_ONCE = 500  # keys in one query; SQLite's oldest limit is 999
 
 
 def answer_key(*asked: str | Sequence[str]) -> bytes:
-    """Return the hash of what is asked, 32 bytes."""
+    """Return the hash of a request, 32 bytes."""
     return hashlib.blake2b(json.dumps(asked).encode(), digest_size=32).digest()
 
 
@@ -36,7 +36,7 @@ class AnswerStore:
     """The answers of one endpoint, ``identity``; threads and processes may share it. None are kept if not ``kept``.
 
     Raises:
-        InputError: the file is no database of ours.
+        InputError: the file is not a database of ours.
         StorageError: the file system refused.
     """
 
@@ -57,7 +57,7 @@ class AnswerStore:
                 self._file.execute("CREATE TABLE IF NOT EXISTS answers (asked BLOB PRIMARY KEY, numbers BLOB) WITHOUT ROWID")
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, np.ndarray]:
-        """Return the answers that are kept, float32."""
+        """Return the stored answers, float32."""
         wanted, found = list(keys), dict[bytes, np.ndarray]()
         if self.path is None:
             return found
@@ -71,7 +71,7 @@ class AnswerStore:
         return found
 
     def put(self, answers: Mapping[bytes, np.ndarray]) -> None:
-        """Keep the answers; all are on disk when this returns."""
+        """Store the answers; all are on disk when this returns."""
         if self.path is None:
             return
         values = {key: numbers.astype("<f4").tobytes() for key, numbers in answers.items()}

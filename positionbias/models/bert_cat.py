@@ -1,4 +1,4 @@
-"""BERT_CAT: query and passage read together, the last layer's [CLS] through one linear layer (position-bias paper, Eq. 2)."""
+"""BERT_CAT: query and passage read together; one linear layer on the last layer's [CLS] (position-bias paper, Eq. 2)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class BertCat(nn.Module):
             return log_relevance(outputs) if self.config.log_probabilities else outputs[:, 0]
 
     def summary(self, **inputs: Tensor) -> Tensor:
-        """Return what the head reads of each pair ``(n, dim)``: the last layer's [CLS]."""
+        """Return the input of the head for each pair ``(n, dim)``: the last layer's [CLS]."""
         return self.encoder.cls(**inputs)
 
     # -- training and keeping -------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class BertCat(nn.Module):
         return {"embedding": [], "kernels": [], "body": list(self.parameters())}
 
     def save(self, folder: Path) -> None:
-        """Save it as a sequence classifier of transformers with the same scores, which sentence-transformers loads, too.
+        """Save it as a sequence classifier of transformers with the same scores, which sentence-transformers also loads.
 
         Where the architecture's classifier cannot compute a linear layer (ModernBERT), the head is a module of sentence-transformers,
         and the encoder lies in a folder of its own: transformers then finds no model instead of a classifier with a random head.
@@ -121,7 +121,7 @@ class BertCat(nn.Module):
 
     @classmethod
     def load(cls, folder: Path, shape: JsonObject) -> Self:
-        """Load weights, as ``Ranker.load`` does, of older checkpoints too, whose encoder lies beside the head's module."""
+        """Load weights as ``Ranker.load``, also of older checkpoints, whose encoder is beside the head's module."""
         config = read_shape(BertCatConfig, shape, folder)
         place = folder / ENCODER if (folder / ENCODER).is_dir() else folder
         whole = architecture(check_encoder_folder(place)).endswith("ForSequenceClassification")

@@ -29,7 +29,7 @@ class BertDot(DualEncoder):
     """The model: s = BERT([CLS] q [SEP])_CLS · BERT([CLS] p [SEP])_CLS, one encoder for both sides."""
 
     kind: ClassVar[str] = "bert_dot"
-    vector_similarity: ClassVar[str] = "dot"  # of unit vectors if they are normalised
+    vector_similarity: ClassVar[str] = "dot"  # of unit vectors if normalised
     config: BertDotConfig
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:

@@ -15,14 +15,14 @@ from positionbias.models.layout import architecture, has_modules
 __all__ = ["CARD", "model_card"]
 
 CARD = "README.md"
-_MINILM = "sentence-transformers/all-MiniLM-L6-v2"  # what the package of the extra holds
+_MINILM = "sentence-transformers/all-MiniLM-L6-v2"  # the model in the package of the extra
 _CLASSES = {"bert_cat": "CrossEncoder", "bert_dot": "SentenceTransformer", "colbert": "MultiVectorEncoder"}
-# of the manifest's training settings, those that a reader asks for first
+# the training settings that readers ask for first
 _TRAINING = {"loss": "loss", "batch_size": "batch size", "learning_rate": "learning rate"}
 
 
 def model_card(folder: Path, kind: str, depth: int | None, manifest: Manifest, base: str | None) -> str:
-    """Return the card of a checkpoint of this kind, whose other files stand in ``folder``. ``base`` is the encoder's id on the Hub."""
+    """Return the card of a checkpoint of this kind with its other files in ``folder``. ``base`` is the encoder's id on the Hub."""
     facts = _metadata(folder, kind, manifest, base)
     header = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in facts.items()]
     sections = {

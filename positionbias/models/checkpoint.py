@@ -1,4 +1,4 @@
-"""A trained model on disk: safetensors, JSON and a manifest, with nothing that can run.
+"""A trained model on disk: safetensors, JSON and a manifest, no executable code.
 
 manifest.json      command, settings, seed, inputs, versions
 posbias.json       the kind of model, its shape, the re-ranking depth tuned on validation
@@ -55,7 +55,7 @@ LOG = "training.json"
 
 @dataclass(frozen=True, slots=True)
 class TrainingLog:
-    """The log of each validation, the step whose weights were kept, and what ended the training and how; empty for other models."""
+    """The log of each validation, the step of the kept weights, and how and why the training ended; empty for other models."""
 
     log: Sequence[Mapping[str, float | None]] = ()
     best_step: int = 0
@@ -80,7 +80,7 @@ class Checkpoint:
 
     @property
     def validation_ndcg(self) -> float | None:
-        """nDCG@10 on validation of the weights kept; None without validation."""
+        """nDCG@10 of the kept weights on validation; None without validation."""
         found = self.manifest.content.get("validation_ndcg@10")
         return found if isinstance(found, float) else None
 
@@ -95,7 +95,7 @@ class Checkpoint:
 
     @property
     def ended_name(self) -> str:
-        """The system's name beside figures, which marks a training that is not finished.
+        """The system's name beside figures, marked if its training is not finished.
 
         Raises:
             InputError: as ``ending``.
@@ -107,7 +107,7 @@ class Checkpoint:
         """The model, if it can be trained further.
 
         Raises:
-            SettingError: it only scores.
+            SettingError: it cannot be trained.
         """
         if not isinstance(self.model, Ranker) or self.model.kind not in KINDS:
             raise SettingError(
@@ -117,7 +117,7 @@ class Checkpoint:
         return self.model
 
     def push_to_hub(self, repo: str, *, private: bool = False) -> str:
-        """Upload it to the Hugging Face Hub as ``posbias push`` does, and return its address there.
+        """Upload it to the Hugging Face Hub like ``posbias push``, and return its address there.
 
         Raises:
             InputError: it is not a checkpoint of ours, it is damaged, or the Hub refuses it.
@@ -128,7 +128,7 @@ class Checkpoint:
 
 
 def ending_of(path: Path | str, training: TrainingLog, depth: int | None) -> Ending:
-    """Return how a training ended, by its log ``training``, for the checkpoint at ``path`` with the tuned ``depth``.
+    """Return how a training ended, from its log ``training``, for the checkpoint at ``path`` with the tuned ``depth``.
 
     Raises:
         InputError: the log is malformed.
@@ -152,9 +152,9 @@ def save_checkpoint(
     base: str | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write a checkpoint folder, whole or not at all. ``timed_log``: the log's rows with the times they took, as JSON lines.
+    """Write a checkpoint folder, whole or not at all. ``timed_log``: the log's rows with their times, as JSON lines.
 
-    ``base`` is the id on the Hub of the encoder that it was made from, for the model card.
+    ``base`` is the Hub id of its encoder, for the model card.
     """
     with atomic_folder(path, overwrite=overwrite) as partial:
         model.save(partial)
@@ -237,23 +237,23 @@ def read_log(folder: Path) -> TrainingLog:
     """Read the training log of a checkpoint.
 
     Raises:
-        InputError: it holds something else.
+        InputError: it is malformed.
     """
     return read_as(TrainingLog, read_json(folder / LOG, what="a training log"), folder / LOG, do=FIX, more=True)
 
 
 def _is_checkpoint(folder: Path) -> bool:
-    """Return True if the manifest is that of a checkpoint; an encoder made by ``posbias encoder`` has one, too."""
+    """Return True if the manifest is that of a checkpoint; encoders made by ``posbias encoder`` have manifests, too."""
     return (folder / MANIFEST).is_file() and read_manifest(folder).kind == KIND
 
 
 def _may_be_foreign(folder: Path) -> bool:
-    """Return True for a folder of transformers' kind, or a name of one."""
+    """Return True for a folder in transformers' layout, or the name of a model."""
     return (folder / "config.json").is_file() or has_modules(folder) or not folder.exists()
 
 
 def _check_any(folder: Path) -> Path:
-    """Return the folder if it is a whole checkpoint of ours, or may hold another's model.
+    """Return the folder if it is a whole checkpoint of ours, or may hold another library's model.
 
     Raises:
         InputError: it is neither.
@@ -275,7 +275,7 @@ def _load_foreign(folder: Path, name: Path | str, kind: str | None) -> Checkpoin
         model, notes, packages = load_foreign(folder, kind)
     manifest = Manifest(
         kind=KIND,
-        name=(folder.resolve() if Path(name).is_dir() else Path(name)).name,  # of a hub id the part after the slash
+        name=(folder.resolve() if Path(name).is_dir() else Path(name)).name,  # the part of a hub id after the slash
         command="",
         content={"checksum": model_checksum(folder)},
         notes=notes,
@@ -304,7 +304,7 @@ def _load_user_code(name: str, kind: str | None) -> Checkpoint:
 
 
 def user_checkpoint(found: Any, name: str, kind: str | None = None) -> Checkpoint:
-    """Wrap a function or an object of a user, which has no checksum, as a checkpoint of this name.
+    """Wrap a user's function or object, which has no checksum, as a checkpoint of this name.
 
     Raises:
         InputError, SettingError: as ``user_model``.
@@ -322,8 +322,8 @@ def _untrained(path: Path | str, model: AnyRanker, name: str, checksum: str, not
 
 
 def shape_of(model: AnyRanker) -> JsonObject:
-    """Return as JSON what a model's scores and vectors depend on beside its files: its kind, and its shape or the most it reads of a
-    passage, where it has one."""
+    """Return as JSON what scores and vectors depend on beside a model's files: its kind, and its shape or the maximum read of a
+    passage, if any."""
     config, room = getattr(model, "config", None), getattr(model, "room", None)
     if is_dataclass(config) and not isinstance(config, type):
         return {"kind": model.kind, **asdict(config)}

@@ -1,4 +1,4 @@
-"""ConvKNRM: convolutions make n-grams of word vectors, and kernels pool the cosines of all lengths with all (Dai, Xiong, Callan and Liu
+"""ConvKNRM: convolutions turn word vectors into n-grams, and kernels pool the cosines between all lengths (Dai, Xiong, Callan and Liu
 2018).
 """
 

@@ -35,13 +35,13 @@ from positionbias.text.vocabulary import Vocabulary, known_words
 __all__ = ["distil", "frequency_weights", "principal_components", "word_states"]
 
 DEVIATION = 0.4  # root mean square of the written values: as GloVe's, and as TK's random word vectors
-PIECES = 64  # read of a word: longer ones are addresses and accidents
+PIECES = 64  # pieces read of a word: longer words are addresses and accidents
 _BLOCK = 1 << 14  # rows in double precision at a time
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Compute on one thread, as the number of threads affects a product's last bits."""
+    """Compute on one thread, as the number of threads changes a product's last bits."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)  # also for threads that start later
     try:
@@ -127,7 +127,7 @@ def distil(
 ) -> Manifest:
     """Write the vectors of the collections' words, most frequent first, to ``out``, and a manifest beside it; return the manifest.
 
-    Words without a piece known to the encoder are left out and counted, as they would all share one vector [decision]. The
+    Words without a piece known to the encoder are skipped and counted, as they would all share one vector [decision]. The
     result is scaled to a root mean square of 0.4 [decision].
 
     Raises:
@@ -140,7 +140,7 @@ def distil(
     encoder = open_encoder(folder).eval()
     if encoder.dimension < settings.dimension:
         raise SettingError(
-            f"--dimension: wanted at most the {encoder.dimension} that {encoder_name} is wide; found {settings.dimension}; "
+            f"--dimension: wanted at most {encoder.dimension}, the width of {encoder_name}; found {settings.dimension}; "
             "lower it (and give the same to training), or take a wider encoder"
         )
     counts = known_words(collections, None if split is None else (split,))

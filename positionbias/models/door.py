@@ -1,8 +1,8 @@
 """Check every setting in a foreign model's folder before a library reads it.
 
 transformers and sentence-transformers load classes, kernels, files and other models by names in a folder's JSON. This check
-accepts numbers, plain words and lists of them, objects under known keys, and text under keys that no library takes for a name.
-All else is refused: nothing that a checkpoint names is run.
+accepts numbers, plain words and lists of them, objects under known keys, and text under keys that no library reads as a name.
+Everything else is refused: nothing that a checkpoint names is run.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["check_door", "module_records"]
 _DO = "give another model, or take the key out of a copy of it if it works without: code that a checkpoint names is never run here"
 _SHOWN = 80  # characters of a value
 _SIZES = re.compile(r"(layers|_size|_dim|d_model|d_ff|d_kv)$")
-_ROOM = 1 << 20  # bytes: smaller sizes are quickly built, and weights cut short are then named as the damage
-_LAYER_BYTES = 1 << 10  # at least, of the weights of a layer and their names in the file
+_ROOM = 1 << 20  # bytes: smaller models are quickly built, and then truncated weights are reported as the damage
+_LAYER_BYTES = 1 << 10  # the least that a layer's weights and their names take in the file
 
 _MODULE = re.compile(r"sentence_transformers(\.\w+)*\.(\w+)")
 _MODULES = frozenset({
@@ -55,7 +55,7 @@ _OF_PARTS = (
 
 
 def check_door(folder: Path) -> None:
-    """Check that everything a library would read from a model's folder is settings, and names nothing to run or fetch.
+    """Check that a model's folder holds only settings, and none that name something to run or fetch.
 
     Raises:
         InputError: a key whose value may name code, a file or another model; the message names file and key.
@@ -72,7 +72,7 @@ def check_door(folder: Path) -> None:
 
 
 def module_records(folder: Path) -> list[tuple[str, str]]:
-    """Return the type and path of each module in a folder's list, after checking that all are sentence-transformers' own and inside.
+    """Return the type and path of each listed module, after checking that all are sentence-transformers' own and in the folder.
 
     Raises:
         InputError: one is not, or the list is malformed.
@@ -91,7 +91,7 @@ def module_records(folder: Path) -> list[tuple[str, str]]:
 
 
 def _module_name(listed: Path, kind: Any, path: Any) -> str:
-    """Return the class of a module in the file ``listed``, if it is sentence-transformers' own and in its place."""
+    """Return the class of a module in the file ``listed``, if it is sentence-transformers' own and in the folder."""
     found = _MODULE.fullmatch(str(kind))
     name = "Dense" if kind == _PYLATE else found[2] if found else ""
     if name not in _MODULES | _ROUTERS:
@@ -150,7 +150,7 @@ def _check_sizes(path: Path, record: JsonObject, weights: int) -> None:
 
 
 def _check(path: Path, rule: rules.Rule) -> JsonObject:
-    """The record of a file that follows a rule; an empty one where there is no such file."""
+    """Return the record of a file after checking it against a rule; an empty one if there is no such file."""
     record = _record(path)
     if found := rules.offence(record, rule):
         raise _refused(path, *found)

@@ -18,7 +18,7 @@ __all__ = [
 
 # one or more words: no path, repository or dotted name (dots only before a digit, as in 4.1 or apache-2.0)
 _WORDS = re.compile(r"(?:[\w +|,-]|\.(?=\d))*")
-# keys that name code or other files in any record; and those that may, unless the model's class has a field of the name
+# keys that name code or other files in any record; and keys that may, unless the model's class has a field of this name
 _NAMES_CODE = re.compile(
     r"auto_map(ping)?|code_revision|trust_remote_code|configuration_files|fast_tokenizer_files|transformers_weights"
     r"|.*quantization_config|compression_config|parent_library|base_model_(class|name_or_path)|device_map|(tp|pp|ep)_plan"
@@ -55,7 +55,7 @@ def _tokenizer(value: Any) -> bool:
 
 
 def _one_of(*words: str) -> Callable[[Any], bool]:
-    """Return a check that a value is one of these words, or an object of such values, one a part of the model."""
+    """Return a check that a value is one of these words, or an object of such values by part of the model."""
 
     def check(value: Any) -> bool:
         return all(map(check, value.values())) if isinstance(value, dict) else value is None or value in words
@@ -82,8 +82,8 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``text``: keys whose text no library takes for a name. ``objects``: keys that may hold objects; None: all. ``fields``: keys of
-    the record's class, which may hold objects too. ``keys``: the only keys allowed; None: others too, with plain words.
+    """The keys of a record. ``text``: keys whose text no library reads as a name. ``objects``: keys that may hold objects; None: all.
+    ``fields``: keys of the record's class, which may hold objects too. ``keys``: the only keys allowed; None: others too, with plain words.
     """
 
     text: frozenset[str] = frozenset()
@@ -138,7 +138,7 @@ ROUTER = Rule(text=frozenset({"structure", "types"}), objects=None)  # types are
 
 
 def config_offence(record: JsonObject) -> tuple[str, Json] | None:
-    """The first key of a model's config that is refused, and its value: by the fields of its class, and of its parts' classes."""
+    """Return the first refused key of a model's config and its value, by the fields of its class and its parts' classes."""
     from transformers import CONFIG_MAPPING
 
     kind = record.get("model_type")
@@ -153,12 +153,12 @@ def config_offence(record: JsonObject) -> tuple[str, Json] | None:
 
 
 def _typed(part: JsonObject, known: Any, key: str) -> JsonObject:
-    """A part of a config with its type, which its model's class knows where it does not say it."""
+    """Return a part of a config with its type, taken from the model's class where it has none."""
     return {"model_type": getattr(known.sub_configs[key], "model_type", None), **part}
 
 
 def offence(record: JsonObject, rule: Rule) -> tuple[str, Json] | None:
-    """The first key that the rule refuses, and its value."""
+    """Return the first key that the rule refuses, and its value."""
     for key, value in record.items():
         if rule.keys is not None and key not in rule.keys:
             return key, value
@@ -180,7 +180,7 @@ def offence(record: JsonObject, rule: Rule) -> tuple[str, Json] | None:
 
 
 def _object_offence(key: str, value: JsonObject, rule: Rule) -> tuple[str, Json] | None:
-    """The first offence within an object: one of numbers alone is none, whatever its keys."""
+    """Return the first offence within an object; an object of only numbers has none, whatever its keys."""
     numbers = all(isinstance(item, int | float) for item in value.values())
     if not (numbers or rule.objects is None or key in rule.objects | rule.fields):
         return key, value
@@ -190,7 +190,7 @@ def _object_offence(key: str, value: JsonObject, rule: Rule) -> tuple[str, Json]
 
 
 def _numbers(value: Any) -> bool:
-    """Return True for a number or a list of numbers or nothing, as the kernel sizes of a convolution, but not for a switch."""
+    """Return True for a number, None, or a list of them, as the kernel sizes of a convolution, but not for a boolean."""
     return all(map(_numbers, value)) if isinstance(value, list) else isinstance(value, int | float) and value is not True
 
 

@@ -29,7 +29,7 @@ __all__ = ["Duet"]
 
 GRAPHS = "ngraphs.json"
 KEY = 1 << 24  # bound of the two parts of a word's key, which float32 holds exactly
-KNOWN_WORDS = 1 << 16  # whose n-graphs are cached
+KNOWN_WORDS = 1 << 16  # words with cached n-graphs
 
 
 class Duet(nn.Module):
@@ -49,7 +49,7 @@ class Duet(nn.Module):
         super().__init__()
         self.config, self.graphs = config, graphs
         size, filters = config.filters, (len(graphs), config.window * config.filters)
-        # each row is an n-graph's weights in all filters at each place of the window: a convolution over counts as a sum of rows
+        # a row has an n-graph's weights in all filters at each place of the window, so that a convolution over counts is a sum of rows
         self.query_filters = nn.Parameter(nn.init.xavier_uniform_(torch.empty(filters)))
         self.passage_filters = nn.Parameter(nn.init.xavier_uniform_(torch.empty(filters)))
         self.query_bias, self.passage_bias = nn.Parameter(torch.zeros(size)), nn.Parameter(torch.zeros(size))

@@ -75,13 +75,13 @@ class Encoder(nn.Module):
         """The number of tokens the encoder has positions for, including special ones; None if unknown."""
         limit = getattr(self.backbone.config, "max_position_embeddings", None)
         table = getattr(getattr(self.backbone, "embeddings", None), "position_embeddings", None)
-        start = getattr(table, "padding_idx", None)  # RoBERTa counts from after its padding's number
+        start = getattr(table, "padding_idx", None)  # RoBERTa counts positions from after the padding number
         if limit is None or limit < 1:
             return None
         return limit if start is None else limit - start - 1
 
     def most_tokens(self, named: int | None) -> int:
-        """Return the smallest of a named length, where there is one, else the tokenizer's limit, and the encoder's positions."""
+        """Return the smaller of the encoder's positions and the named length, or the tokenizer's limit if none is named."""
         limits = [limit for limit in (named or self.tokenizer.model_max_length, self.positions) if limit is not None]
         return int(min(limits)) if min(limits) < NO_LIMIT else _UNBOUNDED
 
@@ -100,7 +100,7 @@ class Encoder(nn.Module):
             )
 
     def drop_head(self) -> Any:
-        """Keep the bare model alone, and return what it was with its head."""
+        """Keep only the bare model, and return the model with its head."""
         whole, self.model = self.model, _headless(self.backbone)
         return whole
 
@@ -142,7 +142,7 @@ class Encoder(nn.Module):
     # -- keeping ------------------------------------------------------------------------------------
 
     def save(self, folder: Path, *, length: int) -> None:
-        """Write config, weights and tokenizer in Hugging Face's layout; ``length`` is what others will cut texts to."""
+        """Write config, weights and tokenizer in Hugging Face's layout; ``length`` is where other software cuts texts."""
         save_pretrained(folder, self.model, self.tokenizer, length=length)
 
 
@@ -157,7 +157,7 @@ def plain_read(tokenizer: Any, texts: Sequence[str], limit: int | None) -> list[
 
 
 def _whole_texts(tokenizer: Any) -> Any:
-    """Return the fast tokenizer, if any, without the truncation and padding that its file or another call may have set."""
+    """Return the fast tokenizer, if any, with truncation and padding off, which its file or another call may have set."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is not None and (fast.truncation or fast.padding):  # set only where needed: another thread may be reading
         fast.no_truncation()
@@ -166,12 +166,12 @@ def _whole_texts(tokenizer: Any) -> Any:
 
 
 def save_pretrained(folder: Path, model: Any, tokenizer: Any, *, length: int) -> None:
-    """Write config, weights and tokenizer in Hugging Face's layout; ``length`` is what others will cut texts to."""
+    """Write config, weights and tokenizer in Hugging Face's layout; ``length`` is where other software cuts texts."""
     with weight_errors(folder), quiet_transformers():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     settings = read_json(folder / "tokenizer_config.json", what="a tokenizer's settings")
-    for place in ("is_local", "local_files_only", "name_or_path"):  # do not disclose where it was loaded from
+    for place in ("is_local", "local_files_only", "name_or_path"):  # do not disclose the path it was loaded from
         settings.pop(place, None)
     write_json(folder / "tokenizer_config.json", {**settings, "model_max_length": length})
 
@@ -189,10 +189,10 @@ def load_encoder(name: str | Path) -> Encoder:
 def open_encoder(folder: Path, *, classifier: bool = False, backbone: str | None = None) -> Encoder:
     """Load an encoder from a checked folder; with ``classifier``, as a sequence classifier of one label with its head.
 
-    ``backbone`` is transformers' type of the encoder, where ``config.json`` has another library's there.
+    ``backbone`` is transformers' type of the encoder, where ``config.json`` names another library's.
 
     Raises:
-        InputError: damaged files, missing tensors, or no text encoder.
+        InputError: damaged files, missing tensors, or not a text encoder.
     """
     from transformers import AutoModel, AutoModelForSequenceClassification
 
@@ -223,7 +223,7 @@ def _headless(model: Any) -> Any:
 def read_pretrained(folder: Path, kind: Any, backbone: str | None = None) -> tuple[Any, Any, Collection[str]]:
     """Load a folder in float32 with one of transformers' auto classes: the model, its tokenizer, and the names of missing tensors.
 
-    Nothing is fetched, not even a kernel, no code of the folder runs, and torch's generator is left alone, although unused parts are random.
+    Nothing is fetched, not even a kernel; no code in the folder runs; torch's generator is unchanged, although unused parts are random.
     ``backbone``: as in ``open_encoder``.
 
     Raises:
@@ -257,7 +257,7 @@ def unreadable(folder: Path, error: Exception, *, wanted: str, do: str) -> Input
     """Return a one-line error for a folder that a library could not read."""
     lines = (str(error).strip() or type(error).__name__).splitlines()
     found = " ".join(map(str.strip, lines[: 1 + lines[0].endswith(":")]))
-    if "ignore_mismatched_sizes" in found:  # transformers logs which, and names only its own switch
+    if "ignore_mismatched_sizes" in found:  # transformers logs which ones, and its error names only its own switch
         found = "tensors of other shapes than config.json says"
     if type(error).__name__ == "UnpicklingError":
         found = "a .bin file with more in it than weights, which is never run"

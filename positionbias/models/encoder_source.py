@@ -105,7 +105,7 @@ def _hub_folder(name: str, check: Callable[[Path], Path]) -> Path:
     files = _hub_files(name)
     wanted = (
         files if FACTS in files else [file for file in files if _is_part(file, files)]
-    )  # of a checkpoint of ours its card, too
+    )  # for a checkpoint of ours its card, too
     try:
         return check(Path(snapshot_download(name, allow_patterns=wanted)))
     except (OSError, ValueError) as error:
@@ -159,7 +159,7 @@ def _hub_files(name: str) -> list[str]:
 
 
 def _within(seconds: float, ask: Callable[[], Any]) -> Any:
-    """Call ``ask`` with a time limit, which also covers host look-ups, unlike the HTTP library's own; raises TimeoutError."""
+    """Call ``ask`` with a time limit that, unlike the HTTP library's own, covers host look-ups; raise TimeoutError after it."""
     answer: Future[Any] = Future()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""Read what an endpoint answered, decoded from JSON."""
+"""Read an endpoint's answers, decoded from JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def listed(answer: Any, *names: str) -> list[Any]:
     """Return the list of an answer under the first of these names that has one.
 
     Raises:
-        BadAnswer: there is none.
+        BadAnswer: it has none.
     """
     for name in names:
         if isinstance(answer, dict) and isinstance(answer.get(name), list):
@@ -27,19 +27,19 @@ def listed(answer: Any, *names: str) -> list[Any]:
 def by_index(rows: Sequence[Any], count: int, *, needed: bool = False) -> list[Any]:
     """Return the rows in the order of their ``index``, one for each of ``count`` texts.
 
-    Rows without an index stand in the texts' order, unless it is ``needed``.
+    Rows without an index are taken in the order of the texts, unless it is ``needed``.
 
     Raises:
-        BadAnswer: an index that is no whole number or that some rows lack, or other rows than one for each text.
+        BadAnswer: an index that is missing or not a whole number, or not exactly one row for each text.
     """
     if not all(isinstance(row, dict) for row in rows):
-        raise BadAnswer("rows that are no objects")
+        raise BadAnswer("rows that are not objects")
     named = [row.get("index") for row in rows]
     if not needed and all(place is None for place in named):
         named = list(range(len(rows)))
     for place in named:
         if type(place) is not int:
-            raise BadAnswer("rows without an index" if place is None else f"an index that is no whole number, {place!r:.40}")
+            raise BadAnswer("rows without an index" if place is None else f"an index that is not a whole number, {place!r:.40}")
     places = dict(zip(named, rows, strict=True))
     if len(rows) != count or places.keys() != set(range(count)):
         raise BadAnswer(f"{len(rows):,} rows, of {len(places.keys() & set(range(count))):,} of {count:,} texts")
@@ -51,7 +51,7 @@ def finite(values: Any, what: str) -> np.ndarray:
 
     Raises:
         BadAnswer: one is NaN, infinite, or beyond float32.
-        OverflowError, TypeError, ValueError: one is no number.
+        OverflowError, TypeError, ValueError: one is not a number.
     """
     with np.errstate(over="ignore"):
         found = np.asarray(values, np.float32)
@@ -61,7 +61,7 @@ def finite(values: Any, what: str) -> np.ndarray:
 
 
 def content(answer: Any) -> str:
-    """Return the text of a chat's first choice, joined where it comes in parts; "" where it is none.
+    """Return the text of a chat's first choice, with its parts joined; "" if it is not a text.
 
     Raises:
         BadAnswer: there is no first choice.

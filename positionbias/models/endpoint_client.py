@@ -1,4 +1,4 @@
-"""Requests to a model behind HTTP: few at once, repeated with growing waits, and one line for what stays wrong."""
+"""Send requests to a model over HTTP: few at once, retried with growing waits, with a one-line error at the end."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from positionbias.models.protocols import TOKEN_CHARACTERS
 __all__ = ["AT_ONCE", "BadAnswer", "Client", "Endpoint", "Meter", "Refused", "endpoint_named"]
 
 AT_ONCE = 8  # requests
-TRIES, FIRST_TRIES = 7, 2  # of a request; before anything has answered
-PAID_TRIES = 3  # of a request whose answers came, which cost money, and were of no use
-WAIT, LONGEST_WAIT = 1.0, 300.0  # seconds: the first wait, which doubles; more than the last is not waited
+TRIES, FIRST_TRIES = 7, 2  # tries of a request; before the first answer of all
+PAID_TRIES = 3  # tries of a request with unusable answers, which cost money
+WAIT, LONGEST_WAIT = 1.0, 300.0  # seconds: the first wait, which doubles, and the longest
 TIMEOUT, CONNECT_TIMEOUT = 180.0, 10.0
-PILOT = 8  # requests that time and length are estimated from
+PILOT = 8  # requests from which time and length are estimated
 _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 _NAME = re.compile(r"(openai|rerank|chat):(.+)@(https?://\S+)")
 _MEANT = re.compile(r"(openai|rerank|chat):[^\s:]*\S")
-# what follows a URL that ends with its host, and one with a path
+# the path added to a URL of a host alone, and to one with a path
 _PATHS = {
     "openai": ("/v1/embeddings", "embeddings"),
     "rerank": ("/rerank", "rerank"),
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 class Endpoint(NamedTuple):
-    """A served model: the form of its requests, its name there, and where they are sent."""
+    """A served model: the form of its requests, its name on the server, and the URL."""
 
     form: str
     model: str
@@ -63,21 +63,21 @@ class Endpoint(NamedTuple):
 
     @property
     def key_variable(self) -> str:
-        """The environment variable of its key, named by its host, so that no key goes to another: OPENAI_API_KEY for api.openai.com,
-        JINA_API_KEY for api.jina.ai, LOCALHOST_API_KEY for localhost; none for an address of numbers."""
+        """The environment variable of its key, named after its host so that no key goes to another host: OPENAI_API_KEY for
+        api.openai.com, JINA_API_KEY for api.jina.ai, LOCALHOST_API_KEY for localhost; none for a numeric address."""
         host = urlsplit(self.url).hostname or ""
         label = host.split(".")[-2:][0]
         return "" if re.fullmatch(r"[\d.]+|.*:.*", host) else f"{re.sub(r'[^A-Z0-9]', '_', label.upper())}_API_KEY"
 
 
 def endpoint_named(name: str) -> Endpoint | None:
-    """Return the endpoint of a name like ``openai:NAME@URL``, ``rerank:NAME@URL`` or ``chat:NAME@URL``; None of another name.
+    """Return the endpoint of a name like ``openai:NAME@URL``, ``rerank:NAME@URL`` or ``chat:NAME@URL``; None for other names.
 
-    The form's path is added to the URL unless it is there: ``/v1/embeddings``, ``/rerank`` or ``/v1/chat/completions`` to a host
-    alone, without ``/v1`` where the URL has a path of its own.
+    The form's path is added to the URL unless it is there: ``/v1/embeddings``, ``/rerank`` or ``/v1/chat/completions``, without
+    ``/v1`` if the URL has a path of its own.
 
     Raises:
-        InputError: it begins like one, but has no URL; or its URL holds a password, a query or a fragment.
+        InputError: it begins like one but has no URL, or its URL has a password, a query or a fragment.
     """
     found = _NAME.fullmatch(name)
     if found is None:
@@ -88,10 +88,8 @@ def endpoint_named(name: str) -> Endpoint | None:
     try:
         parts = urlsplit(url)
         _ = parts.port, (parts.hostname or "").encode("idna")
-    except ValueError as error:  # of encodings, too
-        raise InputError(
-            f"{form}:{model}: wanted a URL of a host and a path; found none that can be read; correct it"
-        ) from error
+    except ValueError as error:  # also in percent-encoding
+        raise InputError(f"{form}:{model}: wanted a URL of a host and a path; found an unreadable one; correct it") from error
     if parts.username or parts.password or parts.query or parts.fragment or not parts.hostname:
         raise InputError(
             f"{form}:{model}: wanted a URL of a host and a path; found a password, a query or a fragment in it; give a key in the "
@@ -104,11 +102,11 @@ def endpoint_named(name: str) -> Endpoint | None:
 
 
 class BadAnswer(Exception):
-    """An answer that is not what was asked for; the message says what was found."""
+    """An unusable answer; the message says what was found."""
 
 
 class Refused(InputError):
-    """A request that is refused however often it is sent, with its HTTP status."""
+    """A permanently refused request, with its HTTP status."""
 
     def __init__(self, message: str = "", status: int = 0) -> None:
         super().__init__(message)
@@ -118,11 +116,11 @@ class Refused(InputError):
 class Client:
     """A sender of requests to one endpoint; ``stop`` ends waits between tries.
 
-    The key is read from the endpoint's environment variable, and stands in no message.
+    The key is read from the endpoint's environment variable, and appears in no message.
 
     Raises:
         DependencyError: httpx2 is not installed.
-        InputError: the key cannot stand in a header.
+        InputError: the key cannot be sent in a header.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -144,11 +142,11 @@ class Client:
         weakref.finalize(self, self._client.close)
 
     def ask(self, body: JsonObject, read: Callable[[Any], T], wanted: str) -> T:
-        """Send a request and ``read`` its answer, which raises ``BadAnswer``; both are tried again.
+        """Send a request and ``read`` its answer, which may raise ``BadAnswer``; both are retried.
 
         Raises:
             InputError: no usable answer after the last try.
-            Refused: the request itself is at fault.
+            Refused: the request itself is wrong.
         """
         text, tried, paid = json.dumps(body), 0, 0
         while True:
@@ -166,7 +164,7 @@ class Client:
                     except BadAnswer as error:
                         found = f"{error}{self._said(given.content, fault=True)}"
                     except (ValueError, RecursionError):
-                        found = "an answer that is no whole JSON"
+                        found = "an answer that is not whole JSON"
                 else:
                     found = f"{given.status_code} {given.reason_phrase}{self._said(given.content)}"
                     if given.status_code not in _AGAIN:
@@ -179,7 +177,7 @@ class Client:
                 raise InputError(
                     self._line(wanted, f"{found}, {tried} times", "check the server and the URL, and run it again")
                 )
-            # the wait grows by half of itself at most, drawn by the request
+            # the wait grows by up to half, drawn from the request
             spread = 0.5 + below(1_000, tried, "wait of a request", text) / 2_000
             if self.stop.wait(max(wait, WAIT * 2 ** (tried - 1) * spread)):
                 raise InputError(self._line(wanted, f"{found}, and another failed meanwhile", "run it again"))
@@ -199,7 +197,7 @@ class Client:
         return text.replace(self._key, "[key]") if self._key else text
 
     def _said(self, body: bytes, *, fault: bool = False) -> str:
-        """Return the message in an error's body, shortened, and before that without the key; with ``fault`` only a field error."""
+        """Return the message in an error's body, without the key, then shortened; with ``fault`` only a field error."""
         text = body.decode("utf-8", "replace")
         try:
             record = json.loads(text)
@@ -225,7 +223,7 @@ def _retry_after(header: str) -> float:
 
 
 class Meter:
-    """A count of what is sent, ``characters`` in all, which tells the extent of a step before it, and after eight requests its length and time."""
+    """A count of the ``characters`` sent. It prints the extent of a step before it, and its length and time after eight requests."""
 
     def __init__(self, name: str) -> None:
         self.name, self.characters = name, 0

@@ -1,6 +1,6 @@
-"""Models behind HTTP: ``/v1/embeddings`` as an encoder, ``/rerank`` and ``/v1/chat/completions`` as scorers of a query's passages.
+"""Models over HTTP: ``/v1/embeddings`` as an encoder, ``/rerank`` and ``/v1/chat/completions`` as scorers of a query's passages.
 
-An answer is checked, kept on disk by the hash of what was asked, and not asked for again.
+Each answer is checked, then stored on disk by the hash of its request, and not asked for again.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from positionbias.models.text_encoder import TextEncoder
 
 __all__ = ["ChatScorer", "EmbeddingEncoder", "RerankScorer", "open_endpoint"]
 
-BATCH = 32  # texts a request: what text-embeddings-inference takes unless told otherwise [decision]
-WINDOW, STRIDE = 20, 10  # passages of a prompt, and how far the next window stands in front of it, as RankGPT has them
-ANSWERS = 3  # to one prompt, until one names all passages
-_UNFIT = (400, 413, 422)  # statuses of requests in another form, or that are too large
+BATCH = 32  # texts a request: the default limit of text-embeddings-inference [decision]
+WINDOW, STRIDE = 20, 10  # passages of a prompt, and the step to the next window in front of it, as in RankGPT
+ANSWERS = 3  # tries of one prompt, until an answer names all passages
+_UNFIT = (400, 413, 422)  # statuses of requests in the wrong form, or too large
 _INSTRUCTION = (
     "You order search results. You get a query and numbered passages. Put the passages in order, from the one that answers the query best "
     "to the one that answers it least. Answer with the numbers of all passages in square brackets, joined by >, and with nothing else."
@@ -38,7 +38,7 @@ class EmbeddingEncoder(TextEncoder):
     """OpenAI's ``/v1/embeddings``, compared by cosine. An empty text is not sent; its vector is zeros [decision].
 
     Raises:
-        InputError: the server does not give vectors.
+        InputError: the server does not return vectors.
     """
 
     kind: ClassVar[str] = "embeddings"
@@ -54,11 +54,11 @@ class EmbeddingEncoder(TextEncoder):
         return self.meter.characters
 
     def begin(self, lists: Sequence[int]) -> None:
-        """Tell what lists of so many texts ask of the server."""
+        """Announce lists of so many texts."""
         self.meter.begin(sum(lists), sum(math.ceil(length / BATCH) for length in lists))
 
     def _embed(self, texts: list[str]) -> np.ndarray:
-        """Return the vectors of texts, ``(n, dim)``, each distinct one asked for once."""
+        """Return the vectors of texts, ``(n, dim)``; each distinct text is asked for once."""
         keys = [answer_key(text) for text in texts]
         wanted = {key: text for key, text in zip(keys, texts, strict=True) if text.strip()}
         found = self._store.get(wanted)
@@ -98,10 +98,10 @@ class EmbeddingEncoder(TextEncoder):
 
 
 class _Scorer:
-    """The common part of both scorers: each list of passages is asked for as it stands, and its answer kept as that list's."""
+    """The common part of both scorers: a list of passages is one request, and its answer is stored for this list."""
 
     at_once: ClassVar[int] = AT_ONCE
-    _prompt: ClassVar[str] = ""  # on which an answer depends
+    _prompt: ClassVar[str] = ""  # what an answer depends on
 
     def __init__(self, client: Client, store: AnswerStore) -> None:
         self._client, self._store, self.meter = client, store, Meter(client.endpoint.short_name)
@@ -115,7 +115,7 @@ class _Scorer:
 
     @property
     def stop(self) -> threading.Event:
-        """What ends the waits between tries."""
+        """The event that ends waits between tries."""
         return self._client.stop
 
     @property
@@ -132,7 +132,7 @@ class _Scorer:
         yield from ()
 
     def _once(self, query: str, passages: Sequence[str], ask: Callable[[], np.ndarray]) -> np.ndarray:
-        """Return the answer to a list from the store, or ask; two threads with the same list ask once."""
+        """Return the answer to a list from the store, or ask; two threads with the same list send one request."""
         key = answer_key(self._prompt, query, list(passages))
         with self._asking.setdefault(key, threading.Lock()):
             kept = self._store.get([key])
@@ -141,15 +141,15 @@ class _Scorer:
                 return kept[key]
             answer = ask()
             self._store.put({key: answer})
-        self._asking.pop(key, None)  # who still waits finds the answer in the store
+        self._asking.pop(key, None)  # waiting threads find the answer in the store
         self.meter.sent([query, *passages])
         return answer
 
     def _ask(self, bodies: Sequence[JsonObject], read: Callable[[Any], Any], wanted: str) -> Any:
-        """Ask in the first form that the server takes, of those it has not refused before.
+        """Ask in the first form that the server accepts, without those it refused before.
 
         Raises:
-            InputError: as ``Client.ask``; of several refusals the first.
+            InputError: as ``Client.ask``; the first of several refusals.
         """
         first: Refused | None = None
         for form in range(self._form, len(bodies)):
@@ -167,9 +167,9 @@ class _Scorer:
 
 
 class RerankScorer(_Scorer):
-    """``/rerank`` as Cohere, Jina and vLLM have it (``documents``), or text-embeddings-inference (``texts``, raw scores).
+    """``/rerank`` in the form of Cohere, Jina and vLLM (``documents``), or of text-embeddings-inference (``texts``, raw scores).
 
-    A list is one request; a server that refuses a long one gets it in parts of 32.
+    A list is one request; a server that refuses a long list gets it in parts of 32.
     """
 
     kind: ClassVar[str] = "rerank"
@@ -179,7 +179,7 @@ class RerankScorer(_Scorer):
         self._most: int | None = None
 
     def begin(self, lists: Sequence[int]) -> None:
-        """Tell what lists of so many passages ask of the server."""
+        """Announce lists of so many passages."""
         self.meter.begin(sum(lists), sum(math.ceil(length / (self._most or max(1, length))) for length in lists))
 
     def score(self, query: str, passages: Sequence[str]) -> np.ndarray:
@@ -208,7 +208,7 @@ class RerankScorer(_Scorer):
 
         def read(answer: Any) -> np.ndarray:
             found = answer if isinstance(answer, list) else listed(answer, "results", "data")
-            rows = by_index(found, len(texts), needed=True)  # they come best first
+            rows = by_index(found, len(texts), needed=True)  # results come best first
             try:
                 scores = [float(row["relevance_score"] if "relevance_score" in row else row["score"]) for row in rows]
             except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -219,10 +219,10 @@ class RerankScorer(_Scorer):
 
 
 class ChatScorer(_Scorer):
-    """A chat model asked for an order of numbered passages: by windows of 20, each ten in front of the last, from the end of the list.
+    """A chat model that orders numbered passages, in windows of 20 from the end of the list, each ten in front of the last.
 
-    A score is the number of passages ranked below. An answer that leaves passages out is asked for again, and says which; after three,
-    the fullest counts, and what it leaves out follows in the given order.
+    A score is the number of passages ranked below. If an answer leaves passages out, the model is told which and asked again. After
+    three answers the fullest is used, and the passages it leaves out follow in the given order.
     """
 
     kind: ClassVar[str] = "chat"
@@ -234,13 +234,13 @@ class ChatScorer(_Scorer):
         self._prompts = self._unnamed = self._unfinished = 0
 
     def begin(self, lists: Sequence[int]) -> None:
-        """Tell what lists of so many passages ask of the server."""
+        """Announce lists of so many passages."""
         windows = [len(_starts(length)) for length in lists]
         self.meter.begin(sum(min(length, WINDOW) * count for length, count in zip(lists, windows, strict=True)), sum(windows))
         self._prompts = self._unnamed = self._unfinished = 0
 
     def remarks(self) -> Iterator[str]:
-        """Yield how many answers left passages out."""
+        """Yield a remark on the answers that left passages out."""
         if self._unfinished:
             yield (
                 f"{self._client.endpoint.short_name}: {self._unfinished:,} of {self._prompts:,} answers left out {self._unnamed:,} passages, which "
@@ -268,7 +268,7 @@ class ChatScorer(_Scorer):
         return scores
 
     def _permutation(self, query: str, texts: Sequence[str]) -> np.ndarray:
-        """Return the places of the texts, best first, and behind them how many the model did not name."""
+        """Return the texts' indices, best first, followed by the number of texts that the model did not name."""
         numbered = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))
         asked = f"Query: {query}\n\n{numbered}\n\nQuery: {query}\nThe order of all {len(texts)} passages:"
         messages: list[JsonObject] = [{"role": "system", "content": _INSTRUCTION}, {"role": "user", "content": asked}]
@@ -289,7 +289,7 @@ class ChatScorer(_Scorer):
 
 
 def _starts(length: int) -> list[int]:
-    """Return where windows over a list begin, the last one first; a list of one passage has none."""
+    """Return the starts of the windows over a list, last one first; a list of one passage has none."""
     last = max(0, length - WINDOW)
     return [max(0, start) for start in range(last, -STRIDE, -STRIDE) if start > -STRIDE] if length > 1 else []
 
@@ -297,11 +297,11 @@ def _starts(length: int) -> list[int]:
 def open_endpoint(
     endpoint: Endpoint, *, store: bool = True
 ) -> tuple[EmbeddingEncoder | RerankScorer | ChatScorer, AnswerStore]:
-    """Return the model behind an endpoint, and where its answers are kept; nowhere without ``store``.
+    """Return the model behind an endpoint, and the store of its answers, which keeps none without ``store``.
 
     Raises:
         DependencyError: httpx2 is not installed.
-        InputError: an encoder's server gives no vectors.
+        InputError: an encoder's server returns no vectors.
         StorageError: the file system refused.
     """
     client, answers = Client(endpoint), AnswerStore(endpoint, kept=store)

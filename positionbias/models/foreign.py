@@ -1,4 +1,4 @@
-"""Load models saved by transformers or sentence-transformers: as ours if the parts are the same, else through the library."""
+"""Load models saved by transformers or sentence-transformers: as ours if the parts match, else through the library."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def check_model_folder(folder: Path) -> Path:
 def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
     """Load the model of a checked folder. Scores are raw: logits before any activation, its own similarity of the vectors.
 
-    ``kind`` adds what the files do not tell (a family of ``layout.FAMILIES``, or ``mono_t5``, as a T5's purpose is not recorded);
-    ``bert_cat`` or ``bert_dot`` accepts ours alone.
+    ``kind`` adds what the files do not say (a family of ``layout.FAMILIES``, or ``mono_t5``, as a T5's purpose is not recorded);
+    ``bert_cat`` or ``bert_dot`` accepts only ours.
 
     Raises:
         InputError: not a ranker, or with unsupported parts.
@@ -85,7 +85,7 @@ def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
         return _of_lightning_ir(folder, settings, kind)
     if kind == MonoT5.kind:
         return Foreign(MonoT5(MonoT5Config(), load_t5(folder)).eval(), (_SAYS,), ())
-    if kind == ColBERT.kind:  # others' run as multi-vector models, with or without parts that ours lacks
+    if kind == ColBERT.kind:  # those of others run as multi-vector models, with or without parts that ours lacks
         raise SettingError(
             f"--kind: wanted multi-vector for {folder}: a {kind} is one that was trained here; found {kind}; leave --kind out"
         )
@@ -126,7 +126,7 @@ def _family(folder: Path, kind: str | None) -> Family:
                 raise bad_input(
                     folder, wanted="a trained model", found="a T5, which does not say what it was trained for", do=do
                 )
-            do = "give another model, or audit it as what it is not yet with --kind bi-encoder (or --kind sparse, for a SPLADE)"
+            do = "give another model, or audit it untrained with --kind bi-encoder (or --kind sparse, for a SPLADE)"
             raise bad_input(
                 folder, wanted="a trained model", found="an encoder with no head, which no one trained to rank", do=do
             )

@@ -20,7 +20,7 @@ __all__ = ["Pushed", "push_checkpoint"]
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """The address of an uploaded checkpoint, and how much it holds."""
+    """The address of an uploaded checkpoint, and its size."""
 
     url: str
     files: int
@@ -28,13 +28,13 @@ class Pushed:
 
 
 def push_checkpoint(folder: Path, repo: str, *, private: bool = False, more: str = "") -> Pushed:
-    """Upload a checkpoint's files to the model repository ``repo`` (``user/name``), which is made where there is none.
+    """Upload a checkpoint's files to the model repository ``repo`` (``user/name``), which is made if it does not exist.
 
     ``more`` is added to the model card; the uploaded manifest has the digest of that card. The token is the Hub library's own
     (``HF_TOKEN``, or ``hf auth login``), and so is the Hub's address (``HF_ENDPOINT``).
 
     Raises:
-        InputError: not a checkpoint of ours, a damaged one, one from before there were cards, or the Hub refuses it.
+        InputError: not a checkpoint of ours, a damaged one, one without a model card, or the Hub refuses it.
     """
     from huggingface_hub import CommitOperationAdd, HfApi
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError, OfflineModeIsEnabled
@@ -57,10 +57,10 @@ def push_checkpoint(folder: Path, repo: str, *, private: bool = False, more: str
 
 
 def _whole(folder: Path) -> Manifest:
-    """Return the manifest of a checkpoint, every file of which is as it was written.
+    """Return the manifest of a checkpoint after comparing every file with it.
 
     Raises:
-        InputError: it is not such a checkpoint.
+        InputError: a file differs, or it is not a checkpoint with a model card.
     """
     manifest = read_manifest(folder, kind="checkpoint")
     if found := verify(folder / MANIFEST).fault:
@@ -72,7 +72,7 @@ def _whole(folder: Path) -> Manifest:
 
 
 def _with_card(folder: Path, made: Path, manifest: Manifest, more: str) -> dict[str, Path]:
-    """Write the card with ``more`` below it, and the manifest with its digest; return both places by name."""
+    """Write the card with ``more`` below it, and the manifest with its digest; return both paths by name."""
     card, sealed = made / CARD, made / MANIFEST
     card.write_text(f"{(folder / CARD).read_text('utf-8').rstrip()}\n\n{more.strip()}\n", "utf-8")
     record = read_json(folder / MANIFEST, what="a manifest")

@@ -18,7 +18,7 @@ MODULE_FOLDER = re.compile(r"\d|(query|document)_\d")  # sentence-transformers' 
 _SUFFIXES = (".json", ".model", ".jinja")
 _NAMES = ("vocab.txt", "merges.txt", "dict.txt", "artifact.metadata")
 _NOT_THE_MODEL = re.compile(r"manifest\.json|training\.json|trainer_state\.json|.*results\.json")
-# fields that depend on the place and the software of saving, not on the model; every call sets the tokenizer's two anew
+# fields that depend on the path and the software of saving, not on the model; every call sets the tokenizer's two anew
 _VOLATILE = {
     "_name_or_path",
     "name_or_path",

@@ -1,4 +1,4 @@
-"""Whether two models are one, or have a common base."""
+"""Find whether two models are the same, or have a common base."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from positionbias.models.user_code import code_of
 __all__ = ["kinship", "shares_weights"]
 
 _ROWS = 64  # of each matrix that are compared
-_LEAST = 256  # numbers: the correlation of so many independent ones is below 0.5 by eight standard deviations
-_ALIKE = 0.5  # correlation from which two matrices come from one [decision]
+_LEAST = 256  # numbers: the correlation of this many independent ones is below 0.5 by eight standard deviations
+_ALIKE = 0.5  # correlation from which two matrices have a common origin [decision]
 
 
 def kinship(chooser: Checkpoint, audited: Checkpoint | Callable[..., Any]) -> str:
-    """Say what a model that chooses evidence has in common with an audited one; empty: nothing.
+    """Describe what a model that chooses evidence has in common with an audited one; empty if nothing.
 
-    Compared are checksums, what a training began with, and the weights themselves (``shares_weights``). Functions are compared as objects: what one
-    calls cannot be known.
+    It compares checksums, the start of a training, and the weights themselves (``shares_weights``). Functions are compared as
+    objects: what a function calls is unknown.
     """
     own_code, other_code = (code_of(one.model) if isinstance(one, Checkpoint) else one for one in (chooser, audited))
     if (
         own_code is not None or other_code is not None or not isinstance(audited, Checkpoint)
-    ):  # their checksums are of files, which may hold several
+    ):  # their checksums are those of files, which may hold several functions
         return "is audited itself" if own_code is other_code else ""
     if chooser.manifest.checksum and chooser.manifest.checksum == audited.manifest.checksum:
         return "is audited itself"
@@ -38,24 +38,24 @@ def kinship(chooser: Checkpoint, audited: Checkpoint | Callable[..., Any]) -> st
 
 
 def _bases(checkpoint: Checkpoint) -> set[str]:
-    """The checksums of the checkpoint or encoder that a training began with, if any."""
+    """Return the checksums of the checkpoint or encoder from which a training started, if any."""
     encoder = checkpoint.manifest.settings.get("encoder")
     named = {str(encoder.get("checksum", ""))} if isinstance(encoder, Mapping) else set()
     return named | {given.checksum for given in checkpoint.manifest.inputs if given.role == "start"}
 
 
 def shares_weights(model: Any, other: Any) -> bool:
-    """Return whether one model was made of the other, or both of a third: a weight matrix of one correlates with one of the other.
+    """Return True if one model was made of the other, or both of a third: some of their weight matrices correlate.
 
-    Training moves weights by little, and independent trainings have none in common. Compared are the first rows of all matrices, each less its columns'
-    means, whatever their names. A function has no weights to compare.
+    Training changes weights little, and independent trainings share none. It compares the first rows of all matrices of the same size,
+    less their column means, whatever their names. A function has no weights to compare.
     """
     own, theirs = _samples(model), _samples(other)
     return any(float((own[shape] @ theirs[shape].T).abs().max()) > _ALIKE for shape in own.keys() & theirs.keys())
 
 
 def _samples(model: Any) -> dict[tuple[int, int], Tensor]:
-    """The first rows of a model's matrices as unit vectors, ``(matrices, rows · columns)`` by rows and columns."""
+    """Return the first rows of a model's matrices as unit vectors, ``(matrices, rows · columns)``, by rows and columns."""
     weights = next((part for part in (model, *vars(model).values()) if isinstance(part, torch.nn.Module)), None)
     found: dict[tuple[int, int], list[Tensor]] = {}
     for matrix in weights.parameters() if weights is not None else ():

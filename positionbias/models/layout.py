@@ -108,8 +108,9 @@ def read_family(folder: Path) -> Family | None:
 
 
 def read_layout(folder: Path, family: Family) -> Layout:
-    """Return the parts of a cross-encoder or bi-encoder in our terms; an encoder without a head becomes, as in sentence-transformers,
-    a bi-encoder with mean pooling and cosine.
+    """Return the parts of a cross-encoder or bi-encoder in our terms.
+
+    An encoder without a head becomes a bi-encoder with mean pooling and cosine, as in sentence-transformers.
 
     Raises:
         UnsupportedLayout: parts that ours lack.

@@ -4,7 +4,7 @@ mono, cross-encoder   a pair's pooled state through a linear layer
 lir-dpr               one pooled vector a text
 col                   a vector a token (ColBERT)
 
-Read are the forms of its releases 0.0.4 to 0.0.6 and of its code of March 2026; of older ones only the cross-encoder's, which is the same.
+It reads the forms of releases 0.0.4 to 0.0.6 and of the code of March 2026; of older releases only the cross-encoder's, which is the same.
 """
 
 from __future__ import annotations
@@ -90,12 +90,12 @@ class LightningSettings:
 
     @property
     def unit_vectors(self) -> bool:
-        """True if vectors are normalised; ``normalize`` is what 0.0.6 and older go by, where they write it."""
+        """True if vectors are normalised; 0.0.6 and older follow ``normalize`` where they write it."""
         return self.normalization_strategy == "l2" if self.normalize is None else self.normalize
 
     @property
     def sparsify(self) -> Sparsification | None:
-        """The function that makes vectors sparse, under its newer name or its older."""
+        """The function that makes vectors sparse, under its newer or older name."""
         return self.sparsification_strategy or self.sparsification
 
     @property
@@ -127,7 +127,7 @@ def read_lightning_ir(folder: Path) -> LightningSettings | None:
     """Return the settings of a folder that lightning-ir saved; None for any other folder.
 
     Raises:
-        InputError: a type of model that is not read here, or settings that ours cannot follow; the message names them.
+        InputError: a type of model or settings that are not supported; the message names them.
     """
     place = folder / "config.json"
     record = read_json(place, what="a model's settings") if place.is_file() else None
@@ -146,7 +146,7 @@ def read_lightning_ir(folder: Path) -> LightningSettings | None:
 
 
 def _fault(folder: Path, settings: LightningSettings, record: Mapping[str, Json]) -> str:
-    """Return what in the settings cannot be followed, or ""."""
+    """Return the first setting that is not supported, or ""."""
     from transformers import CONFIG_MAPPING
 
     if settings.backbone_model_type not in CONFIG_MAPPING:

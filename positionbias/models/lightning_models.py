@@ -1,4 +1,4 @@
-"""lightning-ir's cross-encoders, bi-encoders and ColBERTs, with the scores that it gives itself. They are not trained on here."""
+"""lightning-ir's cross-encoders, bi-encoders and ColBERTs, with its own scores. They cannot be trained further here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def load_lightning_ir(folder: Path, settings: LightningSettings) -> LightningMon
     """Load a checked folder with its settings.
 
     Raises:
-        InputError: damaged files, missing or further tensors, or a token that the tokenizer lacks.
+        InputError: damaged files, missing or extra tensors, or a token that the tokenizer lacks.
     """
     encoder = open_encoder(folder, backbone=settings.backbone_model_type)
     head = _head(folder, encoder)
@@ -57,7 +57,7 @@ def _head(folder: Path, encoder: Encoder) -> dict[str, Tensor]:
 
 
 def _fill(folder: Path, model: LightningMono | LightningEncoder, head: dict[str, Tensor]) -> None:
-    """Copy a head's tensors into a model, which has all of them and no others."""
+    """Copy a head's tensors into a model that has exactly these."""
     own = {model.names.get(name, name): tensor for name, tensor in head.items()}
     wanted = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith("encoder.")}
     if isinstance(model, LightningMono) and model.head is not None and "head.bias" not in own:
@@ -74,7 +74,7 @@ def _fill(folder: Path, model: LightningMono | LightningEncoder, head: dict[str,
 
 
 def pooled(states: Tensor, mask: Tensor | None, pooling: LightningPooling) -> Tensor:
-    """Return ``(n, dim)`` of states ``(n, length, dim)``, without those that ``mask`` ``(n, length)`` leaves out."""
+    """Pool states ``(n, length, dim)`` where ``mask`` ``(n, length)`` is True: ``(n, dim)``."""
     if pooling == "first":
         return states[:, 0]
     kept = torch.ones_like(states[..., 0], dtype=torch.bool) if mask is None else mask.bool()
@@ -82,7 +82,7 @@ def pooled(states: Tensor, mask: Tensor | None, pooling: LightningPooling) -> Te
 
 
 def _aggregated(values: Tensor, mask: Tensor, how: Aggregation, *, dim: int) -> Tensor:
-    """Return the sum, mean or maximum of the values in the mask along a dimension; 0 is the mean of none."""
+    """Return the sum, mean or maximum of the masked values along a dimension; the mean of none is 0."""
     if how == "max":
         return values.masked_fill(~mask, -torch.inf).amax(dim)
     total = values.masked_fill(~mask, 0.0).sum(dim)
@@ -90,7 +90,7 @@ def _aggregated(values: Tensor, mask: Tensor, how: Aggregation, *, dim: int) -> 
 
 
 class LightningMono(BertCat):
-    """A cross-encoder: the pair's pooled state through one linear layer. Query and passage are cut alone, too, before the pair is."""
+    """A cross-encoder: one linear layer on the pair's pooled state. Query and passage are also cut alone, before the pair."""
 
     kind: ClassVar[str] = "cross-encoder"
     names: ClassVar[dict[str, str]] = {"linear.weight": "head.weight", "linear.bias": "head.bias"} | {
@@ -120,13 +120,13 @@ class LightningMono(BertCat):
         return states if self.pool is None else torch.tanh(self.pool(states))
 
     def save(self, folder: Path) -> NoReturn:
-        """Refuse: other libraries could not be told of the lengths."""
+        """Refuse: the saved form could not tell other libraries the lengths."""
         raise SettingError(f"--start: wanted a model that can be saved; found one of lightning-ir, {folder}; give another")
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSide:
-    """The reading of one side's texts, in token numbers; ``marker`` stands before each text, where there is one."""
+    """The reading of one side's texts, in token numbers; ``marker``, if any, precedes each text."""
 
     length: int
     marker: tuple[int, ...]
@@ -225,7 +225,7 @@ class LightningEncoder(nn.Module):
 
 
 class LightningDpr(LightningEncoder):
-    """A bi-encoder: a pooled state through a linear layer, compared by the dot product."""
+    """A bi-encoder: a linear layer on the pooled state, compared by the dot product."""
 
     kind: ClassVar[str] = "bi-encoder"
     vector_similarity: ClassVar[str] = "dot"
@@ -247,7 +247,7 @@ class LightningCol(LightningEncoder):
     kind: ClassVar[str] = "multi-vector"
 
     def vectors(self, inputs: dict[str, Tensor], side: ReadSide) -> tuple[Tensor, Tensor]:
-        """Return one vector a token; the mask leaves out padding, except [MASK] that a text was expanded by, and unscored tokens."""
+        """Return one vector a token; the mask excludes unscored tokens and padding, except [MASK] of an expanded text."""
         numbers = inputs["input_ids"]
         mask = torch.ones_like(numbers, dtype=torch.bool)
         if not side.expand and "attention_mask" in inputs:
@@ -265,7 +265,7 @@ class LightningCol(LightningEncoder):
 
 
 def _projection(folder: Path, settings: LightningSettings, head: dict[str, Tensor], dimension: int) -> nn.Linear | None:
-    """Return a linear layer from ``dimension`` numbers to as many as the stored one gives."""
+    """Return the stored linear layer, from ``dimension`` inputs to its number of outputs."""
     if settings.projection is None:
         return None
     stored = tuple(head["projection.weight"].shape) if "projection.weight" in head else (1, dimension)

@@ -1,4 +1,4 @@
-"""Make a small BERT with random weights and word pieces learned from collections, for where none can be fetched."""
+"""Make a small BERT with random weights and word pieces learned from collections, for use without a network."""
 
 from __future__ import annotations
 

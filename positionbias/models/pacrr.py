@@ -95,7 +95,7 @@ class PACRR(WordModel):
             padded = F.pad(matrix.unsqueeze(1), (before, after, before, after))
             found.append(F.relu(layer(padded)).amax(dim=1))  # (batch, query_len, passage_len)
         signals = torch.stack(found, dim=2)  # (batch, query_len, l_g, passage_len)
-        # a filter's bias also acts outside the passage, where nothing is a signal
+        # a filter's bias also acts outside the passage, where there is no signal
         signals = torch.where(passage_mask[:, None, None, :], signals, -torch.inf)
         missing = self.config.strongest - signals.shape[-1]
         if missing > 0:

@@ -45,8 +45,8 @@ __all__ = [
 
 Tokens = Sequence[int]
 Role = Literal["embedding", "kernels", "body"]
-TOKEN_CHARACTERS = 4  # roughly, of a token that an endpoint counts
-UNKNOWN_ROOM = sys.maxsize  # of encoders that do not tell how much they read
+TOKEN_CHARACTERS = 4  # roughly, per token of an endpoint
+UNKNOWN_ROOM = sys.maxsize  # of encoders without a known limit
 
 
 @runtime_checkable
@@ -86,7 +86,7 @@ class Ranker(Protocol):
 
     @classmethod
     def load(cls, folder: Path, shape: JsonObject) -> Self:
-        """The model that ``save`` wrote.
+        """Return the model that ``save`` wrote.
 
         Raises:
             InputError: a missing or damaged file, or a tensor of another shape.
@@ -109,7 +109,7 @@ class Ranker(Protocol):
 class PassageEncoder(Protocol):
     """A model that encodes each side separately and then lets them interact (TK, BERT_DOT, ColBERT, SPLADE).
 
-    The results of ``read_…`` are opaque; their lengths are the texts' in tokens, by which batches of similar length are made.
+    The results of ``read_…`` are opaque; their lengths, those of the texts in tokens, serve to make batches of similar length.
     """
 
     kind: ClassVar[str]
@@ -187,10 +187,10 @@ class TokenReader(Protocol):
 
 @runtime_checkable
 class Served(Protocol):
-    """A model behind an endpoint, whose work may have to be paid for."""
+    """A model behind an endpoint, which may charge for its work."""
 
     def begin(self, lists: Sequence[int]) -> None:
-        """Tell what a step asks of the server: so many lists, each of so many texts."""
+        """Announce a step's requests: the number of texts in each list."""
 
     @property
     def characters(self) -> int:
@@ -208,7 +208,7 @@ class ServedScorer(TextScorer, Served, Protocol):
     def stop(self) -> threading.Event: ...
 
     def remarks(self) -> Iterator[str]:
-        """Yield what is to be said of the answers since the step began."""
+        """Yield remarks on the answers since the step began."""
 
 
 AnyRanker = Ranker | PassageEncoder | TextScorer
@@ -238,18 +238,17 @@ class TermEncoder(Protocol):
         """Return the terms of passages, cut at the model's limit."""
 
     def term_vectors(self, passages: Sequence[Tokens]) -> Tensor:
-        """Return vectors ``(layers, n, longest, dim)`` of each passage's terms, on the model's device; those after its last term are
-        arbitrary."""
+        """Return vectors ``(layers, n, longest, dim)`` of passages' terms, on the model's device; arbitrary after the last term."""
 
 
 def known_room(model: AnyRanker) -> int | None:
-    """Return the maximum of tokens that a model reads of a passage; None where only it knows."""
+    """Return the maximum of tokens that a model reads of a passage; None if unknown."""
     room = getattr(model, "room", UNKNOWN_ROOM)
     return None if room == UNKNOWN_ROOM else room
 
 
 def token_reader(model: AnyRanker | None) -> TokenReader | None:
-    """Return what tells how many tokens a model reads of a text; None where only the model knows."""
+    """Return a reader that counts the tokens a model reads of a text; None if unknown."""
     found = getattr(model, "reader", model)
     return found if isinstance(found, TokenReader) and found.room != UNKNOWN_ROOM else None
 

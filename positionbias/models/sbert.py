@@ -1,4 +1,4 @@
-"""Load models that sentence-transformers itself runs (extra ``sbert``), and wrap its cross-encoders.
+"""Load models that only sentence-transformers runs (extra ``sbert``), and wrap its cross-encoders.
 
 Weights are read as float32 from tensors alone; a checkpoint's code is never run.
 """
@@ -72,10 +72,10 @@ def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncod
 
 
 def wrap_library_model(model: Any, name: str) -> CrossEncoder | LibraryEncoder:
-    """Return a model that sentence-transformers loaded or trains as one that scores; errors call it ``name``.
+    """Wrap a model that sentence-transformers loaded or trains so that it scores; errors call it ``name``.
 
     Raises:
-        InputError: it is none of the library's, or its scores do not rank.
+        InputError: it is not one of the library's, or its scores do not rank.
     """
     import sentence_transformers
 
@@ -151,7 +151,7 @@ class CrossEncoder:
         """Return raw scores ``(len(passages),)``, in smaller batches if the device's memory is too small.
 
         Raises:
-            SettingError: it does not hold one pair.
+            SettingError: one pair does not fit.
         """
         pairs = [(query, passage) for passage in passages]
         while True:
@@ -168,7 +168,7 @@ class CrossEncoder:
 
 @dataclass(frozen=True, slots=True)
 class _PairReader:
-    """A ``TokenReader`` of a cross-encoder's pairs; ``tokenizer`` is one of its own, whose truncation may be set."""
+    """A ``TokenReader`` of a cross-encoder's pairs; ``tokenizer`` is a copy, whose truncation may be set."""
 
     tokenizer: Any
     room: int
@@ -183,7 +183,7 @@ class _PairReader:
 
 
 def _reader(model: Any) -> _PairReader | None:
-    """Return how a cross-encoder reads pairs; None where it adds a prompt or a template to them, or names no limit."""
+    """Return the reader of a cross-encoder's pairs; None if it adds a prompt or a template, or names no limit."""
     from transformers import PreTrainedTokenizerBase
 
     first, tokenizer, limit = model[0], model.tokenizer, model.max_seq_length

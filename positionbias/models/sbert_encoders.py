@@ -21,7 +21,7 @@ __all__ = ["BiEncoder", "LibraryEncoder", "MultiVector", "ReadText", "Sparse"]
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A text and the number of tokens that its model reads of it."""
+    """A text and the number of tokens that the model reads of it."""
 
     text: str
     tokens: int
@@ -41,7 +41,7 @@ class LibraryEncoder:
 
         self._model = model
         tokenizer = model.tokenizer
-        # a separate one: texts are read in a thread beside the model's work, and calling a tokenizer sets its padding and truncation
+        # a copy: texts are read in a thread while the model works, and calling a tokenizer sets its padding and truncation
         self._counting = deepcopy(tokenizer) if isinstance(tokenizer, PreTrainedTokenizerBase) else None
 
     @property
@@ -56,7 +56,7 @@ class LibraryEncoder:
 
     @cached_property
     def dimension(self) -> int:
-        """The width of a vector, found by encoding a word if the model does not tell."""
+        """The width of a vector, found by encoding a word if the model does not name it."""
         return self._model.get_embedding_dimension() or int(self.encode_passages([ReadText("a", 1)])[0].shape[-1])
 
     @property
@@ -121,7 +121,7 @@ class BiEncoder(LibraryEncoder):
         return encoded.unsqueeze(1), torch.ones(len(encoded), 1, dtype=torch.bool, device=encoded.device)
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """The model's own similarity ``(n,)``, in full precision."""
+        """Return the model's own similarity ``(n,)``, in full precision."""
         with torch.autocast(query.device.type, enabled=False):
             sides = query[:, 0].float().expand(len(passage), -1), passage[:, 0].float()
             return self._model.similarity_pairwise(*sides)
@@ -137,7 +137,7 @@ class MultiVector(LibraryEncoder):
         return _padded(encoded)
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """The model's own similarity ``(n,)``, in full precision."""
+        """Return the model's own similarity ``(n,)``, in full precision."""
         with torch.autocast(query.device.type, enabled=False):
             many = len(passage)
             return self._model.similarity_pairwise(

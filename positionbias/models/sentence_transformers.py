@@ -51,8 +51,8 @@ _TASKS = {
 def write_cross_encoder(folder: Path, *, dense: tuple[int, int] | None = None) -> None:
     """Write the files with which ``CrossEncoder(folder)`` loads a BERT_CAT and returns its score, or its two logits.
 
-    ``dense``: the head is a module of this width and so many outputs, whose weights the caller writes, and the encoder lies in the folder
-    ``ENCODER``; None: it is the sequence classifier's.
+    ``dense``: the width and outputs of a head that is a module of its own, whose weights the caller writes; the encoder is then in the
+    folder ``ENCODER``. None: the head is the sequence classifier's.
     """
     write_json(folder / MODEL, {**_model_facts("CrossEncoder"), "activation_fn": IDENTITY})
     if dense is None:

@@ -1,4 +1,4 @@
-"""Settings of what models start from: word vectors made of an encoder, and an encoder made anew. No torch is needed for them."""
+"""Settings for the starting points of models: word vectors distilled from an encoder, and a new encoder. They need no torch."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 @dataclass(frozen=True, slots=True)
 class DistilSettings:
-    """``sif_coefficient`` is a in the weight a / (a + p) of a word with share p of all words; 0: no weights."""
+    """Settings of ``distil``. ``sif_coefficient`` is a in the weight a / (a + p) of a word with share p of all words; 0: no weights."""
 
     dimension: int = setting(300, "Principal components kept: TK's --dimension.", least=1)
     sif_coefficient: float = setting(
         1e-4,
-        "a in the weight a / (a + p) of a word that is the share p of all words; 0 weighs all alike.",
+        "a in the weight a / (a + p) of a word with share p of all words; 0 weighs all alike.",
         least=0,
         do="0.0001 is usual, 0 gives no weights",
     )
-    minimum_count: int = setting(2, "A word has a vector if it stands so often.", least=1)
+    minimum_count: int = setting(2, "Occurrences from which a word has a vector.", least=1)
     batch_size: int = setting(256, "Words read together.", least=1)
 
     def __post_init__(self) -> None:
@@ -35,10 +35,10 @@ class EncoderSettings:
     """The shape of a BERT: by default the smallest of Turc et al. (2019), "Well-read students learn better"."""
 
     layers: int = setting(2, "Layers of attention.", least=1)
-    width: int = setting(128, "Of a state; feed-forward layers are four times as wide.", least=1)
-    heads: int = setting(2, "Of each layer; they share the width.", least=1)
-    pieces: int = setting(8_000, "Word pieces at most, special ones counted.", least=len(SPECIAL) + 1)
-    positions: int = setting(512, "Tokens that it can read at once.", least=8)
+    width: int = setting(128, "Width of a state; feed-forward layers are four times as wide.", least=1)
+    heads: int = setting(2, "Attention heads of each layer; they share the width.", least=1)
+    pieces: int = setting(8_000, "Most word pieces, including special ones.", least=len(SPECIAL) + 1)
+    positions: int = setting(512, "Most tokens of an input.", least=8)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:

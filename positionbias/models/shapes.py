@@ -1,6 +1,6 @@
-"""The shapes of our models: what a checkpoint is made with, beside its weights; and the kinds that there are, a record each.
+"""The shapes of our models, the settings stored beside their weights, and a record of each kind.
 
-Whoever adds a kind adds its shape and its record here, and its module. No torch is needed to read, check or ask for one.
+A new kind needs a shape and a record here, and its module. Nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def _sigma(default: float, help: str) -> Any:
 
 
 _WIDTH = "Width of word vectors."
-_KERNELS, _KERNEL_WIDTH = "At cosines of 1, 0.9, … −0.9.", "Width of a kernel, but for the first."
-_EXACT = "Of the first, which the same word meets."
-_DEVIATION = "Of words that start at random."
+_KERNELS, _KERNEL_WIDTH = "Number of kernels, at cosines of 1, 0.9, … −0.9.", "Width of all kernels except the first."
+_EXACT = "Width of the first kernel, for exact matches."
+_DEVIATION = "Standard deviation of randomly initialised word vectors."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +95,10 @@ class TKConfig(_Shape):
         "does not count; relative, the distances between words.",
         choices=POSITIONS,
     )
-    relative_distance: int = _size(16, "Words apart, with --positions relative.")
+    relative_distance: int = _size(16, "Largest distance in words, with --positions relative.")
     query_length: int = _size(30, "Words read of a query.")
     passage_length: int = _size(200, "Words read of a passage.")
-    passage_start: int = setting(500, "Where a passage's positions begin.", least=0, do="the paper's is 500", hidden=True)
+    passage_start: int = setting(500, "First position of a passage.", least=0, do="the paper's is 500", hidden=True)
     embedding_deviation: float = setting(0.4, _DEVIATION, least=0)
 
     def __post_init__(self) -> None:
@@ -143,13 +143,13 @@ class DuetConfig(_Shape):
     """
 
     filters: int = _size(300, "Filters, and width of every layer.")
-    ngraphs: int = _size(2_000, "The most frequent 1- to 5-graphs, so many.")
+    ngraphs: int = _size(2_000, "Number of 1- to 5-graphs, the most frequent.")
     query_length: int = _size(10, "Words read of a query.")
     passage_length: int = _size(200, "Words read of a passage.")
     window: int = _size(3, "Words that a filter over n-graphs sees.")
     pooling_window: int = _size(100, "Places of a passage that are pooled together.")
     dropout_rate: float = setting(
-        0.2, "In training, before the last layer.", least=0, below=1, wanted="a share from 0 and below 1"
+        0.2, "Dropout before the last layer, in training.", least=0, below=1, wanted="a share from 0 and below 1"
     )
 
     def __post_init__(self) -> None:
@@ -181,7 +181,7 @@ class PACRRConfig(_Shape):
     strongest: int = _size(3, "Signals kept of a query word and a size.")
     query_length: int = _size(16, "Words read of a query.")
     passage_length: int = _size(200, "Words read of a passage.")
-    learn_words: bool = setting(False, "Whether word vectors are learned too.", off="fixed-words")
+    learn_words: bool = setting(False, "Train the word vectors too.", off="fixed-words")
     embedding_deviation: float = setting(0.4, _DEVIATION, least=0)
 
 
@@ -221,7 +221,7 @@ class BertDotConfig(_Shape):
 class ColBERTConfig(_Shape):
     """ColBERT's shape. Lengths count special tokens, which are terms like any other.
 
-    ``dimension`` 768 is the reference's; the original ColBERT has 128. ``similarity`` ``dot`` compares the vectors as they are, from a
+    ``dimension`` 768 is the reference's; the original ColBERT has 128. ``similarity`` ``dot`` compares the raw vectors, from a
     linear layer with a bias [reference]; ``cosine`` compares unit vectors, from a layer without one (the original's). As in the
     reference, there are none of the original's markers, [MASK] tokens after a query and removal of punctuation.
     """
@@ -238,7 +238,7 @@ class ColBERTConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class MonoT5Config(_Shape):
-    """monoT5's shape. ``pair_length`` counts all tokens; the passage of a longer pair is cut."""
+    """monoT5's shape. ``pair_length`` counts all tokens; if a pair is longer, its passage is cut."""
 
     pair_length: int = _size(512, "Word pieces read of a query and a passage.")
 
@@ -251,9 +251,9 @@ Beginning = Literal["words", "n-graphs", "encoder"]
 class Kind(NamedTuple):
     """A kind of model.
 
-    ``module`` and ``model`` say where its class is. ``beginning`` is what a new model is made from: a
-    collection's words and vectors of theirs, its words' n-graphs, or an encoder, by default ``encoder``, of the ``sources`` that its option names. ``learning_rate`` is that of its body. ``about`` is the
-    help of its training command.
+    ``module`` and ``model`` name its class. ``beginning`` is what a new model starts from: a collection's words and their vectors, the
+    words' n-graphs, or an encoder, by default ``encoder``, one of the ``sources`` that its option names. ``learning_rate`` is that of its
+    body. ``about`` is the help of its training command.
     """
 
     module: str

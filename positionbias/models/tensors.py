@@ -24,7 +24,7 @@ FIX = "train again, or fetch the checkpoint again"
 
 
 def read_shape(kind: type[Shape], shape: JsonObject, folder: Path) -> Shape:
-    """A model's settings from what its checkpoint in ``folder`` says of them.
+    """Read a model's settings from its checkpoint in ``folder``.
 
     Raises:
         InputError: a setting is unknown, of another type, or out of its range.
@@ -33,7 +33,7 @@ def read_shape(kind: type[Shape], shape: JsonObject, folder: Path) -> Shape:
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors as safetensors; those with several names (T5's embedding and head) once, under the first.
+    """Write tensors as safetensors; a tensor with several names (T5's embedding and head) is written once, under the first.
 
     Raises:
         StorageError: the file system refused.
@@ -45,11 +45,11 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
         mode = path.stat().st_mode
     with weight_errors(path):
         save_file({name: tensor.detach().contiguous() for name, tensor in _apart(tensors).items()}, path)
-    path.chmod(mode)  # the library makes files readable by their owner only
+    path.chmod(mode)  # the library makes files that only their owner can read
 
 
 def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Remove tensors that share another one's memory under a further name."""
+    """Remove tensors that share the memory of an earlier one."""
     first: dict[tuple[int, torch.Size], str] = {}
     for name, tensor in tensors.items():
         first.setdefault((tensor.data_ptr() or -1 - len(first), tensor.shape), name)

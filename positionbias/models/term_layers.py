@@ -24,7 +24,7 @@ _FIRST = UNKNOWN + 1  # 0 and 1 are padding and unknown
 
 
 class WordPieces:
-    """An encoder that reads passages alone, with special tokens; its terms are their word pieces without special ones.
+    """An encoder's states of a passage read alone, with special tokens; terms are word pieces without special ones.
 
     ``layers``: 0 for the embeddings that enter the first layer, ``k`` for the states after layer ``k``; None for the last. A
     term's number is its word piece's plus 2, as 0 and 1 are padding and unknown. Texts are read without a query, and without
@@ -84,7 +84,7 @@ class WordPieces:
 
 
 class ColBERTTerms(WordPieces):
-    """A ColBERT's passage terms as the vectors that it compares with a query's: the projected states of the last layer."""
+    """A ColBERT's passage terms as it compares them with a query's: the projected states of the last layer."""
 
     def __init__(self, model: ColBERT) -> None:
         super().__init__(model.encoder, model.config.passage_length)
@@ -102,8 +102,9 @@ class ColBERTTerms(WordPieces):
 
 
 def term_encoder(model: AnyRanker, layers: Sequence[int] | AllLayers | None = None) -> TermEncoder:
-    """Return the probe's view of a model: itself, if its passage vectors are its words' (TK); else its encoder's word pieces, for a
-    ColBERT without ``layers`` in the form that it compares.
+    """Return the probe's view of a model: itself, if its passage vectors are those of words (TK), else its encoder's word pieces.
+
+    A ColBERT without ``layers`` gives the vectors that it compares.
 
     Raises:
         SettingError: layers for a model with one set of term vectors, a layer that it lacks, or a model without term vectors.

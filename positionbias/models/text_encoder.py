@@ -1,6 +1,6 @@
-"""Encoders that take texts and give an array: a user's function, an object with a method for each side, an endpoint.
+"""Encoders from texts to arrays: a user's function, an object with a method for each side, or an endpoint.
 
-Nothing is assumed of them, so what they give is checked.
+Everything they return is checked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from positionbias.models.protocols import UNKNOWN_ROOM
 __all__ = ["TextEncoder", "encoder_of_object"]
 
 AT_ONCE = 256  # texts in one call [decision]
-SAME = 0.01  # of a vector's length: smaller changes between calls are rounding [decision]
+SAME = 0.01  # share of a vector's length: smaller changes between calls are rounding [decision]
 _PROBES = ["the lamp of the hall", "iron gate"]
 _SIMILARITIES = ("dot", "cosine")
 _SIDES = (("encode_queries", "encode_passages"), ("encode_query", "encode_document"), ("encode", "encode"))
@@ -31,7 +31,7 @@ Encode = Callable[[list[str]], Any]
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What vectors depend on beside the code or the server."""
+    """The settings that vectors depend on, beside the code or the server."""
 
     name: str
     similarity: str
@@ -39,7 +39,7 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A text that was read: its length in tokens is unknown, so it counts as one, and an empty text as none."""
+    """A text. Its length in tokens is unknown, so it counts as one, and an empty text as none."""
 
     text: str
 
@@ -50,11 +50,11 @@ class _Row:
 class TextEncoder:
     """A ``SingleVector`` over functions from lists of texts to arrays ``(n, dim)``; it chooses its own device.
 
-    Two texts are encoded when it is made, in two orders and one of them alone: so the width is known, and a function whose vectors change from
-    call to call or with the other texts of a call, or do not stand in the texts' order, is refused.
+    When made, it encodes two texts in both orders and one of them alone. This gives the width, and refuses a function whose vectors
+    change from call to call, depend on the other texts of a call, or are not in the texts' order.
 
     Raises:
-        InputError: a function fails, or gives another shape, no finite numbers, other vectors on repeat, or queries of another width.
+        InputError: a function fails, or returns a wrong shape, values that are not finite, other vectors on repeat, or queries of another width.
     """
 
     kind: ClassVar[str] = "encoder"
@@ -69,7 +69,7 @@ class TextEncoder:
         for side, encode in [("queries", queries), *([("passages", passages)] if passages != queries else [])]:
             first, again = self._call(encode, side, _PROBES), self._call(encode, side, _PROBES[::-1])[::-1]
             self._dimension = first.shape[1]
-            alone = self._call(encode, side, _PROBES[:1])  # the longer one, so that it is padded neither time
+            alone = self._call(encode, side, _PROBES[:1])  # the longer one, which is padded in neither call
             changes = np.linalg.norm(np.concatenate([first - again, first[:1] - alone]), axis=1)
             change = changes.max() / max(float(np.linalg.norm(first, axis=1).max()), 1e-30)
             if change > SAME:
@@ -95,7 +95,7 @@ class TextEncoder:
 
     @property
     def vector_similarity(self) -> str:
-        """The similarity that the object names; "dot" of a function."""
+        """The similarity that the object names; "dot" for a function."""
         return self.config.similarity
 
     def read_queries(self, texts: Sequence[str]) -> list[_Row]:
@@ -134,7 +134,7 @@ class TextEncoder:
             raise InputError(f"{name}: wanted {wanted}; found that it raised {where_raised(error)}; fix it") from error
         width = self._dimension or "dim"
         if given.dtype.kind not in "fiub":
-            found = "values that are no numbers" if given.dtype.kind == "O" else f"{given.dtype} values"
+            found = "values that are not numbers" if given.dtype.kind == "O" else f"{given.dtype} values"
         elif (
             given.ndim != 2
             or len(given) != len(texts)
@@ -153,7 +153,7 @@ def encoder_of_object(found: Any, name: str) -> TextEncoder | None:
     """Wrap an object with ``encode_queries`` and ``encode_passages``, sentence-transformers' ``encode_query`` and
     ``encode_document``, or ``encode``; None if it has none of these.
 
-    It compares by its ``similarity_fn_name``, as sentence-transformers calls it, else by the dot product [decision].
+    The similarity is its ``similarity_fn_name``, as in sentence-transformers, else the dot product [decision].
 
     Raises:
         InputError: another similarity, or as ``TextEncoder``.
@@ -161,7 +161,7 @@ def encoder_of_object(found: Any, name: str) -> TextEncoder | None:
     for queries, passages in _SIDES:
         if callable(getattr(found, queries, None)) and callable(getattr(found, passages, None)):
             named = getattr(found, "similarity_fn_name", None) or "dot"
-            similarity = str(getattr(named, "value", named))  # of an enum, too
+            similarity = str(getattr(named, "value", named))  # also of an enum
             if similarity not in _SIMILARITIES:
                 wanted = f"a similarity_fn_name of {' or '.join(_SIMILARITIES)}"
                 raise InputError(

@@ -1,6 +1,6 @@
 """TK: shallow Transformers over word vectors, gated, then kernel pooling (position-bias paper, Eqs. 4–6).
 
-Settings follow the authors' published code where the paper is silent: head size separate from width, positions as
+Where the paper is silent, settings follow the authors' published code: head size separate from width, positions as
 a sine half beside a cosine half, one gate for both sides. Dropout is 0, as there. Without positions, or with relative ones, a
 term's vector does not depend on its position in the text, which makes a baseline for rotating the data.
 """

@@ -105,7 +105,7 @@ UserModel = UserFunction | TransformerScorer | TextEncoder
 
 
 def code_of(model: Any) -> Any:
-    """Return the user's own function or object in a model, to tell whether two are the same; None in other models."""
+    """Return the user's function or object in a model, to compare two models; None for other models."""
     match model:
         case UserFunction():
             found = model._call
@@ -139,14 +139,14 @@ def load_user_code(name: str, kind: str | None = None) -> tuple[UserModel, Path 
 
 
 def user_model(found: Any, name: str, kind: str | None = None) -> UserModel:
-    """Wrap a function or an object as the model that it is; errors call it ``name``.
+    """Wrap a user's function or object as a model; errors call it ``name``.
 
-    An object with ``transform`` is a transformer, one with ``encode`` or the like an encoder. Of a function the signature tells: one
-    argument must be given to an encoder of texts, two to a scorer of a query's passages. Where it does not tell, ``kind`` does:
-    "bi-encoder" or "cross-encoder".
+    An object with ``transform`` is a transformer, one with ``encode`` or the like an encoder. A function with one required argument is
+    an encoder of texts, one with two a scorer of a query's passages. Where the signature does not tell, ``kind`` does: "bi-encoder" or
+    "cross-encoder".
 
     Raises:
-        InputError: it is none of these, nobody tells which, or an encoder does not give vectors.
+        InputError: it is none of these, its kind is unknown, or an encoder does not return vectors.
         SettingError: ``kind`` is another, or contradicts the signature.
     """
     if inspect.isclass(found):
@@ -170,11 +170,11 @@ def user_model(found: Any, name: str, kind: str | None = None) -> UserModel:
 
 
 _ENCODES, _SCORES = "bi-encoder", "cross-encoder"
-_ARGUMENTS = {_ENCODES: 1, _SCORES: 2}  # that a function of the kind takes
+_ARGUMENTS = {_ENCODES: 1, _SCORES: 2}  # arguments of a function of the kind
 
 
 def _kind_of(call: Any, name: str) -> str:
-    """Return the kind of a function by the number of arguments that must be given.
+    """Return the kind of a function by its number of required arguments.
 
     Raises:
         InputError: it is neither, or has no signature.
@@ -182,7 +182,7 @@ def _kind_of(call: Any, name: str) -> str:
     try:
         arguments = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):
-        found = "a function that does not tell its arguments"
+        found = "a function without a readable signature"
     else:
         needed = [one for one in arguments if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
         shown = ", ".join(f"*{one.name}" if one.kind is one.VAR_POSITIONAL else one.name for one in needed)

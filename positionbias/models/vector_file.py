@@ -1,4 +1,4 @@
-"""Our own format of word vectors: safetensors, so that nothing in it can run, read at any offset.
+"""Our own format of word vectors: safetensors, which holds no code and can be read at any offset.
 
     vectors  (n, dimension) float32
     words    (bytes,) uint8: the n words in UTF-8, joined by newlines

@@ -23,7 +23,7 @@ _WANTED = "a zip of one file of word vectors"
 
 @contextmanager
 def open_vectors(path: Path, dimension: int) -> Iterator[BinaryIO]:
-    """Open a file of vectors, decompressed; of a zip's several files the one named for ``dimension``.
+    """Open a file of vectors, decompressed; in a zip of several files, the one named for ``dimension``.
 
     Raises:
         InputError: no such file, a damaged archive (also during reading), or a zip in which the file is ambiguous.
@@ -66,5 +66,5 @@ def _zip_errors(path: Path) -> Iterator[None]:
         yield
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, lzma.LZMAError, zlib.error, EOFError) as error:
         raise bad_input(
-            path, wanted="word vectors, whole", found=str(error) or "its end too early", do="fetch the file again"
+            path, wanted="word vectors, whole", found=str(error) or "an early end", do="fetch the file again"
         ) from error

@@ -17,7 +17,7 @@ __all__ = ["WantedVectors", "WordVectors"]
 class WordVectors:
     """The vectors found for the wanted words, by lower-cased word.
 
-    ``lines`` counts the words in the file; ``cased`` the found words with capitals only, ``both`` those with and without;
+    ``lines`` counts the words in the file; ``cased`` the words found only with capitals, ``both`` those found with and without;
     ``unreadable`` the file's words that are not UTF-8, which match nothing.
     """
 
@@ -31,9 +31,9 @@ class WordVectors:
     def __str__(self) -> str:
         counts = {
             f"{len(self.vectors):,} words found among {self.lines:,}": True,
-            f"{self.both:,} stood there with capitals too, which were left out": self.both,
-            f"{self.cased:,} stood there with capitals only": self.cased,
-            f"{self.unreadable:,} of the file's words are not UTF-8 and were left out": self.unreadable,
+            f"{self.both:,} also occur with capitals (skipped)": self.both,
+            f"{self.cased:,} occur only with capitals": self.cased,
+            f"{self.unreadable:,} of the file's words are not UTF-8 and were skipped": self.unreadable,
         }
         return "; ".join(text for text, shown in counts.items() if shown)
 
@@ -93,7 +93,7 @@ class WantedVectors:
         """Return all that was found.
 
         Raises:
-            InputError: nothing was.
+            InputError: none was found.
         """
         if not self._found:
             raise bad_input(

@@ -16,7 +16,7 @@ from positionbias.models.wanted_vectors import WantedVectors
 __all__ = ["collect_binary"]
 
 _CHUNK = 1 << 22
-_LONGEST_WORD = 1 << 14  # bytes; a longer word is damage, not one to gather in memory
+_LONGEST_WORD = 1 << 14  # bytes; a longer word is damage, and is not held in memory
 _FIX = "fetch the file again"
 
 

@@ -27,7 +27,7 @@ WIDTH = 8  # their width is a multiple of this: oneDNN takes longer to prepare a
 class WordModel(nn.Module):
     """A model over word vectors. It reads word numbers of its vocabulary; 0 is padding and is masked everywhere.
 
-    The sides are encoded separately (``query_vectors``, ``passage_vectors``) and meet in ``interact``. Unknown words share one
+    The sides are encoded separately (``query_vectors``, ``passage_vectors``) and compared by ``interact``. Unknown words share one
     vector, so that two of them count as the same word.
     """
 
@@ -158,7 +158,7 @@ class WordModel(nn.Module):
 def _groups(passages: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Group passages of similar length, longest first: their indices in the batch, and their word numbers with hardly any padding.
 
-    On a GPU, which small pieces slow down more than padding, all are one group.
+    On a GPU all are one group, as small pieces cost more than padding.
     """
     if not passages.is_cpu or len(passages) <= 1:
         yield torch.arange(len(passages), device=passages.device), passages

@@ -1,11 +1,11 @@
-"""Modules of single papers, a folder each; ``report.parts`` says how one is added.
+"""The modules of papers, a folder each; ``report.parts`` says how to add one.
 
-Other modules find a paper's modules by their fixed names, so that nothing below this part imports it:
+Other modules find a paper's modules by fixed names, so that no lower part imports this one:
 
     NAME               the payload types of its results, if it has its own
-    NAME.settings      ``COMMAND``: the settings and the help of ``posbias study NAME``; ``COMMANDS`` by name of several
+    NAME.settings      ``COMMAND``: the settings and the help of ``posbias study NAME``; or ``COMMANDS``, by name, for several
     NAME.study         ``run_study``, or what ``StudyCommand.run`` names
-    NAME.page          ``PART``: its sections of a report, and which results stand there
+    NAME.page          ``PART``: its sections of a report, and their results
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ __all__ = ["PAPERS", "StudyCommand", "command_of", "module_of", "modules", "runn
 
 # study -> its question, one line of help; in the order of pages and of help
 PAPERS: Mapping[str, str] = {
-    "position-bias": "Do re-rankers lean on where answers sit, and does rotation cure it?",
-    "dose": "Does the bias grow with how front-loaded the training answers are?",
+    "position-bias": "Do re-rankers depend on answer positions, and does rotation remove this?",
+    "dose": "Does the bias grow with the front-loading of training answers?",
     "architecture": "Is rotating the data better than changing the model?",
-    "transfer": "Does training on rotated passages first help elsewhere?",
-    "leakage": "Do queries that leak into training change what models are worth?",
-    "contamination": "Does a teacher that saw the test make its students look better?",
-    "tripclick": "How well do re-ranking and dense retrieval do on clicks, and do better negatives help?",
+    "transfer": "Does training on rotated passages first help on another collection?",
+    "leakage": "Do leaked queries in training change the evaluation of models?",
+    "contamination": "Does a teacher trained on the test make its students look better?",
+    "tripclick": "How effective are re-ranking and dense retrieval on clicks, and do better negatives help?",
     "pooling": "Can test collections made by one kind of system judge another?",
 }
 # the folder of a study with another name
@@ -37,18 +37,18 @@ FOLDERS: Mapping[str, str] = dict.fromkeys(("position-bias", "dose", "architectu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyCommand:
-    """Definition of ``posbias study NAME`` and ``positionbias.study``.
+    """The definition of ``posbias study NAME`` and ``positionbias.study``.
 
     ``settings`` is a dataclass whose declared fields are options; a field ``models`` declares nothing, and is made of the options of
-    ``experiments.model_options``. ``help`` is written as an operation's docstring.
-    ``collections`` are the arguments. ``run`` is the module and the function there that takes the collections, the settings and
-    a ``Workspace``, or ``Steps`` where no models are trained.
+    ``experiments.model_options``. ``help`` is written like an operation's docstring.
+    ``collections`` are the arguments. ``run`` is a module and its function that takes the collections, the settings and
+    a ``Workspace``, or ``Steps`` if no models are trained.
 
-    ``defaults`` are the study's own of options that all studies have. With ``own_encoders`` a model may be KIND=ENCODER; ``epochs``
-    says whether trainings may last for some passes over their set; ``decided`` are training settings that the study sets, each
-    with how. Where there is a ``teacher``, its kind by default, the field of that name is the model that the others learn from. With
-    --quick options default to ``quick_sizes``, in words ``quick``, and trainings to a number of steps with ``quick_steps``.
-    ``lasting`` says how many epochs a training has by default, ``shorter`` says what takes less time.
+    ``defaults`` are the study's own defaults of options that all studies have. With ``own_encoders`` a model may be KIND=ENCODER;
+    ``epochs`` says whether the length of a training may be given in epochs; ``decided`` are training settings that the study sets, each
+    with the reason. ``teacher`` is the default kind of the teacher, if there is one, in the field of that name. With --quick, options
+    default to ``quick_sizes`` (in words ``quick``), and with ``quick_steps`` trainings to a number of steps. ``lasting`` describes the
+    default number of epochs, ``shorter`` the ways to save time.
     """
 
     settings: type
@@ -68,7 +68,7 @@ class StudyCommand:
 
     @property
     def trains(self) -> bool:
-        """Return whether the study trains models, for which it needs a workspace."""
+        """True if the study trains models, and so needs a workspace."""
         return any(one.name == "models" for one in fields(self.settings))
 
 
@@ -76,7 +76,7 @@ def command_of(study: str) -> StudyCommand:
     """Return the definition of a study's command.
 
     Raises:
-        SettingError: there is no such study.
+        SettingError: no such study.
     """
     if study not in PAPERS:
         raise SettingError(f"study: wanted one of {', '.join(PAPERS)}; found {study!r}; give one of these")
@@ -93,7 +93,7 @@ def runner_of(study: str) -> Callable[..., Path]:
 
 
 def module_of(study: str, name: str = "") -> ModuleType:
-    """Return a module of a study's paper; its package without a name."""
+    """Return a module of a study's paper, or without a name its package."""
     return import_module(".".join(filter(None, (__name__, FOLDERS.get(study, study), name))))
 
 

@@ -1,13 +1,13 @@
-"""Planted clicks: some of the passages that answer a query were clicked, and the truth is known.
+"""Plant clicks on some of the passages that answer a query, so that the truth is known.
 
-A query's *results* are all passages that answer it and all that mention its words, in a random order, as if from an engine that, like BM25,
-cannot distinguish the two. Each answering passage was clicked with probability ``rate``; if none was, a random one was. A split has
+A query's *results* are all passages that answer it and all that mention its words, in random order, as from an engine that, like BM25,
+cannot distinguish the two. Each answering passage is clicked with probability ``rate``; if none is, a random one is. A split has
 three sets of judgements:
 
 * its own, the clicks: clicked passages are relevant (1), and no others are judged;
 * ``true``: answering passages are relevant (1), mentioning ones are not (0);
 * ``passed-over``: clicked passages (1), and results above the last click that were not (0): negatives as in TripClick's own
-  training set, according to "Establishing Strong Baselines for TripClick Health Retrieval" (§3.1). Those that answer are false negatives.
+  training set, according to "Establishing Strong Baselines for TripClick Health Retrieval" (§3.1). Negatives that answer are false negatives.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TRUE, PASSED_OVER = "true", "passed-over"
 
 
 class Clicked(NamedTuple):
-    """A query's results that were clicked, and those skipped above the last click, both in the order shown."""
+    """A query's clicked results, and those skipped above the last click, both in the order shown."""
 
     clicked: tuple[str, ...]
     skipped: tuple[str, ...]

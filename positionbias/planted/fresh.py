@@ -1,7 +1,7 @@
-"""Controls for a planted test set that a model may have seen: paraphrases of its queries, and unpublished queries.
+"""Plan controls for a planted test set that a model may have seen: paraphrases of its queries, and unpublished queries.
 
 A *paraphrase* rewords a test query in one of the grammar's four ways, with the same id and judgements, so that the two can be
-paired. A *fresh* query asks about a new thing; its thing, id and wording have their own random keys, so that all other queries stay the same.
+paired. A *fresh* query asks about a new thing; its thing, id and wording have their own random keys, so that no other query changes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def paraphrases(tests: Sequence[PlantedQuery], seed: int) -> list[Query]:
 def plan_fresh(
     number: int, taken: Collection[int], things: int, thing: Callable[[int], Thing], seed: int
 ) -> list[PlantedQuery]:
-    """Plan ``number`` queries of the split ``fresh``; ``taken`` are the numbers, out of ``things``, of things used elsewhere."""
+    """Plan ``number`` queries of the split ``fresh``; ``taken`` are the numbers, below ``things``, of things used elsewhere."""
     free = sorted(set(range(things)).difference(taken))
     queries = []
     for place, drawn in enumerate(Random(key64(seed, "planted fresh things")).sample(free, number)):

@@ -1,29 +1,29 @@
 """Generate the planted collection, whose truth is known.
 
 Each query asks for one attribute of one thing. One passage answers it, in a sentence whose place in the passage is drawn from
-the density ``front:λ`` of ``positions.density``, λ = ``front_loading`` (the default 0.7 puts about as much into the first tenth as MS MARCO's
-answers have there).
+the density ``front:λ`` of ``positions.density``, λ = ``front_loading`` (the default 0.7 puts about as much into the first tenth as in
+MS MARCO's answers).
 Other passages have the same query words in a sentence that does not answer, at a uniform place. All else has the same
 distribution in both: the number of sentences, the other sentences (about things that no query asks for, which answer or only
 mention with equal probability), and the sentence fragments at both ends (a passage is a window of a longer text, so it may
 start at any word). Therefore
 
-* the query's words do not separate relevant from non-relevant passages: BM25 sees the same ones in both;
-* position separates them exactly to the degree that was set, and not at all at λ = 0;
+* the query's words do not separate relevant from non-relevant passages: BM25 sees the same words in both;
+* position separates them exactly to the degree set, and not at all at λ = 0;
 * the content of the sentence with the query's words always separates them, and is the task to learn. A bag of words captures
-  part of it (one more sentence that states something), and a model of the words around the query's words all of it.
+  part of it (one more sentence that states something); a model of the words around the query's words captures all of it.
 
 With ``leaked_queries`` the splits train and test are a source and a target with known leakage (``planted.leaks``): additional training
 queries that repeat test queries; a second passage that answers each test query, with the same value; and judgements that passages
 mentioning a test query's words are not relevant. A test query's answers are also judged relevant for the training queries that repeat it.
 
 With ``fresh_queries`` or ``paraphrased`` the split test has controls for models that may have seen it (``planted.fresh``): a split
-of further queries, or reworded test queries. In all of these, passages that mention their words are judged not relevant, too.
+of new queries, or of reworded test queries. In all of these, passages that only mention the words are judged not relevant too.
 
-With ``answers_each`` several passages answer a query and only some were clicked (``planted.clicks``): a split's judgements are then clicks, with
+With ``answers_each`` several passages answer a query and only some are clicked (``planted.clicks``): a split's judgements are then clicks, with
 further sets for the whole truth and the skipped results.
 
-Ids are hashes, and passages are stored in their order, so neither depends on relevance. A query's answer is the whole
+Ids are hashes, and passages are stored in the order of ids, so neither depends on relevance. A query's answer is the whole
 answering sentence, with character offsets: a rotation that cuts the sentence cuts the answer.
 """
 
@@ -75,7 +75,7 @@ def _thing(number: int) -> Thing:
 
 
 def plan_queries(settings: PlantedSettings) -> tuple[list[PlantedQuery], list[Thing]]:
-    """Return all queries with their truth, in the order of their ids, and the things that no query asks for."""
+    """Return all queries with their truth, in order of ids, and the things that no query asks about."""
     random = _random(settings.seed, "things")
     numbers = random.sample(range(THINGS), 2 * settings.queries)
     things = [_thing(number) for number in numbers]
@@ -117,7 +117,7 @@ class _Builder:
         return [self._filler(random, random.random() < 0.5) for _ in range(random.randint(*self.settings.sentences) - 1)]
 
     def relevant(self, query: PlantedQuery, value: str | None = None, turn: int = 1) -> tuple[Passage, Answer]:
-        """Make a passage that answers a query at a place drawn from f; with ``value``, a further one that states it."""
+        """Make a passage that answers a query at a place drawn from f; with ``value``, another passage that states it."""
         purpose = "relevant" if value is None else "relevant again"
         key = (query.query_id, *((turn,) if turn > 1 else ()))
         random = _random(self.settings.seed, purpose, *key)
@@ -142,7 +142,7 @@ class _Builder:
             yield self.relevant(query, stated_value(first[1].text, query.attribute), turn)
 
     def mention(self, number: int, query: PlantedQuery | None) -> Passage:
-        """Make a passage that mentions a query's words at a uniform place without answering; None: mentions nothing asked."""
+        """Make a passage that mentions a query's words at a uniform place without answering; None: it mentions no query's words."""
         random = _random(self.settings.seed, "mention", number)
         others = self._others(random)
         slot = random.randrange(len(others) + 1)
@@ -152,7 +152,7 @@ class _Builder:
 
 
 def _mention_plan(settings: PlantedSettings, queries: list[PlantedQuery]) -> Iterator[PlantedQuery | None]:
-    """Yield, for each passage that does not answer, the query whose words it mentions, all equally often, at most nine times."""
+    """Yield, for each passage that does not answer, the query whose words it mentions: all equally often, at most 9 times."""
     for place in range(settings.passages - settings.answering):
         turn, index = divmod(place, len(queries))
         yield queries[index] if turn < MOST_MENTIONS_PER_QUERY else None
@@ -216,7 +216,7 @@ def write_planted(
 
 
 def _true_pairs(folder: Path, leaks: list[Leak]) -> JsonObject:
-    """Write the true pairs beside; what the manifest says of them."""
+    """Write the true pairs into ``folder`` and return the manifest's facts about them."""
     write_true_pairs(folder / TRUE_PAIRS, leaks)
     tests = len({leak.repeats.query_id for leak in leaks})
     return {"leaks": {"queries": len(leaks), "test_queries": tests, "checksum": sha256_file(folder / TRUE_PAIRS)}}

@@ -1,4 +1,4 @@
-"""The language of the planted collection: sentences that answer, sentences that only mention, and their parser.
+"""Define the language of the planted collection: sentences that answer, sentences that only mention, and their parser.
 
 Every sentence is about one attribute of one invented thing. An *answering* sentence states the value. A *mentioning*
 sentence has the same query words (the attribute, the thing's two names) and states no value, or retracts it. Both kinds
@@ -64,7 +64,7 @@ QUESTIONS = (
     "{thing} {attribute}",
 )
 
-# The ways in which a training query repeats a test query: the leakage paper's reformulation types.
+# How a training query repeats a test query: the leakage paper's reformulation types.
 WAYS = ("identical", "generalization", "specialization", "reformulation")
 SYNONYMS = {
     "colour": "hue",
@@ -88,7 +88,7 @@ def _names(onsets: str, vowels: str, codas: str) -> tuple[str, ...]:
 
 
 # Two disjoint lists of 512 names without English suffixes, so that stemming does not change them. They are long enough that
-# two names rarely meet by chance in a passage, and short enough that a test query's names were seen in training.
+# two names rarely meet in a passage by chance, and short enough that training has seen a test query's names.
 FIRST_NAMES = _names("Bra Cla Dro Fen Gla Hor Jul Kra Lum Mor Nal Pra Qua Ruk Sto Tro", "b d k m", "an ax ob om on uk ux ol")
 SECOND_NAMES = _names("va we xi yo za bu du fo gu ha ki lo mu no pe ri", "l n r t", "ack olf imp orm ank ust omb irk")
 
@@ -125,7 +125,7 @@ def answering(random: Random, thing: Thing, attribute: str, value: str | None = 
 
 
 def mentioning(random: Random, thing: Thing, attribute: str) -> str:
-    """Generate a sentence with the same query words that answers nothing."""
+    """Generate a sentence with the same query words that does not answer."""
     return _fill(random.choice(MENTIONING), thing, attribute, random.choice(ATTRIBUTES[attribute]))
 
 
@@ -165,7 +165,7 @@ def _patterns() -> list[re.Pattern[str]]:
 
 
 def states_value(text: str, thing: Thing, attribute: str) -> bool:
-    """Return True if a whole sentence of ``text`` answers (thing, attribute), by parsing it with the grammar: the oracle."""
+    """Return True if a whole sentence of ``text`` answers (thing, attribute), as parsed by the grammar: the oracle."""
     found = (match for pattern in _patterns() for match in pattern.finditer(text))
     wanted = (str(thing), attribute)
     return any((m["thing"], m["attribute"]) == wanted and m["value"] in ATTRIBUTES[attribute] for m in found)

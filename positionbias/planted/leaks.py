@@ -1,7 +1,7 @@
-"""Planted train–test leakage: training queries that reword test queries, and the list of these pairs.
+"""Plant train–test leakage: training queries that reword test queries, and the list of these pairs.
 
-Leaks go through the test queries in a keyed order, all of them once before any of them twice, each time in another of the four
-ways. So n leaks reach min(n, test queries) test queries, with at most four a test query.
+Leaks go through the test queries in a keyed order, all once before any twice, each time in another of the 4
+ways. So n leaks reach min(n, test queries) test queries, with at most 4 per test query.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from positionbias.planted.grammar import WAYS, PlantedQuery, reworded
 
 __all__ = ["TRUE_PAIRS", "Leak", "plan_leaks", "write_true_pairs"]
 
-TRUE_PAIRS = "pairs.jsonl"  # in the collection's folder, where readers of pairs look for it
+TRUE_PAIRS = "pairs.jsonl"  # in the collection's folder, where readers of pairs look
 MOST_PER_QUERY = len(WAYS)
 
 
@@ -31,7 +31,7 @@ class Leak(NamedTuple):
 
 
 def plan_leaks(tests: Sequence[PlantedQuery], number: int, seed: int) -> list[Leak]:
-    """Plan ``number`` leaks of ``tests``, in the order of their ids."""
+    """Plan ``number`` leaks of ``tests``, in order of their ids."""
     order = sorted(tests, key=lambda query: key64(seed, "planted leaks", query.query_id))
     leaks = []
     for place in range(number):
@@ -44,7 +44,7 @@ def plan_leaks(tests: Sequence[PlantedQuery], number: int, seed: int) -> list[Le
 
 
 def write_true_pairs(place: Path, leaks: Sequence[Leak]) -> None:
-    """Write the true pairs, labelled with their way, as JSON lines that ``posbias leakage`` and ``trainset leaked`` read."""
+    """Write the true pairs, labelled with their way, as JSON lines for ``posbias leakage`` and ``trainset leaked``."""
     with open(place, "w", encoding="utf-8") as lines:
         for leak in leaks:
             record = {

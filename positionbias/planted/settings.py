@@ -1,4 +1,4 @@
-"""The settings of a planted collection."""
+"""Settings of a planted collection."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ SPLITS = ("train", "validation", "test")
 class PlantedSettings:
     """The settings of a planted collection.
 
-    ``passages`` − ``queries`` passages mention a query's words each, shared evenly over the queries, up to nine a query;
-    further passages mention nothing that is asked. ``sentences`` bounds the sentences of a passage.
+    ``passages`` − ``queries`` passages mention a query's words, evenly over the queries, up to 9 per query;
+    the rest mention no query's words. ``sentences`` is the range of sentences per passage.
     ``leaked_queries`` additional training queries repeat test queries; with any, each test query has a second passage that answers.
-    ``fresh_queries`` additional queries are a separate split, and ``paraphrased`` makes one of reworded test queries.
+    ``fresh_queries`` additional queries form a separate split, and ``paraphrased`` makes one of reworded test queries.
     ``answers_each`` passages answer each query, each clicked with probability ``click_rate``, at least one of them; 0: one answers,
     without clicks.
     """
 
     front_loading: float = setting(
         DEFAULT_FRONT_LOADING,
-        "How strongly answers sit in front: 0 uniform, 1 strongest; the default is about as in MS MARCO.",
+        "How strongly answers sit at the front: 0 uniform, 1 strongest; the default is about as in MS MARCO.",
         least=0,
         most=1,
         metavar="0..1",
@@ -42,39 +42,39 @@ class PlantedSettings:
     )
     queries: int = setting(
         14_000,
-        "Queries in all, over the three splits.",
+        "Total number of queries in the three splits.",
         least=20,
         most=MOST_QUERIES,
-        wanted=f"20 to {MOST_QUERIES:,} (half of the names there are)",
+        wanted=f"20 to {MOST_QUERIES:,} (half of all names)",
         metavar="N",
     )
-    passages: int = setting(112_000, "Passages in all.", metavar="N")
+    passages: int = setting(112_000, "Total number of passages.", metavar="N")
     validation_share: float = 0.03
     test_share: float = 0.22
     sentences: tuple[int, int] = (3, 5)
     seed: int = seed_setting()
     leaked_queries: int = setting(
         0,
-        "Training queries more, each a near-duplicate of a test query; the true pairs stand in the collection as pairs.jsonl.",
+        "Add N training queries, each a near-duplicate of a test query; pairs.jsonl in the collection lists the true pairs.",
         metavar="N",
     )
     fresh_queries: int = setting(
         0,
-        "A split fresh of N queries more, for posbias contamination suspect: like the test queries, and trained on by nobody.",
+        "Add a split fresh of N queries, for posbias contamination suspect: like the test queries, but never trained on.",
         metavar="N",
     )
-    paraphrased: bool = setting(False, "A split paraphrased: the test queries in other words, with their ids and judgements.")
+    paraphrased: bool = setting(False, "Add a split paraphrased: the test queries reworded, with their ids and judgements.")
     answers_each: int = setting(
         0,
-        "N passages answer each query, and only some were clicked: judgements are clicks, and the sets true and passed-over stand beside.",
+        "N passages answer each query, and only some are clicked: judgements are clicks, with the further sets true and passed-over.",
         metavar="N",
     )
     click_rate: float = setting(
         DEFAULT_CLICK_RATE,
-        "The chance that a passage that answers was clicked.",
+        "Probability that an answering passage is clicked.",
         above=0,
         below=1,
-        wanted="a chance above 0 and below 1",
+        wanted="a probability above 0 and below 1",
         metavar="0..1",
     )
 
@@ -83,16 +83,16 @@ class PlantedSettings:
         most = MOST_QUERIES - self.queries
         if not 0 <= self.fresh_queries <= most:
             raise SettingError(
-                f"--fresh-queries: wanted 0 to {most:,} (half of the names there are, less --queries); found {self.fresh_queries:,}"
+                f"--fresh-queries: wanted 0 to {most:,} (half of all names, less --queries); found {self.fresh_queries:,}"
             )
         if self.paraphrased and self.leaked_queries:
             raise SettingError(
-                "--paraphrased: wanted queries that no training query repeats; found --leaked-queries beside it; leave one out"
+                "--paraphrased: wanted queries that no training query repeats; found --leaked-queries too; leave one out"
             )
         asked = self.queries + self.fresh_queries
         if self.passages < (least := 2 * asked):
             raise SettingError(
-                f"--passages: wanted at least {least:,} for {asked:,} queries (one that answers and one that mentions, each); "
+                f"--passages: wanted at least {least:,} for {asked:,} queries (each one that answers and one that mentions); "
                 f"found {self.passages:,}; raise it or lower --queries"
             )
         if not 0 <= self.leaked_queries <= MOST_PER_QUERY * self.tests:
@@ -102,8 +102,8 @@ class PlantedSettings:
             )
         if self.leaked_queries and self.passages < (least := 3 * asked + self.tests):
             raise SettingError(
-                f"--passages: wanted at least {least:,} with --leaked-queries (for each of {asked:,} queries one that answers and two "
-                f"that mention, and one more for each of {self.tests:,} test queries); found {self.passages:,}; raise it or lower --queries"
+                f"--passages: wanted at least {least:,} with --leaked-queries (one that answers and two that mention for each of {asked:,} "
+                f"queries, and one more for each of {self.tests:,} test queries); found {self.passages:,}; raise it or lower --queries"
             )
         self._check_clicks()
         if not 2 <= self.sentences[0] <= self.sentences[1]:
@@ -113,12 +113,12 @@ class PlantedSettings:
         if self.answers_each not in (0, *range(2, MOST_ANSWERS + 1)):
             found = f"{self.answers_each}"
             raise SettingError(
-                f"--answers-each: wanted 2 to {MOST_ANSWERS} passages that answer a query; found {found}; 0 is one, and no clicks"
+                f"--answers-each: wanted 2 to {MOST_ANSWERS} passages that answer a query; found {found}; give 0 for one, without clicks"
             )
         if not self.answers_each:
             if self.click_rate != DEFAULT_CLICK_RATE:
                 raise SettingError(
-                    f"--click-rate: wanted --answers-each beside it; found {self.click_rate:g} alone; give both, or neither"
+                    f"--click-rate: wanted --answers-each too; found {self.click_rate:g} alone; give both, or neither"
                 )
             return
         for flag, value in (
@@ -127,32 +127,32 @@ class PlantedSettings:
             ("--paraphrased", self.paraphrased),
         ):
             if value:
-                raise SettingError(f"--answers-each: wanted no {flag} beside it; found both; leave one out")
+                raise SettingError(f"--answers-each: wanted no {flag}; found both; leave one out")
         if self.passages < (least := (self.answers_each + 1) * self.queries):
             raise SettingError(
-                f"--passages: wanted at least {least:,} for {self.queries:,} queries ({self.answers_each} that answer and one that mentions, "
-                f"each); found {self.passages:,}; raise it or lower --queries"
+                f"--passages: wanted at least {least:,} for {self.queries:,} queries (each {self.answers_each} that answer and one that "
+                f"mentions); found {self.passages:,}; raise it or lower --queries"
             )
 
     @property
     def tests(self) -> int:
-        """The number of test queries."""
+        """Return the number of test queries."""
         return round(self.queries * self.test_share)
 
     @property
     def answering(self) -> int:
-        """The number of passages that answer a query."""
+        """Return the number of passages that answer a query."""
         return self.queries * max(1, self.answers_each) + self.fresh_queries + (self.tests if self.leaked_queries else 0)
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """The splits in which passages that mention a query's words are judged not relevant."""
+        """Return the splits in which passages that only mention a query's words are judged not relevant."""
         if self.answers_each:
             return SPLITS
         return ("test", FRESH) if self.leaked_queries or self.fresh_queries or self.paraphrased else ()
 
     def recorded(self) -> JsonObject:
-        """The settings as the manifest has them; what further queries, answers and clicks there are is named where there are any."""
+        """Return the settings for the manifest; additional queries, answers and clicks are named only if there are any."""
         unused = {name for name in ("fresh_queries", "paraphrased", "answers_each") if not getattr(self, name)}
         return {
             name: value

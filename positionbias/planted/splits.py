@@ -1,4 +1,4 @@
-"""Write the splits of a planted collection: queries in the order of ids, with the passages that answer or mention."""
+"""Write the splits of a planted collection: queries in order of ids, with the passages that answer or mention."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def add_split(
     answers: dict[str, list[Answer]],
     mentions: dict[str, list[str]],
 ) -> None:
-    """Add one split in the order of ids; a leak has the answers of the query that it repeats."""
+    """Add one split in order of ids; a leak has the answers of the query that it repeats."""
     asked = [(query.query_id, query.text, query) for query in queries]
     asked += [(leak.query_id, leak.text, leak.repeats) for leak in leaks]
     asked.sort(key=lambda item: item[0])
@@ -33,7 +33,7 @@ def add_split(
 def judgements(
     asked: Iterable[tuple[str, PlantedQuery]], answers: dict[str, list[Answer]], mentions: dict[str, list[str]]
 ) -> tuple[list[Qrel], list[Answer]]:
-    """Return judgements and answers of query ids, each given with the query whose answers it has."""
+    """Return the judgements and answers of query ids, each given with the query whose answers it has."""
     qrels, found = [], []
     for query_id, query in asked:
         found += [answer._replace(query_id=query_id) for answer in answers[query.query_id]]

@@ -1,6 +1,6 @@
-"""True bounds of scores and of their differences over all grades of unjudged documents: a run's own, other runs', and those of no run.
+"""Compute true bounds of scores and their differences over all grades of unjudged documents: a run's own, other runs', and those of no run.
 
-Every unjudged document is either not relevant or has the collection's highest grade [decision]. RR, P and RBP depend on a run's own documents alone.
+Every unjudged document is either not relevant or has the collection's highest grade [decision]. RR, P and RBP depend on a run's own documents only.
 nDCG and AP are divided by the possible gain, which unseen relevant documents of others raise: for nDCG to the cutoff's best order of the highest
 grade, for AP without limit, so its lower bound is 0.
 """
@@ -20,7 +20,7 @@ __all__ = ["Bounds", "check_measure", "difference_bounds", "score_bounds"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounds:
-    """``score``, ``low`` and ``high``, each ``(queries, runs)``: the score with unjudged documents as not relevant, its minimum and maximum."""
+    """``score``, ``low`` and ``high``, each ``(queries, runs)``: the score with unjudged documents as not relevant, and its minimum and maximum."""
 
     score: np.ndarray
     low: np.ndarray
@@ -28,14 +28,14 @@ class Bounds:
 
 
 def check_measure(measure: PoolMeasure) -> None:
-    """Check that the bounds of a measure are known.
+    """Check that a measure has known bounds.
 
     Raises:
         SettingError: a measure other than nDCG@k, RR, P@k, AP and RBP.
     """
     if not measure.kind or (measure.kind == "nDCG" and measure.cutoff is None):
         raise SettingError(
-            f"-m: wanted nDCG@k, RR, P@k, AP or RBP, whose bounds are known; found {measure.name!r}; give one of these"
+            f"-m: wanted a measure with known bounds (nDCG@k, RR, P@k, AP or RBP); found {measure.name!r}; give one of these"
         )
 
 
@@ -57,7 +57,7 @@ def score_bounds(pool: OpenRuns, measure: PoolMeasure) -> Bounds:
         first = np.where(open_.any(axis=-1), 1 / (1 + open_.argmax(axis=-1)), 0)
         return Bounds(score, score, np.maximum(score, first))
     if measure.kind == "RBP":
-        # a rank behind the end of a ranking is open, like an unjudged document
+        # a rank beyond the end of a ranking is open, like an unjudged document
         weights = _weights(measure, top.shape[-1])
         residual = ((open_ | (top == pool.runs.nothing)) * weights).sum(axis=-1) + _behind(measure, weights)
         return Bounds(score, score, score + residual)
@@ -65,9 +65,9 @@ def score_bounds(pool: OpenRuns, measure: PoolMeasure) -> Bounds:
 
 
 def difference_bounds(pool: OpenRuns, run: int, measure: PoolMeasure, bounds: Bounds) -> Bounds:
-    """Bound one run's score less that of every run, ``(queries, runs)``, over every choice of relevant documents; 0 for itself.
+    """Bound one run's score minus that of every run, ``(queries, runs)``, over every choice of relevant documents; 0 for itself.
 
-    Shared documents count for both runs at once, where the score is a sum over ranks (nDCG, P, RBP). Otherwise, and where tighter, the difference of
+    If the score is a sum over ranks (nDCG, P, RBP), shared documents count for both runs at once. Otherwise, or if it is tighter, the difference of
     the two runs' own bounds is used. Bounds are never too narrow; for nDCG they may be too wide.
     """
     score = bounds.score[:, [run]] - bounds.score
@@ -81,7 +81,7 @@ def difference_bounds(pool: OpenRuns, run: int, measure: PoolMeasure, bounds: Bo
 
 
 def _weights(measure: PoolMeasure, depth: int) -> np.ndarray:
-    """The weight of each rank, ``(depth,)``: for nDCG the discount, not yet divided by the best order's sum."""
+    """Return the weight of each rank, ``(depth,)``: for nDCG the discount, not yet divided by the best order's sum."""
     ranks = np.arange(min(depth, measure.cutoff or depth))
     if measure.kind == "RBP":
         found: np.ndarray = (1 - measure.persistence) * measure.persistence**ranks
@@ -90,14 +90,14 @@ def _weights(measure: PoolMeasure, depth: int) -> np.ndarray:
 
 
 def _summed(pool: OpenRuns, run: int, measure: PoolMeasure) -> tuple[np.ndarray, np.ndarray]:
-    """The minimum and maximum of a difference of sums over ranks, ``(queries, runs)``."""
+    """Return the minimum and maximum of a difference of sums over ranks, each ``(queries, runs)``."""
     runs, graded = pool.runs, measure.kind == "nDCG"
     weights = _weights(measure, runs.places.shape[2])
     top = runs.places[:, :, : len(weights)]
     gains = np.maximum(pool.grades, 0) if graded else pool.grades >= measure.level
     worth = max(1, int(pool.grades.max())) if graded else 1
     known = (np.concatenate([gains, [0, 0]])[top] * weights).sum(axis=-1)
-    # unnumbered documents, and for RBP those behind the end of a ranking, may differ in every run
+    # unnumbered documents, and for RBP those beyond the end of a ranking, may differ in every run
     loose = worth * ((top >= runs.unjudged if measure.kind == "RBP" else top == runs.unjudged) * weights).sum(axis=-1)
     loose += _behind(measure, weights) if measure.kind == "RBP" else 0
     least, most = known[:, [run]] - known - loose, known[:, [run]] - known + loose[:, [run]]
@@ -115,19 +115,19 @@ def _summed(pool: OpenRuns, run: int, measure: PoolMeasure) -> tuple[np.ndarray,
 
 
 def _behind(measure: PoolMeasure, weights: np.ndarray) -> float:
-    """The RBP weight of ranks that no run has."""
+    """Return the RBP weight of ranks that no run has."""
     return float(max(1 - measure.persistence ** (measure.cutoff or np.inf) - weights.sum(), 0.0))
 
 
 def _divided(value: np.ndarray, smallest: np.ndarray, largest: float) -> np.ndarray:
-    """The minimum of a value over any best order's sum, at least −1."""
+    """Return the minimum of a value divided by any best order's sum, at least −1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.where(value < 0, value / smallest[:, None], value / largest)
     return np.maximum(found, -1)
 
 
 def _ideals(pool: OpenRuns, depth: int) -> tuple[np.ndarray, float]:
-    """DCG of the best order of judged documents, ``(queries,)``, and the best of any query."""
+    """Return the DCG of the best order of judged documents, ``(queries,)``, and the best possible of any query."""
     discounts = 1 / np.log2(np.arange(2, depth + 2))
     smallest = np.array(
         [
@@ -139,7 +139,7 @@ def _ideals(pool: OpenRuns, depth: int) -> tuple[np.ndarray, float]:
 
 
 def _ndcg(pool: OpenRuns, score: np.ndarray, open_: np.ndarray, measure: PoolMeasure) -> Bounds:
-    """Bounds of nDCG. With n of a run's own documents relevant DCG is highest where they are the first n, and the best order depends only on n."""
+    """Bound nDCG. With n of a run's own documents relevant, DCG is highest if they are the first n, and the best order depends only on n."""
     depth = measure.cutoff or 0
     highest = max(1, int(pool.grades.max()))
     discounts = 1 / np.log2(np.arange(2, depth + 2))
@@ -161,7 +161,7 @@ def _ndcg(pool: OpenRuns, score: np.ndarray, open_: np.ndarray, measure: PoolMea
 
 
 def _average_precision(pool: OpenRuns, score: np.ndarray, open_: np.ndarray, measure: PoolMeasure) -> Bounds:
-    """Bounds of AP. With n open documents relevant AP is highest where they are the first n: each adds its own precision and a hit to all relevant ones below."""
+    """Bound AP. With n open documents relevant, AP is highest if they are the first n: each adds its own precision and a hit for all relevant ones below."""
     relevant = np.concatenate([pool.grades >= measure.level, [False, False]])
     total = pool.runs.by_query(relevant[:-2])
     inverse = 1 / np.arange(1, open_.shape[-1] + 1)

@@ -1,12 +1,12 @@
-"""The mean change of a set of test systems, with an interval over groups and topics.
+"""Estimate the mean change of a set of test systems, with an interval over groups and topics.
 
     se² = r / (K − r) · Var_p(x_p)  +  (H − 1) / H · Σ_h (x₍₋h₎ − x̄₍₋₎)²  +  Var_q(x_q) / Q
 
-x_p is the change under pool p, x_q that of topic q, x₍₋h₎ the mean without group h. A pool is fed by r of the K groups of its kind, so pools are
-samples of groups and their spread estimates the variance over groups of that kind, as feeders and, where not drawn, as test systems:
+x_p is the change under pool p, x_q the change of topic q, x₍₋h₎ the mean without group h. A pool is fed by r of the K groups of its kind, so pools are
+samples of groups, and their spread estimates the variance over groups of that kind, as feeders and, if not drawn, as test systems:
 the delete-d jackknife (Shao and Wu 1989). It does not shrink as more pools are drawn. The second term is the jackknife over the H test groups that
-never feed these pools, the third is over topics. Interactions of groups and topics are in several terms, which is conservative [decision].
-The interval is t, with Satterthwaite's degrees of freedom of the terms' K − 1 (or pools − 1, where that is less), H − 1 and Q − 1.
+never feed these pools; the third is over topics. Interactions of groups and topics are in several terms, which is conservative [decision].
+The interval is t, with Satterthwaite's degrees of freedom from the terms' K − 1 (or pools − 1, if less), H − 1 and Q − 1.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def change_of(item: TestSet) -> tuple[float | None, Interval | None]:
 
 
 def _without_each(change: np.ndarray, counts: np.ndarray, item: TestSet, there: np.ndarray) -> np.ndarray:
-    """The mean change without each group of ``change (pools, groups)``, over the pools that still have a test system."""
+    """Return the mean change without each group of ``change (pools, groups)``, over the pools that still have a test system."""
     systems = item.systems[there][:, None] - counts
     sums = (item.change[there].mean(axis=1) * item.systems[there])[:, None] - change
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,4 +1,4 @@
-"""Coverage by kind of system: relevant documents in its depth-k pool, for every k, together and alone (Yilmaz et al. 2020, Figure 1)."""
+"""Count coverage by kind of system: relevant documents in its depth-k pool, for every k, in all and unique (Yilmaz et al. 2020, Figure 1)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from positionbias.results.result import Result
 
 __all__ = ["BY_QUERY", "Coverage", "coverage", "coverage_results"]
 
-BY_QUERY = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)  # depths at which counts are kept by query
+BY_QUERY = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)  # depths with counts by query
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coverage:
-    """By kind, ``(queries, depths)`` counts at ``depths``: ``found`` in its pool, ``unique`` those in no other kind's pool of that depth."""
+    """Counts by kind, ``(queries, depths)``, at ``depths``: ``found`` in its pool, and ``unique``, in no other kind's pool of that depth."""
 
     depths: tuple[int, ...]
     found: dict[str, np.ndarray]
@@ -30,9 +30,9 @@ class Coverage:
 
 
 def coverage(runs: JudgedRuns, depths: Sequence[int], *, level: int = 1) -> Coverage:
-    """Count documents judged ``level`` or more within rank k of each kind's runs; unjudged ones are missing, so deep pools are understated.
+    """Count documents judged ``level`` or more within rank k of each kind's runs; unjudged documents are missing, so deep pools are understated.
 
-    Kinds have different numbers of runs, and more runs find more: ``curves.groups_curve`` counts by number of groups.
+    Kinds have different numbers of runs, and more runs find more; ``curves.groups_curve`` counts by number of groups.
     """
     relevant = runs.grades >= level
     kinds = kinds_of(runs.systems)
@@ -53,7 +53,7 @@ def coverage(runs: JudgedRuns, depths: Sequence[int], *, level: int = 1) -> Cove
 
 
 def coverage_results(runs: JudgedRuns, settings: CoverageSettings, *, collection: str) -> list[Result]:
-    """Return the collection, each kind's curve to ``deepest`` (value: found at ``depth``), and counts by query at ``depth``."""
+    """Return the results of the collection, each kind's curve to ``deepest`` (value: found at ``depth``), and counts by query at ``depth``."""
     depth, level = settings.depth, settings.relevant_from
     last = min(settings.deepest, runs.places.shape[2])
     counted = coverage(runs, range(1, max(last, depth) + 1), level=level)

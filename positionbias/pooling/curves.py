@@ -1,4 +1,4 @@
-"""Reliability by pool depth and by the number of groups behind a pool: the same draws, made deeper or wider."""
+"""Measure reliability by pool depth and by the number of groups that feed a pool: the same draws, made deeper or wider."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
 def curve_depths(settings: PoolSettings) -> list[int]:
-    """Return a curve's default depths: to the pools' own, and beyond it where the gold is every judgement.
+    """Return a curve's default depths: up to the pools' own depth, and beyond if the gold is every judgement.
 
     Beyond the depth of a gold pool nothing is known.
     """
@@ -35,7 +35,7 @@ def curve_depths(settings: PoolSettings) -> list[int]:
 def depth_curve(
     runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, depths: Sequence[int], *, level: int = 1
 ) -> dict[int, Reliability]:
-    """Compare pools of the same groups at each depth with one gold: that of ``settings.gold_depth``, by default the deepest of ``depths``."""
+    """Compare pools of the same groups at each depth with one gold of depth ``settings.gold_depth``, by default the deepest of ``depths``."""
     gold = settings.gold_depth or max(depths)
     return {
         depth: reliability(runs, measures, replace(settings, depth=depth, gold_depth=gold), level=level) for depth in depths
@@ -45,9 +45,9 @@ def depth_curve(
 def groups_curve(
     runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, counts: Sequence[int] = (), *, level: int = 1
 ) -> dict[int, Reliability]:
-    """Draw pools of 1, 2 … groups: each pool of n groups contains that of n − 1 of the same number. By default to one less than the largest kind has.
+    """Draw pools of 1, 2 … groups; a pool of n groups contains the pool of n − 1 with the same number. The default is one less than the largest kind has.
 
-    A kind with fewer groups stops at all but one. Test systems decrease as groups are drawn.
+    A kind with fewer groups stops at all but one. As more groups are drawn, fewer test systems remain.
     """
     most = max(len(groups_of(runs.systems, kind)) for kind in pool_kinds(runs.systems)) - 1
     chosen = counts or range(1, most + 1)
@@ -55,7 +55,7 @@ def groups_curve(
 
 
 def curve_results(axis: str, curve: dict[int, Reliability], runs: JudgedRuns, *, collection: str) -> list[Result]:
-    """Return a curve along ``axis`` for each test set; that of groups omits points that a kind cannot reach."""
+    """Return a curve along ``axis`` for each test set; a curve of groups omits points that a kind cannot reach."""
     results = []
     first = next(iter(curve.values()))
     sizes = {kind: len(groups_of(runs.systems, kind)) for kind in kinds_of(runs.systems)}

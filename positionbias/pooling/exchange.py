@@ -1,8 +1,8 @@
-"""Permutations of kinds among groups: the null distribution of differences between kinds.
+"""Permute kinds among groups: the null distribution of differences between kinds.
 
-Runs of one group are alike, so groups are permuted: a group gets all labels of another one. Groups of equal size exchange
-labels, within a group in random order; so a group with runs of both kinds becomes another such group. Where this gives fewer than
-``ENOUGH`` arrangements, only groups of a single kind exchange labels, whatever their sizes [decision].
+Runs of one group are similar, so groups are permuted: a group gets all labels of another one. Groups of equal size exchange
+labels, within a group in random order, so a group with runs of both kinds becomes another such group. If this gives fewer than
+``ENOUGH`` arrangements, only groups of a single kind exchange labels, with any sizes [decision].
 If kind does not matter, every arrangement is as likely as the observed one, and a rank among them is an exact p.
 """
 
@@ -18,13 +18,13 @@ from positionbias.pooling.systems import System
 
 __all__ = ["ENOUGH", "EQUAL_SIZE", "ONE_KIND", "Exchange", "exchange_of", "exchanged"]
 
-ENOUGH = 400  # arrangements: the smallest p is then 0.0025, or 0.02 corrected for eight tests [decision]
+ENOUGH = 400  # arrangements: the smallest p is then 0.0025, or 0.02 corrected for 8 tests [decision]
 EQUAL_SIZE, ONE_KIND = "groups of equal size", "groups of one kind"
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """``classes`` of groups, by the numbers of their runs: kinds are exchanged within a class. ``arrangements`` counts the different outcomes."""
+    """``classes`` of groups by their numbers of runs; kinds are exchanged within a class. ``arrangements`` counts the different outcomes."""
 
     among: str
     classes: tuple[tuple[tuple[int, ...], ...], ...]
@@ -32,7 +32,7 @@ class Exchange:
 
     @property
     def groups(self) -> int:
-        """The groups that take part."""
+        """Return the number of groups that take part."""
         return sum(len(groups) for groups in self.classes)
 
 
@@ -53,13 +53,13 @@ def exchange_of(systems: Sequence[System], kinds: tuple[str, str]) -> Exchange:
 
 
 def _exchange(among: str, classes: Iterable[Sequence[tuple[int, ...]]], systems: Sequence[System]) -> Exchange:
-    """Make an exchange without the classes in which nothing can change."""
+    """Make an exchange, without classes in which nothing can change."""
     counts = {tuple(groups): _arrangements(groups, systems, among) for groups in classes}
     return Exchange(among, tuple(groups for groups, count in counts.items() if count > 1), prod(counts.values()))
 
 
 def _arrangements(groups: Sequence[tuple[int, ...]], systems: Sequence[System], among: str) -> int:
-    """The multinomial coefficient of the groups' sets of labels."""
+    """Return the multinomial coefficient of the groups' sets of labels."""
     labels = [sorted(systems[run].kind for run in group) for group in groups]
     alike = Counter(tuple(own) if among == EQUAL_SIZE else own[0] for own in labels)
     return factorial(len(groups)) // prod(factorial(count) for count in alike.values())

@@ -1,7 +1,7 @@
-"""Guesses of a new run's unjudged documents: drawn grades, and the order in which to judge them.
+"""Guess the grades of a new run's unjudged documents, and choose the order in which to judge them.
 
-With pooled runs the chances are learned from them (``relevance``). Without, an unjudged document is assumed to be like the run's judged documents at
-the same rank: a weaker guess, as documents outside a pool are relevant less often [decision].
+With pooled runs, the probabilities are learned from them (``relevance``). Without, an unjudged document is assumed to be like the run's judged documents
+at the same rank: a weaker guess, as documents outside a pool are relevant less often [decision].
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DRAWS = 400
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guess:
-    """A run's unjudged documents with drawn ``grades (draws, documents)``, their ``mean`` and ``variance (nodes, documents)``, given the run's effect.
+    """A run's unjudged documents with drawn ``grades (draws, documents)``, and their ``mean`` and ``variance (nodes, documents)`` given the run's effect.
 
     ``weights (nodes,)`` are the probabilities of these effects.
     """
@@ -38,15 +38,15 @@ class Guess:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reductions:
-    """Indices of a guess's documents in the ``order`` in which to judge them, and the expected reduction of the variance of the run's score by
-    each judgement alone, ``reduction (documents,)``; ``left (documents + 1,)``: the share of the variance left after the first n."""
+    """The ``order`` in which to judge a guess's documents (indices), the expected reduction of the variance of the run's score by
+    each judgement alone, ``reduction (documents,)``, and the share of the variance left after the first n, ``left (documents + 1,)``."""
 
     order: np.ndarray
     reduction: np.ndarray
     left: np.ndarray
 
     def needed(self, share: float) -> int:
-        """The number of documents to judge until at most this share of the variance is left."""
+        """Return the number of documents to judge until at most this share of the variance is left."""
         return int(np.argmax(self.left <= share))
 
 
@@ -70,7 +70,7 @@ def guess_from_pool(unseen: Unseen, name: str, learned: Learned, seed: int) -> G
 
 
 def guess_by_rank(new: OpenRuns, run: int, unseen: Unseen, seed: int) -> Guess:
-    """Guess from the run's judged documents at the same rank, of any query; without any, at all ranks."""
+    """Guess from the run's judged documents at the same rank, over all queries; without any, at all ranks."""
     grades = np.concatenate([np.maximum(new.grades, 0), [0, 0]])[new.runs.places[:, run, : new.depth]]
     known = new.known_places[:, run, : new.depth]
     drawn = np.zeros((_DRAWS, len(unseen.rank)), np.int16)
@@ -86,10 +86,10 @@ def guess_by_rank(new: OpenRuns, run: int, unseen: Unseen, seed: int) -> Guess:
 
 
 def expected_reductions(guess: Guess, scores: np.ndarray) -> Reductions:
-    """Estimate how judging each document lowers the variance of the mean of ``scores (draws, queries)``, the run's under the guess's draws.
+    """Estimate how much judging each document lowers the variance of the mean of ``scores (draws, queries)``, the run's scores under the guess's draws.
 
     A query's score is approximated by a sum over its documents, fitted to the draws. The reduction is cov(score, grade)² / var(grade), which includes a document's
-    information on the others, through the run's effect.
+    information about the others through the run's effect.
     """
     unseen, queries = guess.unseen, scores.shape[1]
     slope = np.zeros(len(unseen.query))
@@ -112,7 +112,7 @@ def expected_reductions(guess: Guess, scores: np.ndarray) -> Reductions:
 
 
 def _left(alone: np.ndarray, moved: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The share of the variance left after each document in turn, ``(documents + 1,)``, without their information on the run's effect."""
+    """Return the share of the variance left after each document in turn, ``(documents + 1,)``, without their information about the run's effect."""
     own = np.append(alone[::-1].cumsum()[::-1], 0.0)
     rest = np.concatenate([moved[:, ::-1].cumsum(axis=1)[:, ::-1], np.zeros((len(moved), 1))], axis=1)
     left = own + weights @ (rest - weights @ rest) ** 2

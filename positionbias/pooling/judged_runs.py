@@ -1,4 +1,4 @@
-"""Runs and judgements as integers: the judgement at each rank of each run, and the rank of each judged document in each run.
+"""Convert runs and judgements to integers: the judgement at each rank of each run, and the rank of each judged document in each run.
 
 A judgement is a (query, document) pair, numbered 0 … J − 1 by query and, within a query, from the highest grade down. All unjudged
 documents share one number, ``unjudged`` = J, and a rank beyond the end of a ranking has ``nothing`` = J + 1. So a pool is a bool array
@@ -43,17 +43,17 @@ class JudgedRuns:
 
     @property
     def unjudged(self) -> int:
-        """The number of every unjudged document."""
+        """Return the number of every unjudged document."""
         return len(self.grades)
 
     @property
     def nothing(self) -> int:
-        """The number of a rank behind the end of a ranking."""
+        """Return the number of a rank beyond the end of a ranking."""
         return len(self.grades) + 1
 
     @property
     def query_of(self) -> np.ndarray:
-        """The query of each judgement, ``(judgements,)``."""
+        """Return the query of each judgement, ``(judgements,)``."""
         return np.repeat(np.arange(len(self.query_ids)), np.diff(self.starts))
 
     def by_query(self, chosen: np.ndarray) -> np.ndarray:
@@ -62,11 +62,11 @@ class JudgedRuns:
         return np.add.reduceat(chosen, self.starts[:-1], axis=-1, dtype=np.int64)
 
     def of_kind(self, kind: str) -> np.ndarray:
-        """The mask of a kind's runs, ``(runs,)`` bool."""
+        """Return the mask of a kind's runs, ``(runs,)`` bool."""
         return np.array([system.kind == kind for system in self.systems], bool)
 
     def pooled(self, runs: np.ndarray, depth: int) -> np.ndarray:
-        """The judged documents among the first ``depth`` of any of ``runs`` (bool or numbers): ``(judgements,)`` bool."""
+        """Return the mask of judged documents among the first ``depth`` of any of ``runs`` (bool or numbers), ``(judgements,)`` bool."""
         chosen = self.ranks[runs]
         return (chosen < depth).any(axis=0) if len(chosen) else np.zeros(self.unjudged, bool)
 
@@ -83,10 +83,10 @@ class JudgedRuns:
 def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel], *, deepest: int = DEEPEST) -> JudgedRuns:
     """Convert runs, one at a time, to numbers of judgements, down to rank ``deepest``, in trec_eval's order; queries are those with judgements.
 
-    Memory: 4 bytes a run, query and rank, and 2 a run and judgement.
+    Memory: 4 bytes per run, query and rank, and 2 per run and judgement.
 
     Raises:
-        InputError: no judgement, or a run with none of the judged queries.
+        InputError: no judgement, or a run without any judged query.
         ValueError: ``deepest`` outside 1 … 65,534.
     """
     if not 0 < deepest < NOT_RETRIEVED:

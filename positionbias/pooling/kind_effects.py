@@ -1,15 +1,15 @@
-"""Tests of whether kind matters to a pool: two contrasts of runs of one kind with runs of the pool's kind, under permuted kinds.
+"""Test whether kind matters to a pool: two contrasts of runs of one kind with runs of the pool's kind, under permuted kinds.
 
-Pools are drawn from half of the groups of kind A, and each run's change (estimated less gold) is averaged over the pools that its group did not
+Pools are drawn from half of the groups of kind A, and each run's change (estimated − gold) is averaged over the pools that its group did not
 feed. The effect of kind B is the coefficient of "is of B" in a least-squares regression of the runs' changes on kind and gold score, over the runs
-of A and B: better runs have more to lose, so runs of equal score are compared [decision]. There are two such effects:
+of A and B: better runs have more to lose, so runs of equal score are compared [decision]. There are two effects:
 
-* ``Contrast.UNSEEN``: of the change itself. B's runs beside unseen runs of A.
-* ``Contrast.MIXED``: of the change less the same run's change under pools of as many groups drawn from all kinds. Every run is its own control,
-  so its group's unique documents, whose number differs much between groups, cancel. It misses B's loss under mixed pools.
+* ``Contrast.UNSEEN``: on the change itself. It compares B's runs with unseen runs of A.
+* ``Contrast.MIXED``: on the change minus the same run's change under pools of as many groups drawn from all kinds. Every run is its own control,
+  so its group's unique documents, whose number varies much between groups, cancel. It misses B's loss under mixed pools.
 
 Groups are drawn at random, so kinds are permuted among groups (``pooling.exchange``) and pools are redrawn for every permutation;
-``pooling.kind_rule`` decides, over all pairs of kinds, measures and contrasts together.
+``pooling.kind_rule`` decides over all pairs of kinds, measures and contrasts together.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ __all__ = ["PERMUTATIONS", "POOLS", "KindEffect", "Pair", "kind_effects"]
 
 PERMUTATIONS = 1_000
 POOLS = 20  # of each kind, for every permutation [decision]
-PER_TEST = 40  # the least number of permutations: Holm's smallest p is then 0.025
+PER_TEST = 40  # minimum number of permutations per test: Holm's smallest p is then 0.025
 MIXED_POOLS = 200  # drawn once, as they do not depend on kinds
 
 
 @dataclass(frozen=True, slots=True)
 class KindEffect:
-    """The gap less its mean under permuted kinds (``value``), with its figures; ``exchanging`` groups were permuted.
+    """The gap minus its mean under permuted kinds (``value``), with its figures; ``exchanging`` groups were permuted.
 
-    Without enough arrangements of kinds ``value`` is None, and the answer is "cannot tell".
+    Without enough arrangements of kinds, ``value`` is None and the answer is "cannot tell".
     """
 
     figures: KindFigures
@@ -56,13 +56,13 @@ class KindEffect:
 def kind_effects(
     runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, *, permutations: int = PERMUTATIONS
 ) -> list[KindEffect]:
-    """Test every kind by pools of every other kind with two groups, by the measures that are computed on arrays; others are left out.
+    """Test every kind under pools of every other kind with at least two groups, by the measures that are computed on arrays; others are left out.
 
-    ``permutations`` are drawn for p, and as many for the error rates; more where Holm's correction of many tests would put every p above 0.05.
+    ``permutations`` are drawn for p, and as many for the error rates; more if Holm's correction of many tests would put every p above 0.05.
     Memory is that of ``POOLS`` pools.
 
     Raises:
-        InputError: fewer than two kinds, or none that a pool can be drawn from.
+        InputError: fewer than two kinds, or none to draw a pool from.
     """
     quick = [measure for measure in measures if measure.kind]
     pairs = [Pair(runs, quick, settings, kinds) for kinds in _directions(runs.systems)] if quick else []
@@ -85,7 +85,7 @@ def kind_effects(
 
 
 def _directions(systems: Sequence[System]) -> list[list[tuple[str, str]]]:
-    """For each pair of kinds, the possible (pool, test) directions."""
+    """Return the possible (pool, test) directions of each pair of kinds."""
     of_pools = pool_kinds(systems)
     pairs = combinations(kinds_of(systems), 2)
     return [found for pair in pairs if (found := [kinds for kinds in (pair, pair[::-1]) if kinds[0] in of_pools])]
@@ -108,7 +108,7 @@ def _answers(drawn: Sequence[Pair], found: np.ndarray, runs: JudgedRuns) -> list
 
 
 class Pair:
-    """Two kinds: the tests ``asked``, not yet answered; their exchange; effects under any labels."""
+    """Two kinds: the unanswered tests (``asked``), their exchange, and effects under any labels."""
 
     def __init__(
         self, runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, directions: Sequence[tuple[str, str]]
@@ -141,7 +141,7 @@ class Pair:
             self.mixed[pool] = self._changes(anybody, "any", replace(settings, groups=fed), MIXED_POOLS)
 
     def _changes(self, systems: Sequence[System], kind: str, settings: PoolSettings, pools: int) -> dict[str, np.ndarray]:
-        """Each run's mean change by query over the pools that may test it, ``(queries, runs)`` by measure; NaN without any."""
+        """Return each run's mean change by query over the pools that may test it, ``(queries, runs)`` by measure; NaN without any."""
         total = {measure.name: np.zeros(self.gold[measure.name].shape) for measure in self.measures}
         runs, tested = self.runs.with_systems(systems), np.zeros(len(systems))
         for start in range(0, pools, POOLS):
@@ -154,7 +154,7 @@ class Pair:
             return {name: summed / tested - self.gold[name] for name, summed in total.items()}
 
     def effects(self, systems: Sequence[System]) -> np.ndarray:
-        """The effect of each test and its standard error over topics, ``(tests, 2)``."""
+        """Return the effect of each test and its standard error over topics, ``(tests, 2)``."""
         rows = []
         kinds = np.array([system.kind for system in systems])
         for pool, test in self.directions:
@@ -167,7 +167,7 @@ class Pair:
 
 
 def _weights(own: np.ndarray, other: np.ndarray, gold: np.ndarray, change: np.ndarray) -> np.ndarray:
-    """The weights ``(runs,)`` of changes in the coefficient of ``other`` against ``own`` at equal gold score."""
+    """Return the weights ``(runs,)`` of changes in the coefficient of ``other`` against ``own`` at equal gold score."""
     used = (own | other) & ~np.isnan(change[0])
     design = np.column_stack([np.ones(used.sum()), gold[used], other[used]])
     weights = np.zeros(len(gold))

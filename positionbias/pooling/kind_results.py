@@ -1,4 +1,4 @@
-"""Effects of kind on pools as Results: one a test, with its error rates and a sentence."""
+"""Report the effects of kind on pools as Results: one per test, with its error rates and a sentence."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from positionbias.results.result import Result
 __all__ = ["kind_results"]
 
 LESS = {
-    Contrast.UNSEEN: "less that of unseen {pool} runs of equal score is",
-    Contrast.MIXED: "less that of {pool} runs of equal score, less the same under pools of as many groups of any kind, is",
+    Contrast.UNSEEN: "minus that of unseen {pool} runs of equal score is",
+    Contrast.MIXED: "minus that of {pool} runs of equal score, minus the same under pools of as many groups of any kind, is",
 }
 NEXT = {
-    KindAnswer.WORSE: "Let groups of {test} runs feed the pool too, or compare {test} runs with each other only.",
-    KindAnswer.BETTER: "Compare {pool} and {test} runs under pools of both kinds only.",
+    KindAnswer.WORSE: "Add groups of {test} runs to the pool, or compare {test} runs only with each other.",
+    KindAnswer.BETTER: "Compare {pool} and {test} runs only under pools of both kinds.",
 }
 HOLDS = {KindAnswer.WORSE: True, KindAnswer.BETTER: False, KindAnswer.CLOSE: False, KindAnswer.UNKNOWN: None}
 
 
 def kind_results(effects: Sequence[KindEffect], runs: JudgedRuns, *, collection: str, seed: int) -> list[Result]:
-    """Return a Result for each effect (value: its excess over permuted kinds; count: groups that exchange kinds), with a sentence."""
+    """Return a Result with a sentence for each effect (value: its excess over permuted kinds; count: groups that exchange kinds)."""
     results = []
     for effect in effects:
         figures = effect.figures
@@ -40,12 +40,12 @@ def kind_results(effects: Sequence[KindEffect], runs: JudgedRuns, *, collection:
 
 
 def _sentence(effect: KindEffect) -> str:
-    """The answer, the effect with its interval, the error rates, the advice."""
+    """Return the answer, the effect with its interval, the error rates and the advice."""
     own = effect.figures
     less = LESS[own.contrast].format(pool=own.pool)
     what = f"under pools of {own.pool} runs, the change of {own.measure} of {own.test} runs {less}"
     if own.alarms is None:
-        few = f"kinds can be permuted in {count(own.arrangements)} ways only, and {ENOUGH} are needed"
+        few = f"kinds can be permuted in only {count(own.arrangements)} ways, and {ENOUGH} are needed"
         return f"Cannot tell: {what} {decimal(own.gap, sign=True)}, but {few}. More groups are needed (here {own.groups})."
     level = f"95{NBSP}% CI {interval(effect.interval, sign=True)}, Holm-adjusted p {p_value(own.p_holm)}"
     text = f"{own.answer.capitalize()}: {what} {decimal(effect.value, sign=True)} ({level}). {_rates(own.alarms, own)}"
@@ -64,5 +64,5 @@ def _next(own: KindFigures) -> str:
     if own.answer is not KindAnswer.UNKNOWN:
         return NEXT.get(own.answer, "").format(pool=own.pool, test=own.test)
     if own.power is not None and own.power < ENOUGH_POWER and own.needed:
-        return f"{count(own.needed)} groups would find it in 80{NBSP}% (here {own.groups})."
-    return "More groups or topics would narrow the interval."
+        return f"{count(own.needed)} groups would find it with 80{NBSP}% power (here {own.groups})."
+    return "Add groups or topics to narrow the interval."

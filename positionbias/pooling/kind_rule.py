@@ -1,13 +1,13 @@
-"""The rule that decides from permuted effects whether kinds differ, and its error rates on these data.
+"""Decide from permuted effects whether kinds differ, and estimate the rule's error rates on these data.
 
-A test's effect less the mean of its permuted effects is its value. p is two-sided, (1 + permutations at least as far from that mean) /
+A test's value is its effect minus the mean of its permuted effects. p is two-sided, (1 + permutations at least as far from that mean) /
 (1 + permutations), Holm-adjusted over all tests. The interval adds two sources of error,
 
     half-width² = q² + (t(0.975, Q − 1) · s / √Q)²
 
-q the 95 % quantile of the permuted effects' distance from their mean (groups), s the standard deviation of the effect over the Q topics. "Worse"
-and "better" need p ≤ 0.05 and an interval that excludes 0; "within 0.03" needs an interval within ±``GAP``. Half of the permutations give p and q.
-The other half gives the rule's false alarms under permuted kinds, and its power for a planted gap.
+with q the 95 % quantile of the permuted effects' distance from their mean (groups), and s the standard deviation of the effect over the Q topics.
+"Worse" and "better" need p ≤ 0.05 and an interval that excludes 0; "within 0.03" needs an interval within ±``GAP``. Half of the permutations give p
+and q; the other half gives the rule's false alarms under permuted kinds and its power for a planted gap.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from positionbias.results.pools import FalseAlarms, KindAnswer, KindFigures
 
 __all__ = ["ENOUGH_POWER", "GAP", "Rule", "holm"]
 
-GAP = 0.03  # of a score: the gap of the power, and the limit of a close interval [decision]
+GAP = 0.03  # of a score: the gap for the power, and the limit of a close interval [decision]
 LEVEL = 0.05
 ENOUGH_POWER = 0.8
 _ROUNDING = 1e-12
@@ -29,7 +29,7 @@ ANSWERS = tuple(KindAnswer)
 
 
 class Rule:
-    """The rule for ``found (1 + permutations, tests, 2)``: effects and their standard errors over topics, as found and with kinds permuted."""
+    """The rule for ``found (1 + permutations, tests, 2)``: effects and their standard errors over topics, as observed and with kinds permuted."""
 
     def __init__(self, found: np.ndarray, queries: int) -> None:
         from scipy import stats
@@ -42,11 +42,11 @@ class Rule:
         self.t = float(stats.t.ppf(1 - LEVEL / 2, queries - 1)) if queries > 1 else 0.0
 
     def half(self, effects: np.ndarray) -> np.ndarray:
-        """Half the interval's width, ``(n, tests)`` of ``effects (n, tests, 2)``."""
+        """Return half the interval's width, ``(n, tests)`` of ``effects (n, tests, 2)``."""
         return np.sqrt(self.quantile**2 + (self.t * effects[..., 1]) ** 2)
 
     def judged(self, effects: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """p, p after Holm and the answers as indices of ``ANSWERS``, each ``(n, tests)`` of ``effects (n, tests, 2)``."""
+        """Return p, Holm-adjusted p and the answers as indices of ``ANSWERS``, each ``(n, tests)`` of ``effects (n, tests, 2)``."""
         values = effects[..., 0] - self.mean
         p = np.empty(values.shape)
         for test in range(values.shape[1]):
@@ -58,12 +58,12 @@ class Rule:
         return p, p_holm, np.select([sure & (values < 0), sure & (values > 0), close], [0, 1, 2], 3)
 
     def answers(self) -> list[tuple[KindAnswer, float, float]]:
-        """The answer to each test, its p, and p after Holm."""
+        """Return the answer to each test, its p, and its Holm-adjusted p."""
         p, p_holm, codes = (rows[0].tolist() for rows in self.judged(self.given))
         return [(ANSWERS[code], *ps) for code, *ps in zip(codes, p, p_holm, strict=True)]
 
     def with_rates(self, figures: KindFigures, test: int) -> KindFigures:
-        """Add the error rates of one test. The number of groups needed assumes that groups are the only source of error."""
+        """Add the error rates of one test; the number of groups needed assumes that groups are the only source of error."""
         from scipy import stats
 
         answers = self.judged(self.held_out)[2][:, test]
@@ -79,7 +79,7 @@ class Rule:
         )
 
     def _planted(self, test: int, gap: float) -> np.ndarray:
-        """The answers to a test with a gap added to its permuted effects."""
+        """Return the answers to a test with a gap added to its permuted effects."""
         planted = self.held_out.copy()
         planted[:, test, 0] -= gap
         return self.judged(planted)[2][:, test]
@@ -88,7 +88,7 @@ class Rule:
         return float((self._planted(test, gap) == 0).mean())
 
     def _found_gap(self, test: int) -> float | None:
-        """The gap found with ``ENOUGH_POWER``, by bisection; None if above 1."""
+        """Return the gap found with ``ENOUGH_POWER``, by bisection; None if above 1."""
         if self._power(test, 1.0) < ENOUGH_POWER:
             return None
         low, high = 0.0, 1.0
@@ -99,7 +99,7 @@ class Rule:
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """Holm's adjusted p-values of each row, ``(n, tests)``: the largest of (tests − i) · p₍ᵢ₎ up to a test's own place, at most 1."""
+    """Return Holm's adjusted p-values of each row, ``(n, tests)``: the largest of (tests − i) · p₍ᵢ₎ up to a test's own place, at most 1."""
     order = np.argsort(p, axis=1)
     factors = np.arange(p.shape[1], 0, -1)
     adjusted = np.maximum.accumulate(np.take_along_axis(p, order, axis=1) * factors, axis=1)

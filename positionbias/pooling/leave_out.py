@@ -1,4 +1,4 @@
-"""Leave one group out: its unique documents, and the scores of its runs had it not taken part (Zobel 1998)."""
+"""Leave each group out in turn: its unique documents, and the scores of its runs if it had not taken part (Zobel 1998)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from positionbias.results.result import Result
 
 __all__ = ["leave_out", "leave_out_results", "ranks_of"]
 
-_DECIMALS = 12  # means that differ by rounding alone are ties
-_BLOCK = 400_000  # values of one measure held at once
+_DECIMALS = 12  # means that differ only by rounding are ties
+_BLOCK = 400_000  # values of one measure held in memory
 
 
 def ranks_of(means: np.ndarray) -> np.ndarray:
-    """Ranks from 1 along the last axis, the highest mean first; equal means share the best of their ranks."""
+    """Return ranks from 1 along the last axis, the highest mean first; equal means share the best of their ranks."""
     rounded = np.round(means, _DECIMALS)
     return 1 + (rounded[..., None, :] > rounded[..., :, None]).sum(axis=-1)
 
@@ -29,7 +29,7 @@ def ranks_of(means: np.ndarray) -> np.ndarray:
 def leave_out(
     runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, *, level: int = 1
 ) -> list[LeftOutFigures]:
-    """Rescore all runs, for each group, without the gold judgements that only its runs have within the pool's depth."""
+    """Rescore all runs, for each group, without the gold judgements that only the group's runs have within the pool's depth."""
     gold = gold_pool(runs, settings)
     groups = sorted({system.group for system in runs.systems})
     of_group = np.array([[system.group == group for system in runs.systems] for group in groups])
@@ -59,7 +59,7 @@ def leave_out(
 
 
 def _moved(before: np.ndarray, after: np.ndarray, own: list[int]) -> list[Moved]:
-    """Score and rank of a group's ``own`` runs with and without it, from the means of all, each ``(runs,)``."""
+    """Return score and rank of a group's ``own`` runs with and without it, from the means of all runs, each ``(runs,)``."""
     columns = (values[own].tolist() for values in (before, after, ranks_of(before), ranks_of(after)))
     return [Moved(*run) for run in zip(*columns, strict=True)]
 

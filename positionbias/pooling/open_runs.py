@@ -1,6 +1,6 @@
-"""Pooled runs with numbered unjudged documents, and the judgements that would exist without one group.
+"""Number the unjudged documents of pooled runs, and find the judgements that would exist without one group.
 
-The top of every run is numbered, judged or not, so that unjudged documents shared by runs are recognised;
+All documents at the top of a run are numbered, judged or not, so that unjudged documents shared by runs are recognised;
 the judgements are a pool within these documents.
 """
 
@@ -22,16 +22,16 @@ from positionbias.pooling.systems import System
 __all__ = ["DEEPEST_OPEN", "OpenRuns", "open_runs"]
 
 DEEPEST_OPEN = 100  # ranks with numbered unjudged documents for a measure without cutoff: few pools are deeper [decision]
-JUDGED = 0.95  # the judged share of a run's top from which it counts as judged to a depth [decision]
-_UNJUDGED = -(1 << 20)  # a grade below every other, so that unjudged documents are last in their query
+JUDGED = 0.95  # the least judged share of a run's top for which it counts as judged to a depth [decision]
+_UNJUDGED = -(1 << 20)  # below every grade, so that unjudged documents are last in their query
 
 
 @dataclass(frozen=True)
 class OpenRuns:
-    """``runs`` over all numbered documents; ``known (documents,)`` bool: the judged ones. To rank ``depth`` every run's documents are numbered.
+    """``runs`` over all numbered documents; ``known (documents,)`` bool marks judged ones. Every run's documents are numbered to rank ``depth``.
 
     Unjudged documents have grade ``NO_GRADE``. ``deep``: every document that two groups retrieved would be judged without either of them,
-    not only those within their judged depths.
+    not only documents within their judged depths.
     """
 
     runs: JudgedRuns
@@ -41,54 +41,54 @@ class OpenRuns:
 
     @property
     def grades(self) -> np.ndarray:
-        """The judged grades, ``(documents,)`` int16."""
+        """Return the judged grades, ``(documents,)`` int16."""
         return np.where(self.known, np.maximum(self.runs.grades, NO_GRADE), NO_GRADE).astype(np.int16)
 
     @cached_property
     def known_places(self) -> np.ndarray:
-        """The mask of ranks with a judged document, ``(queries, runs, depth)`` bool."""
+        """Return the mask of ranks with a judged document, ``(queries, runs, depth)`` bool."""
         return np.concatenate([self.known, [False, False]])[self.runs.places]
 
     @cached_property
     def judged_depths(self) -> np.ndarray:
-        """The judged depth of each run, ``(runs,)``: the lowest rank to which 95 % of its documents, over all queries, are judged."""
+        """Return the judged depth of each run, ``(runs,)``: the lowest rank down to which 95 % of its documents, over all queries, are judged."""
         there = (self.runs.places != self.runs.nothing).sum(axis=0).cumsum(axis=-1)
         enough = self.known_places.sum(axis=0).cumsum(axis=-1) >= JUDGED * np.maximum(there, 1)
         return np.where(enough.any(axis=-1), enough.shape[-1] - enough[:, ::-1].argmax(axis=-1), 0)
 
     def judged_from_the_top(self, run: int) -> int:
-        """The rank down to which 95 % of a run's documents, over all queries, are judged at every rank."""
+        """Return the rank down to which 95 % of a run's documents, over all queries, are judged at every rank."""
         there = (self.runs.places[:, run] != self.runs.nothing).sum(axis=0)
         enough = self.known_places[:, run].sum(axis=0) >= JUDGED * np.maximum(there, 1)
         return int(enough.cumprod().sum())
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """The groups, by name."""
+        """Return the groups, sorted by name."""
         return tuple(sorted({system.group for system in self.runs.systems}))
 
     @cached_property
     def group_of(self) -> np.ndarray:
-        """The group of each run, ``(runs,)``, as an index of ``groups``."""
+        """Return the group of each run, ``(runs,)``, as an index of ``groups``."""
         places = {group: place for place, group in enumerate(self.groups)}
         return np.array([places[system.group] for system in self.runs.systems])
 
     @cached_property
     def best_ranks(self) -> np.ndarray:
-        """The best rank, from 0, of each document in any run of each group, ``(groups, documents)`` uint16."""
+        """Return the best rank, from 0, of each document in any run of each group, ``(groups, documents)`` uint16."""
         return np.stack([self.runs.ranks[self.group_of == group].min(axis=0) for group in range(len(self.groups))])
 
     def judged_without(self, group: int) -> np.ndarray:
-        """The documents that would be judged without a group, ``(documents,)`` bool.
+        """Return the mask of documents that would be judged without a group, ``(documents,)`` bool.
 
         Documents within the judged depths of this group's runs, and of no other group's (``deep``: at any rank), count as contributed by it.
         """
         return self.known & ~(self._within[group] & (self._kept.sum(axis=0) == self._kept[group]))
 
     def judged_below(self, run: int) -> float:
-        """The judged share of those documents in a run's top that other groups retrieved only below their judged depths; 0 without any.
+        """Return the judged share of the documents in a run's top that other groups retrieved only below their judged depths; 0 without any.
 
-        It is near 1 where ``deep`` describes the judgements, and near 0 where it does not.
+        It is near 1 if ``deep`` describes the judgements, and near 0 if not.
         """
         others = np.arange(len(self.groups)) != self.group_of[run]
         below = (self.best_ranks[others] != NOT_RETRIEVED).any(axis=0) & ~self._within[others].any(axis=0)
@@ -97,7 +97,7 @@ class OpenRuns:
 
     @cached_property
     def _within(self) -> np.ndarray:
-        """The documents within the judged depths of each group's runs, ``(groups, documents)`` bool."""
+        """Return the mask of documents within the judged depths of each group's runs, ``(groups, documents)`` bool."""
         within = self.runs.ranks < self.judged_depths[:, None]
         return np.stack([within[self.group_of == group].any(axis=0) for group in range(len(self.groups))])
 
@@ -106,13 +106,13 @@ class OpenRuns:
         return self.best_ranks != NOT_RETRIEVED if self.deep else self._within
 
     def without(self, runs: Sequence[int] | np.ndarray, known: np.ndarray, *, deep: bool = False) -> OpenRuns:
-        """Return the same documents without some runs, and with ``known`` as the judged ones."""
+        """Return the same documents without ``runs``, and with ``known`` as the judged ones."""
         rest = np.setdiff1d(np.arange(len(self.runs.systems)), runs)
         return OpenRuns(self.runs.only(rest), known, self.depth, deep)
 
 
 def open_runs(read: Callable[[], Iterable[tuple[System, Run]]], qrels: Iterable[Qrel], depth: int) -> OpenRuns:
-    """Number the documents that are judged or among the first ``depth`` of any run. ``read`` gives the runs, and is called twice.
+    """Number the documents that are judged or among the first ``depth`` of any run. ``read`` yields the runs and is called twice.
 
     Raises:
         InputError: as for ``judge_runs``, or no relevant document.

@@ -1,7 +1,7 @@
-"""Pools drawn from half of the groups of one kind, and the remaining test systems.
+"""Draw pools from half of the groups of one kind, and find the remaining test systems.
 
 All runs of a drawn group that are of the pool's kind feed the pool [paper]; half of the groups are drawn, rounded down. A drawn group's runs
-of other kinds leave the test set [decision]: their group has put similar runs into the pool.
+of other kinds leave the test set [decision], as their group put similar runs into the pool.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["NOTES", "DrawnPools", "draw_groups", "draw_pools", "gold_pool", "poo
 
 NOTES = (
     "Half of a kind's groups feed a pool, rounded down; a drawn group's runs of other kinds are not tested [decision].",
-    "What is not in a pool counts as not relevant; every mean is over all judged queries [decision].",
+    "Documents outside a pool count as not relevant; every mean is over all judged queries [decision].",
 )  # the name of drawn pools in a manifest
 RESERVED = ("all", "gold")  # the test set of every kind, and the reference of pools
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnPools:
-    """Pools of one kind: ``groups`` that feed each, ``judged (pools, judgements)`` and ``test (pools, runs)``, both bool."""
+    """Pools of one kind: the ``groups`` that feed each, ``judged (pools, judgements)`` and ``test (pools, runs)``, both bool."""
 
     kind: str
     numbers: tuple[int, ...]
@@ -38,29 +38,29 @@ class DrawnPools:
 
 
 def pool_kinds(systems: Sequence[System]) -> tuple[str, ...]:
-    """Return the kinds from which a pool can be drawn: those with two groups or more; the others are only tested.
+    """Return the kinds to draw pools from: those with at least two groups; the others are only tested.
 
     Raises:
-        InputError: fewer than two kinds, or none that has two groups, or a kind with a reserved name.
+        InputError: fewer than two kinds, no kind with two groups, or a kind with a reserved name.
     """
     kinds = kinds_of(systems)
     for kind in kinds:
         if kind in RESERVED:
-            raise InputError(f"systems: wanted kinds by other names than {' and '.join(RESERVED)}; found {kind!r}; rename it")
+            raise InputError(f"systems: wanted kinds not named {' or '.join(RESERVED)}; found {kind!r}; rename it")
     if len(kinds) < 2:
-        raise InputError(f"systems: wanted two or more kinds; found {', '.join(kinds) or 'none'}; check the column kind")
+        raise InputError(f"systems: wanted at least 2 kinds; found {', '.join(kinds) or 'none'}; check the column kind")
     found = tuple(kind for kind in kinds if len(groups_of(systems, kind)) > 1)
     if not found:
         raise InputError(
-            "systems: wanted a kind with two or more groups, so that half can be drawn; found none; check the column group"
+            "systems: wanted a kind with at least 2 groups, to draw half of them; found none; check the column group"
         )
     return found
 
 
 def draw_groups(systems: Sequence[System], kind: str, number: int, seed: int, count: int | None = None) -> tuple[str, ...]:
-    """Draw the groups that feed pool ``number`` of a kind: ``count`` of them, at most all but one; without it half, rounded down.
+    """Draw the groups that feed pool ``number`` of a kind: ``count`` of them, at most all but one; by default half, rounded down.
 
-    A larger count adds groups to those of a smaller one. Keyed by (seed, kind, number), so independent of other pools.
+    A larger count adds groups to those of a smaller one. The draw is keyed by (seed, kind, number), so it is independent of other pools.
     """
     groups = groups_of(systems, kind)
     order = generator(seed, "pool groups", kind, number).permutation(len(groups))
@@ -69,7 +69,7 @@ def draw_groups(systems: Sequence[System], kind: str, number: int, seed: int, co
 
 
 def draw_pools(runs: JudgedRuns, kind: str, numbers: Sequence[int], settings: PoolSettings) -> DrawnPools:
-    """Draw the depth-k pools of groups' runs of ``kind``; runs of no drawn group are the test systems."""
+    """Draw depth-k pools from groups' runs of ``kind``; runs of no drawn group are the test systems."""
     groups = groups_of(runs.systems, kind)
     feeds = [np.array([s.group == group and s.kind == kind for s in runs.systems], bool) for group in groups]
     fed = np.array([runs.pooled(of_group, settings.depth) for of_group in feeds])
@@ -86,7 +86,7 @@ def draw_pools(runs: JudgedRuns, kind: str, numbers: Sequence[int], settings: Po
 
 
 def gold_pool(runs: JudgedRuns, settings: PoolSettings) -> np.ndarray:
-    """Return the gold judgements, ``(judgements,)`` bool."""
+    """Return the mask of the gold judgements, ``(judgements,)`` bool."""
     if settings.gold == "all":
         return np.ones(runs.unjudged, bool)
     return runs.pooled(np.ones(len(runs.systems), bool), settings.gold_depth or settings.depth)

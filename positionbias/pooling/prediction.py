@@ -1,9 +1,9 @@
-"""Prediction of a run's score had its group taken part in the pool, learned and calibrated by leaving the pool's own groups out.
+"""Predict a run's score if its group had taken part in the pool, learned and calibrated by leaving out the pool's own groups.
 
 Draws of the unjudged documents' grades (``relevance``) give a score's mean μ and standard deviation d; errors outside the draws
 give σ = √(d² + f²). A pooled run's error z = (score − μ) / σ is computed with its group left out of everything. The interval of a run
-of a new group is μ + σ·(m ± t·s): m is the mean of z over groups, s² its variance over groups and runs with m's own error, t Student's with one degree of
-freedom less than groups; f is the one of a few under which the pooled runs' errors are likeliest [decision].
+of a new group is μ + σ·(m ± t·s): m is the mean of z over groups, s² its variance over groups and runs including m's own error, and t is Student's with
+groups − 1 degrees of freedom; f is the value, of a few, under which the pooled runs' errors are likeliest [decision].
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from positionbias.pooling.unseen import OPEN_SHARE, Unseen, joined, left_out_doc
 
 __all__ = ["FEWEST_GROUPS", "Calibration", "Errors", "Learned", "calibrated", "draw_scores", "errors_left_out", "learn"]
 
-FEWEST_GROUPS = 4  # with fewer t is so wide that a prediction is useless [decision]
+FEWEST_GROUPS = 4  # with fewer, t is so wide that a prediction is useless [decision]
 LEVEL = 0.95
 _DRAWS = 100
 _FLOORS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # f, in the unit of the measure
@@ -32,7 +32,7 @@ _NOTHING = 1e-12  # rounding error of a deviation
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """A fit to a pool, the spread of runs around it, and by left-out group its documents with a fit to all other groups."""
+    """A fit to a pool, the spread of runs around it, and for each left-out group its documents with a fit to all other groups."""
 
     relevance: Relevance
     spread: float
@@ -40,18 +40,18 @@ class Learned:
 
     @property
     def most_open(self) -> float:
-        """The largest unjudged share of a run left out with its group."""
+        """Return the largest unjudged share of a run left out with its group."""
         from scipy.special import expit
 
         return float(expit(self.relevance.most[OPEN_SHARE]))
 
     def is_beyond(self, unseen: Unseen) -> bool:
-        """Return whether more of a run is unjudged than of any left-out one; then the error of a prediction is unknown."""
+        """Return True if more of a run is unjudged than of any left-out run; the error of a prediction is then unknown."""
         return bool((unseen.features[:, OPEN_SHARE] > self.relevance.most[OPEN_SHARE] + _NOTHING).any())
 
 
 class Errors(NamedTuple):
-    """Errors of a left-out group's runs: true less mean score, and the ``deviation`` of the draws, each ``(runs,)``."""
+    """Errors of a left-out group's runs: true minus mean score, and the ``deviation`` of the draws, each ``(runs,)``."""
 
     error: np.ndarray
     deviation: np.ndarray
@@ -61,7 +61,7 @@ class Errors(NamedTuple):
 class Calibration:
     """The distribution of (score − μ) / σ of runs of new groups: ``shift`` m, ``scale`` s and degrees of freedom; ``floor`` f, in the unit of the measure.
 
-    ``covered`` is the share of the pool's own runs, each group as one, whose score lies in the interval from the other groups.
+    ``covered`` is the share of the pool's own runs, each group counted once, whose score is in the interval from the other groups.
     """
 
     shift: float
@@ -72,24 +72,24 @@ class Calibration:
     runs: int
 
     def sigma(self, deviation: np.ndarray | float) -> np.ndarray:
-        """σ for a deviation of the draws; 0 where that is 0, as nothing is unjudged there."""
+        """Return σ for a deviation of the draws; 0 for a deviation of 0, where nothing is unjudged."""
         return np.where(np.asarray(deviation) > _NOTHING, np.hypot(deviation, self.floor), 0.0)
 
     def expected(self, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-        """μ + σ·m."""
+        """Return μ + σ·m."""
         return mean + self.sigma(deviation) * self.shift
 
     def interval(self, mean: float, deviation: float) -> Interval:
-        """The 95 % prediction interval of a score, given the draws' mean and deviation.
+        """Return the 95 % prediction interval of a score, given the draws' mean and deviation.
 
-        Where nothing is unjudged the floor remains: documents of others may still lower nDCG and AP, as the bounds show.
+        If nothing is unjudged, the floor remains: documents of others may still lower nDCG and AP, as the bounds show.
         """
         sigma = float(np.hypot(deviation, self.floor))
         middle, half = mean + sigma * self.shift, sigma * self.scale * _t(self.freedom)
         return Interval(middle - half, middle + half, LEVEL, f"prediction, calibrated by leaving out {self.freedom + 1} groups")
 
     def above_zero(self, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-        """The probability that a value with these means and deviations of draws is above 0; one half where it is 0."""
+        """Return the probability that a value with these means and deviations of draws is above 0; 0.5 if it is 0."""
         from scipy import stats
 
         sigma = self.sigma(deviation)
@@ -100,9 +100,9 @@ class Calibration:
 
 
 def learn(pool: OpenRuns) -> Learned | None:
-    """Fit to the documents that each left-out group would have unjudged, of all groups and without each group.
+    """Fit to the documents that each left-out group would have unjudged, over all groups and without each group.
 
-    None where fewer than four groups would have any.
+    Returns None if fewer than four groups would have any.
     """
     parts = [left_out_documents(pool, group) for group in range(len(pool.groups))]
     if sum(len(part.query) > 0 for part in parts) < FEWEST_GROUPS:
@@ -126,14 +126,14 @@ def learn(pool: OpenRuns) -> Learned | None:
 def draw_scores(
     pool: OpenRuns, runs: Sequence[int], judged: np.ndarray, unseen: Unseen, grades: np.ndarray, measure: PoolMeasure
 ) -> np.ndarray:
-    """Scores of ``runs``, ``(draws, queries, runs)``, where ``judged (documents,)`` have their grades and the unseen ones drawn grades."""
+    """Return the scores of ``runs``, ``(draws, queries, runs)``, with the grades of ``judged (documents,)`` and drawn grades of the unseen ones."""
     drawn = np.tile(np.where(judged, pool.grades, NO_GRADE).astype(np.int16), (len(grades), 1))
     drawn[:, unseen.document] = grades
     return score_grades(pool.runs.only(runs), drawn, measure)
 
 
 def errors_left_out(pool: OpenRuns, learned: Learned, measure: PoolMeasure, seed: int) -> list[Errors]:
-    """The errors, by group, of runs that would have unjudged documents without it."""
+    """Return the errors, by group, of runs that would have unjudged documents without it."""
     true = score_grades(pool.runs, pool.grades[None], measure)[0].mean(axis=0)
     found = []
     for group, (part, fit) in enumerate(learned.left_out):
@@ -153,7 +153,7 @@ def errors_left_out(pool: OpenRuns, learned: Learned, measure: PoolMeasure, seed
 
 
 def calibrated(errors: Sequence[Errors]) -> Calibration | None:
-    """Calibrate by the errors of left-out runs, by group; None with fewer than four groups with errors."""
+    """Calibrate by the errors of left-out runs, by group; None with errors of fewer than four groups."""
     there = [of_group for of_group in errors if len(of_group.error)]
     if len(there) < FEWEST_GROUPS:
         return None
@@ -167,7 +167,7 @@ def calibrated(errors: Sequence[Errors]) -> Calibration | None:
 
 
 def _likeliest(errors: Sequence[Errors]) -> tuple[float, float, float]:
-    """The floor, shift and scale under which normal errors are likeliest, each group counted once."""
+    """Return the floor, shift and scale under which normal errors are likeliest, with each group counted once."""
     best = (-np.inf, 0.0, 0.0, 0.0)
     for floor in _FLOORS:
         sigmas = [np.hypot(own.deviation, floor) for own in errors]

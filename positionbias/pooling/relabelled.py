@@ -1,4 +1,4 @@
-"""The effect of wrong labels: repeatedly give a random share of the runs another kind, and measure everything again."""
+"""Measure the effect of wrong labels: repeatedly give a random share of the runs another kind, and measure again."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["relabel", "relabelled", "relabelled_results"]
 
 
 def relabel(systems: Sequence[System], share: float, number: int, seed: int) -> list[System]:
-    """Change the kind of round(share · systems) systems, drawn by (seed, number), to another one, drawn likewise.
+    """Change the kind of round(share · systems) systems, drawn by (seed, number), to another kind, drawn alike.
 
     Raises:
-        SettingError: one kind only.
+        SettingError: only one kind.
     """
     kinds = kinds_of(systems)
     if len(kinds) < 2:
-        raise SettingError(f"--relabel: wanted two or more kinds; found {', '.join(kinds)}; check the column kind")
+        raise SettingError(f"--relabel: wanted at least 2 kinds; found {', '.join(kinds)}; check the column kind")
     random = generator(seed, "relabelled", number)
     changed = list(systems)
     for place in random.permutation(len(systems))[: round(share * len(systems))].tolist():
@@ -48,7 +48,7 @@ def relabelled(
     repeats: int,
     level: int = 1,
 ) -> list[Reliability]:
-    """Repeat ``reliability`` with other labels ``repeats`` times; draws with only one kind, or no kind with two groups, are left out."""
+    """Repeat ``reliability`` with other labels ``repeats`` times, without draws that leave only one kind or no kind with two groups."""
     drawn = (relabel(runs.systems, share, number, settings.seed) for number in range(repeats))
     return [
         reliability(runs.with_systems(systems), measures, settings, level=level)
@@ -65,7 +65,7 @@ def _can_be_measured(systems: Sequence[System]) -> bool:
 def relabelled_results(
     given: Reliability, repeats: Sequence[Reliability], *, collection: str, share: float, drawn: int
 ) -> list[Result]:
-    """Return τ_b (value: its mean over repeats) and change for each test set, with labels as given and over the repeats."""
+    """Return τ_b (value: its mean over repeats) and change for each test set, with the given labels and over the repeats."""
     results = []
     for item in given.sets:
         key = (item.pool, item.test, item.measure)

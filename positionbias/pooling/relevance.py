@@ -1,7 +1,7 @@
-"""The chance of each grade of an unjudged document: a ridge fit of proportional odds, with an effect of each query and a spread over runs.
+"""Estimate the probability of each grade of an unjudged document: a ridge fit of proportional odds, with an effect per query and a spread over runs.
 
 P(grade ≥ g_j) = 1 / (1 + exp(c_j − x·b − t_q)), with cut c_j at each grade, slopes b and query effects t ~ N(0, 1) (McCullagh 1980). A run's own
-effect is u ~ N(0, σ²), added to all of its documents; σ is estimated from runs that the fit has not seen.
+effect is u ~ N(0, σ²), added for all its documents; σ is estimated from runs that the fit has not seen.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from positionbias.pooling.unseen import NUMBERS, Unseen
 
 __all__ = ["NODES", "WEIGHTS", "Relevance", "chances", "draw_grades", "fit_relevance", "spread_over_runs"]
 
-# [decision] chosen before any look at data: standardised slopes, and log odds of queries, are rarely beyond 2
+# [decision] chosen before looking at data: standardised slopes and log odds of queries are rarely beyond 2
 _PRECISION, _CUT_PRECISION = 1.0, 0.04
 _WIDEST = 3.0  # log odds
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
@@ -23,7 +23,7 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relevance:
-    """A fit: ``grades (levels,)`` that rise from the least relevant one, their ``cuts``, slopes and effects of queries.
+    """A fit: increasing ``grades (levels,)`` from the least relevant one, their ``cuts``, slopes and effects of queries.
 
     ``least`` and ``most`` are the ends of the fitted features, at which they are clipped [decision].
     """
@@ -38,7 +38,7 @@ class Relevance:
     most: np.ndarray
 
     def log_odds(self, unseen: Unseen) -> np.ndarray:
-        """x·b + t of every document."""
+        """Return x·b + t of every document."""
         return (np.clip(unseen.features, self.least, self.most) - self.centre) / self.scale @ self.slopes + self.queries[
             unseen.query
         ]
@@ -47,7 +47,7 @@ class Relevance:
 def fit_relevance(
     unseen: Unseen, grades: np.ndarray, levels: np.ndarray, queries: int, start: Relevance | None = None
 ) -> Relevance:
-    """Fit to the known ``grades (documents,)``; ``levels`` are the relevant grades, rising. ``start``: a fit to begin from."""
+    """Fit to the known ``grades (documents,)``; ``levels`` are the relevant grades in increasing order. ``start`` is a fit to begin from."""
     from scipy.optimize import minimize
 
     centre, scale = _standard(unseen)
@@ -61,7 +61,7 @@ def fit_relevance(
         cuts = _cuts(steps_)
         by_cut, by_odds, likelihood = _gradients(x @ slopes + effects[unseen.query], cuts, reached)
         odds = unseen.weight * by_odds
-        # a cut is a sum of steps, all but the first exponentials
+        # a cut is a sum of steps, exponentials except the first
         moved = (unseen.weight @ by_cut)[::-1].cumsum()[::-1] * np.concatenate([[1.0], np.exp(steps_[1:])])
         gradient = np.concatenate([moved, x.T @ odds, np.bincount(unseen.query, odds, minlength=queries)])
         value = -(unseen.weight @ likelihood) + (penalty * values**2).sum() / 2
@@ -78,7 +78,7 @@ def fit_relevance(
 
 
 def _standard(unseen: Unseen) -> tuple[np.ndarray, np.ndarray]:
-    """The centre and scale of each feature; 0 and 1 for binary ones."""
+    """Return the centre and scale of each feature; 0 and 1 for binary ones."""
     centre, scale = unseen.features.mean(axis=0), unseen.features.std(axis=0)
     centre[NUMBERS:] = 0
     return centre, np.where((np.arange(len(scale)) < NUMBERS) & (scale > 1e-9), scale, 1.0)
@@ -89,7 +89,7 @@ def _cuts(steps: np.ndarray) -> np.ndarray:
 
 
 def _reach(odds: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-    """The probability of reaching each of the levels 0, 1 … and one beyond, ``(…, levels + 2)``."""
+    """Return the probability of reaching each of the levels 0, 1 … and one beyond, ``(…, levels + 2)``."""
     from scipy.special import expit
 
     found = np.zeros((*odds.shape, len(cuts) + 2))
@@ -99,7 +99,7 @@ def _reach(odds: np.ndarray, cuts: np.ndarray) -> np.ndarray:
 
 
 def _gradients(odds: np.ndarray, cuts: np.ndarray, reached: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gradients of the log likelihood by cut ``(documents, levels)`` and by log odds ``(documents,)``, and its value."""
+    """Return the log likelihood's gradients by cut ``(documents, levels)`` and by log odds ``(documents,)``, and its value."""
     reach = _reach(odds, cuts)
     slope = reach * (1 - reach)
     row = np.arange(len(odds))
@@ -111,9 +111,9 @@ def _gradients(odds: np.ndarray, cuts: np.ndarray, reached: np.ndarray) -> tuple
 
 
 def spread_over_runs(odds: np.ndarray, relevant: np.ndarray, run: np.ndarray, weight: np.ndarray) -> float:
-    """The maximum-likelihood σ, in log odds, of unseen runs: ``odds (documents,)`` that a document is ``relevant``, by fits without its group.
+    """Return the maximum-likelihood σ, in log odds, of unseen runs: ``odds (documents,)`` are of a document being ``relevant``, by fits without its group.
 
-    Each run's effect is integrated out by Gauss-Hermite nodes. ``weight (documents,)`` is that of a document's run: a group counts as one run.
+    Each run's effect is integrated out with Gauss-Hermite nodes. ``weight (documents,)`` is the weight of a document's run: a group counts as one run.
     """
     from scipy.optimize import minimize_scalar
     from scipy.special import log_expit, logsumexp
@@ -131,12 +131,12 @@ def spread_over_runs(odds: np.ndarray, relevant: np.ndarray, run: np.ndarray, we
 
 
 def chances(relevance: Relevance, odds: np.ndarray, spread: float, nodes: np.ndarray = NODES) -> np.ndarray:
-    """The probability that a document has at least each grade, given a run's effect at each node: ``(nodes, documents, levels)``."""
+    """Return the probability that a document has at least each grade, given a run's effect at each node, ``(nodes, documents, levels)``."""
     return _reach(odds + spread * nodes[:, None], relevance.cuts)[..., 1:-1]
 
 
 def draw_grades(relevance: Relevance, odds: np.ndarray, spread: float, draws: int, random: np.random.Generator) -> np.ndarray:
-    """Draw grades of a run's documents, 0 where not relevant, ``(draws, documents)`` int16: first the run's effect, then each document."""
+    """Draw grades of a run's documents, 0 if not relevant, ``(draws, documents)`` int16: first the run's effect, then each document."""
     reach = chances(relevance, odds, spread, random.standard_normal(draws))
     reached = (random.random((draws, len(odds)))[..., None] < reach).sum(axis=-1)
     grades: np.ndarray = np.concatenate([[0], relevance.grades]).astype(np.int16)[reached]

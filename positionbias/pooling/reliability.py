@@ -1,6 +1,6 @@
-"""Reliability of pools of one kind of system for systems of each kind: order, change of score, distinguishable pairs.
+"""Measure the reliability of pools of one kind of system for systems of each kind: order, change of score, distinguishable pairs.
 
-For each drawn pool every run is scored twice, with the gold judgements and with those of the pool; documents without a judgement count as not relevant.
+For each drawn pool every run is scored twice, with the gold judgements and with the pool's; documents without a judgement count as not relevant.
 Systems of no drawn group are the test systems (Yilmaz et al. 2020, Section 3.2.2).
 """
 
@@ -26,19 +26,19 @@ __all__ = ["FIGURES", "OnePool", "Reliability", "TestSet", "reliability"]
 FIGURES = (
     "tau_b", "tau_ap", "gold", "estimated", "judged_gold", "judged", "residual_gold", "residual", "power_gold", "power", "kept", "reversed",
 )  # fmt: skip
-_BLOCK = 400_000  # values of one measure held at once: they fit in the processor's cache, which halves the time
+_BLOCK = 400_000  # values of one measure at once: they fit in the processor's cache, which halves the time
 
 
 @dataclass(slots=True, eq=False)
 class TestSet:
     """The test systems of one kind (``test`` "all": of every kind) under the pools of one kind, by one measure.
 
-    ``systems (pools,)`` counts them, 0 where a draw leaves none. ``change (pools, queries)`` is the mean over systems of estimated less gold.
+    ``systems (pools,)`` counts them, 0 if a draw leaves none. ``change (pools, queries)`` is the mean over systems of estimated − gold.
     For the groups that never feed these pools, ``group_change (pools, groups)`` is the sum over their test systems of the mean change over
-    queries, and ``group_systems (pools, groups)`` counts these; ``feeding`` is the number of groups that may feed a pool, ``fed`` the number that do.
-    ``figures`` by name, each ``(pools,)``: "tau_b" and "tau_ap" (NaN where undefined); "gold" and "estimated" mean scores; "judged_gold" and
-    "judged", the judged share of the first ranks; "residual_gold" and "residual", RBP's; "power_gold" and "power", the share of pairs that are distinguished;
-    "kept" and "reversed", the shares of pairs distinguished by gold that the pool distinguishes in the same way, and in the other way.
+    queries, and ``group_systems (pools, groups)`` counts the systems; ``feeding`` is the number of groups that may feed a pool, ``fed`` the number that do.
+    ``figures`` by name, each ``(pools,)``: "tau_b" and "tau_ap" (NaN if undefined); "gold" and "estimated" mean scores; "judged_gold" and
+    "judged", the judged share of the first ranks; "residual_gold" and "residual", RBP's; "power_gold" and "power", the share of distinguished pairs;
+    "kept" and "reversed", the shares of pairs distinguished by gold that the pool distinguishes in the same and in the opposite direction.
     """
 
     pool: str
@@ -55,7 +55,7 @@ class TestSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnePool:
-    """Pool number 0 of a kind, for Figures 2 and 3: its groups; its test systems and their scores, ``(runs,)`` each by measure.
+    """Pool number 0 of a kind, for Figures 2 and 3: its groups, its test systems and their scores by measure, each ``(runs,)``.
 
     ``judged`` and ``residual (runs,)``: the judged share of the first ranks and RBP's residual under this pool.
     """
@@ -71,9 +71,9 @@ class OnePool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reliability:
-    """Every test set, in the order of pools, measures and kinds; one pool of each kind; the size of the gold and of the drawn pools.
+    """All test sets, in order of pools, measures and kinds; one pool of each kind; and the sizes of the gold and the drawn pools.
 
-    ``relevant`` and ``judged`` hold, by pool kind, ``(pools,)`` counts of judgements; under "gold" one number each.
+    ``relevant`` and ``judged`` hold counts of judgements by pool kind, ``(pools,)``; under "gold" one number each.
     """
 
     settings: PoolSettings
@@ -85,12 +85,12 @@ class Reliability:
 
 
 def reliability(runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, *, level: int = 1) -> Reliability:
-    """Draw the pools and compare each with the gold; ``level`` is the least grade of a relevant document, for the counts.
+    """Draw the pools and compare each with the gold; ``level`` is the lowest grade of a relevant document, for the counts.
 
-    Memory is one block of pools, plus a few figures a pool and the change of each query.
+    Memory is one block of pools, plus a few figures per pool and the change of each query.
 
     Raises:
-        InputError: fewer than two kinds, or none that a pool can be drawn from.
+        InputError: fewer than two kinds, or none to draw a pool from.
     """
     gold = gold_pool(runs, settings)
     kinds = pool_kinds(runs.systems)
@@ -138,7 +138,7 @@ def _joined(parts: Sequence[TestSet]) -> TestSet:
 
 
 class _Truth:
-    """Every run under the gold judgements, and the comparison of a block of pools with it."""
+    """All runs under the gold judgements, to compare blocks of pools with."""
 
     def __init__(self, runs: JudgedRuns, measures: Sequence[PoolMeasure], gold: np.ndarray, settings: PoolSettings) -> None:
         self.runs, self.depth = runs, settings.depth
@@ -151,7 +151,7 @@ class _Truth:
         self.of_kind = np.array([*(runs.of_kind(kind) for kind in self.kinds), np.ones(len(runs.systems), bool)])
 
     def known(self, pools: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The judged share of the first ranks and RBP's residual, each ``(pools, runs)``."""
+        """Return the judged share of the first ranks and RBP's residual, each ``(pools, runs)``."""
         return _mean_share(judged_shares(self.runs, pools, self.depth)), residuals(self.weights, pools)
 
     def compared(
@@ -202,12 +202,12 @@ class _Truth:
             "reversed": share_of_pairs(gold * pool == -1, members),
         }
         with np.errstate(invalid="ignore", divide="ignore"):
-            for figure in ("kept", "reversed"):  # NaN where gold distinguishes nothing
+            for figure in ("kept", "reversed"):  # NaN if gold distinguishes nothing
                 shares[figure] = shares[figure] / shares["power_gold"]
         return shares
 
 
 def _mean_share(shares: np.ndarray) -> np.ndarray:
-    """The mean over the queries that a run ranks passages for, ``(pools, runs)`` of ``(pools, queries, runs)``."""
+    """Return the mean over the queries that a run ranks passages for, ``(pools, runs)`` of ``(pools, queries, runs)``."""
     has = ~np.isnan(shares)
     return np.where(has, shares, 0).sum(axis=1) / np.maximum(has.sum(axis=1), 1)

@@ -1,4 +1,4 @@
-"""Results of drawn pools: the cells of Tables 1 and 2, the change of score by kind, one pool's points."""
+"""Report drawn pools as Results: the cells of Tables 1 and 2, the change of score by kind, one pool's points."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ __all__ = ["average", "reliability_results", "task_figures"]
 
 
 def reliability_results(found: Reliability, runs: JudgedRuns, *, collection: str, level: int = 1) -> list[Result]:
-    """Return a Result for the collection, for each test set its order (value: mean τ_b) and its change of score (value: mean of estimated less
-    gold), by pools and measure, and one pool's points.
+    """Return a Result for the collection, for each test set's order (value: mean τ_b) and change of score (value: mean of estimated − gold),
+    by pools and measure, and for one pool's points.
 
-    Intervals: of τ a t interval over pools, which covers other draws of pools but not other groups or queries; of a change over groups
-    and queries (``pooling.change_interval``). ``value`` is None where it is undefined in every pool.
+    The interval of τ is a t interval over pools, which covers other draws of pools but not other groups or queries; that of a change is over groups
+    and queries (``pooling.change_interval``). ``value`` is None if it is undefined in every pool.
     """
     seed = found.settings.seed
     task = _with_pools(task_figures(runs, level), found)
@@ -77,7 +77,7 @@ def _with_pools(task: TaskFigures, found: Reliability) -> TaskFigures:
 
 
 def average(values: np.ndarray) -> float | None:
-    """The mean of the defined values; None without any."""
+    """Return the mean of the defined values; None without any."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else None
 
@@ -116,7 +116,7 @@ def _change(item: TestSet) -> ChangeFigures:
 
 
 def _points(pool: OnePool, measure: str, found: Reliability, runs: JudgedRuns) -> OnePoolFigures:
-    """Every test system's gold and estimated score under pool 0, and its τ_b by test set: a panel of Figures 2 and 3."""
+    """Return every test system's gold and estimated score under pool 0, and its τ_b by test set: a panel of Figures 2 and 3."""
     scores = np.stack([pool.gold[measure], pool.estimated[measure], pool.judged, pool.residual], axis=1)
     return OnePoolFigures(
         pool=pool.pool, measure=measure, number=0, groups=list(pool.groups),

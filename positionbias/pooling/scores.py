@@ -1,6 +1,6 @@
-"""Scores of all runs under many pools, or many drawn sets of grades, at once: judgements outside a pool do not count.
+"""Score all runs under many pools, or many drawn sets of grades, at once; judgements outside a pool do not count.
 
-nDCG, RR, P, AP and RBP are computed on arrays; the first four equal trec_eval's of the same ranks. Every other measure is computed by ir_measures, pool by pool.
+nDCG, RR, P, AP and RBP are computed on arrays; the first four equal trec_eval's for the same ranks. Other measures are computed by ir_measures, pool by pool.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = [
     "score_pools",
 ]
 
-NO_GRADE = -1  # of an unjudged document
+NO_GRADE = -1  # grade of an unjudged document
 
 
 @dataclass(frozen=True, slots=True)
 class PoolMeasure:
-    """A measure by its name, with its cutoff (None: the whole ranking) and the grade from which a document is relevant.
+    """A measure by name, with its cutoff (None: the whole ranking) and the lowest relevant grade.
 
-    ``kind`` is nDCG, RR, P, AP or RBP where it is computed on arrays, else "". ``persistence`` is RBP's p.
+    ``kind`` is nDCG, RR, P, AP or RBP if computed on arrays, else "". ``persistence`` is RBP's p.
     """
 
     name: str
@@ -44,7 +44,7 @@ class PoolMeasure:
 
 
 def pool_measures(names: Sequence[str], level: int = 1) -> list[PoolMeasure]:
-    """Return the measures of these names, each once. ``level`` is the least relevant grade, where a measure takes one and its name has none.
+    """Return the measures of these names, each once. ``level`` is the lowest relevant grade for measures that take one and whose name has none.
 
     Raises:
         SettingError: an unknown measure.
@@ -52,7 +52,7 @@ def pool_measures(names: Sequence[str], level: int = 1) -> list[PoolMeasure]:
     found: dict[str, PoolMeasure] = {}
     for name in names:
         measure = parse_measure(name, computed=("RBP",))
-        # ir_measures' RBP without a grade has graded gains, ours has not
+        # without a grade, ir_measures' RBP has graded gains and ours has not
         if (level != 1 or measure.NAME == "RBP") and "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params:
             measure = measure(rel=level)
         params = dict(measure.params)
@@ -64,9 +64,9 @@ def pool_measures(names: Sequence[str], level: int = 1) -> list[PoolMeasure]:
 
 
 def score_pools(runs: JudgedRuns, pools: np.ndarray, measure: PoolMeasure) -> np.ndarray:
-    """Every run's value on every query under every pool, ``(pools, queries, runs)``, of ``pools (pools, judgements)`` bool.
+    """Score every run on every query under every pool, ``(pools, queries, runs)``, of ``pools (pools, judgements)`` bool.
 
-    A query without relevant documents in the pool counts 0. Memory: about 40 bytes a pool, query and run, and 8 a pool and judgement.
+    A query without relevant documents in the pool counts 0. Memory: about 40 bytes per pool, query and run, and 8 per pool and judgement.
     """
     if measure.kind:
         return score_grades(runs, np.where(pools, np.maximum(runs.grades, NO_GRADE), NO_GRADE).astype(np.int16), measure)
@@ -74,15 +74,15 @@ def score_pools(runs: JudgedRuns, pools: np.ndarray, measure: PoolMeasure) -> np
 
 
 def score_grades(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
-    """Every run's value on every query, ``(draws, queries, runs)``, where documents have ``grades (draws, documents)``, int16; ``NO_GRADE``: none.
+    """Score every run on every query, ``(draws, queries, runs)``, with ``grades (draws, documents)``, int16; ``NO_GRADE``: unjudged.
 
-    ``measure`` is one that is computed on arrays. Memory as for ``score_pools``.
+    ``measure`` must be computed on arrays. Memory as for ``score_pools``.
     """
     return _ON_ARRAYS[measure.kind](runs, grades, measure)
 
 
 def _looked_up(table: np.ndarray, runs: JudgedRuns, cutoff: int | None) -> Iterator[np.ndarray]:
-    """Yield, rank by rank, the entry of ``table (pools, judgements)`` for the document there: ``(pools, queries, runs)``; 0 if unjudged."""
+    """Yield, rank by rank, the entry of ``table (pools, judgements)`` for the document at that rank, ``(pools, queries, runs)``; 0 if unjudged."""
     padded = np.concatenate([table, np.zeros((len(table), 2), table.dtype)], axis=1)
     depth = runs.places.shape[2]
     for rank in range(depth if cutoff is None else min(cutoff, depth)):
@@ -90,7 +90,7 @@ def _looked_up(table: np.ndarray, runs: JudgedRuns, cutoff: int | None) -> Itera
 
 
 def _ndcg(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
-    """Σ_{rank ≤ c} g / log2(rank + 1) over the same sum for the best order; g is the grade where it is positive, else 0."""
+    """Return Σ_{rank ≤ c} g / log2(rank + 1) over the same sum for the best order; g is the grade if positive, else 0."""
     depth = runs.places.shape[2]
     cutoff = measure.cutoff if measure.cutoff is not None else max(depth, int(np.diff(runs.starts).max()))
     discounts = 1 / np.log2(np.arange(2, cutoff + 2))
@@ -102,7 +102,7 @@ def _ndcg(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndar
 
 
 def _ideal(runs: JudgedRuns, grades: np.ndarray, discounts: np.ndarray) -> np.ndarray:
-    """The best order's sum, ``(draws, queries)``: each step between grades is gained at as many ranks as documents have at least the higher grade."""
+    """Return the best order's sum, ``(draws, queries)``: each step between grades counts at as many ranks as documents have at least the higher grade."""
     sums = np.concatenate([[0.0], discounts.cumsum()])
     ideal = np.zeros((len(grades), len(runs.query_ids)))
     below = 0
@@ -113,7 +113,7 @@ def _ideal(runs: JudgedRuns, grades: np.ndarray, discounts: np.ndarray) -> np.nd
 
 
 def _reciprocal_rank(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
-    """One over the rank of the first relevant document; 0 without any."""
+    """Return 1 / rank of the first relevant document; 0 without any."""
     relevant = np.zeros((len(grades), runs.nothing + 1), bool)
     relevant[:, : runs.unjudged] = grades >= measure.level
     flat, (queries, width, depth) = relevant.ravel(), runs.places.shape
@@ -130,7 +130,7 @@ def _reciprocal_rank(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure)
 
 
 def _precision(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
-    """Relevant documents among the first c, over c."""
+    """Return the number of relevant documents among the first c, over c."""
     assert measure.cutoff is not None
     hits = np.zeros((len(grades), *runs.places.shape[:2]), np.int32)
     for hit in _looked_up(grades >= measure.level, runs, measure.cutoff):
@@ -139,7 +139,7 @@ def _precision(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np
 
 
 def _average_precision(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
-    """Σ over ranks with a relevant document of the precision there, over the relevant documents."""
+    """Return the sum of the precisions at ranks with a relevant document, over the number of relevant documents."""
     relevant = grades >= measure.level
     hits = np.zeros((len(grades), *runs.places.shape[:2]), np.int32)
     total = np.zeros(hits.shape)
@@ -150,7 +150,7 @@ def _average_precision(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasur
 
 
 def _rank_biased(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
-    """(1 − p) · Σ p^(rank − 1) over ranks with a relevant document."""
+    """Return (1 − p) · Σ p^(rank − 1) over ranks with a relevant document."""
     value = np.zeros((len(grades), *runs.places.shape[:2]))
     for rank, hit in enumerate(_looked_up(grades >= measure.level, runs, measure.cutoff)):
         value += hit * ((1 - measure.persistence) * measure.persistence**rank)
@@ -163,14 +163,14 @@ _ON_ARRAYS: dict[str, Callable[[JudgedRuns, np.ndarray, PoolMeasure], np.ndarray
 
 
 def judged_shares(runs: JudgedRuns, pools: np.ndarray, depth: int) -> np.ndarray:
-    """Judged@depth of every run and query under every pool, ``(pools, queries, runs)``; NaN where a run has nothing for a query."""
+    """Return Judged@depth of every run and query under every pool, ``(pools, queries, runs)``; NaN if a run has no documents for a query."""
     top = runs.places[:, :, :depth]
     padded = np.concatenate([pools, np.zeros((len(pools), 2), bool)], axis=1)
     return np.stack([judged_share(pool[top], top != runs.nothing) for pool in padded])
 
 
 def residual_weights(runs: JudgedRuns) -> Any:
-    """The part of a run's mean RBP residual that each judgement removes, sparse ``(runs, judgements)``: (1 − p)·p^rank over the queries, rank from 0, p = 0.8."""
+    """Return the part of a run's mean RBP residual that each judgement removes, sparse ``(runs, judgements)``: (1 − p)·p^rank over the queries, rank from 0, p = 0.8."""
     from scipy import sparse
 
     run, judgement = np.nonzero(runs.ranks != NOT_RETRIEVED)
@@ -179,16 +179,16 @@ def residual_weights(runs: JudgedRuns) -> Any:
 
 
 def residuals(weights: Any, pools: np.ndarray) -> np.ndarray:
-    """The mean over queries of RBP's residual of every run under every pool, ``(pools, runs)``: 1 less the weights of judged documents.
+    """Return the mean over queries of RBP's residual of every run under every pool, ``(pools, runs)``: 1 minus the weights of judged documents.
 
-    As in ``evaluation.rank_biased_precision``; ``weights`` are ``residual_weights``. Sparse, as BLAS may add in another order for another
-    number of pools.
+    As in ``evaluation.rank_biased_precision``; ``weights`` are ``residual_weights``. They are sparse, as BLAS may change the order of additions with
+    the number of pools.
     """
     return 1 - (weights @ pools.T.astype(np.float64)).T
 
 
 def _by_ir_measures(runs: JudgedRuns, pool: np.ndarray, measure: PoolMeasure) -> np.ndarray:
-    """Score by ir_measures: documents are named by their numbers, unjudged ones by query, run and rank."""
+    """Score with ir_measures; documents are named by their numbers, unjudged ones by query, run and rank."""
     import ir_measures
 
     values = np.zeros(runs.places.shape[:2])

@@ -1,4 +1,4 @@
-"""Settings of measurements of test collections: drawn pools, coverage by kind, the verdict on one new run."""
+"""Settings of measuring test collections: drawn pools, coverage by kind, the verdict on one new run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from positionbias.core.settings import check_settings, refuse_idle, seed_setting
 
 __all__ = ["DEEPEST", "CoverageSettings", "PoolSettings", "ReliabilitySettings", "VerdictSettings"]
 
-DEEPEST = 1_000  # ranks of a run that are read, as in TREC [decision]
+DEEPEST = 1_000  # ranks to read of a run, as in TREC [decision]
 
 
 def _depth_setting(help: str, default: int | None = 10, *, hidden: bool = False) -> Any:
@@ -19,35 +19,35 @@ def _depth_setting(help: str, default: int | None = 10, *, hidden: bool = False)
 
 
 def _relevant_setting() -> Any:
-    help = "The least grade of a relevant document: 2 for the passages of TREC DL, 1 for most."
+    help = "The lowest grade of a relevant document: 2 for the passages of TREC DL, 1 for most."
     return setting(1, help, least=1, metavar="GRADE")
 
 
 def _measures_setting(*names: str, more: str = "") -> Any:
-    help = f"As ir_measures names it; may be given again.{more}"
+    help = f"Measure, as ir_measures names it; may be given again.{more}"
     return setting(names, help, flags=("-m", "--measure"), metavar="MEASURE")
 
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings:
-    """Settings of drawn pools: their depth, their number for each kind, the gold to compare with, the seed.
+    """Settings of drawn pools: their depth, their number per kind, the gold to compare with, the seed.
 
-    ``gold_depth`` is that of a gold pool (default: ``depth``). ``groups``: the number of groups that feed a pool; None: half.
+    ``gold_depth`` is the depth of a gold pool (default: ``depth``). ``groups`` is the number of groups that feed a pool; None: half.
 
     Raises:
-        SettingError: a number outside its range; the message names the flag.
+        SettingError: a number outside its range (with its flag).
     """
 
-    depth: int = _depth_setting("Of every pool, and of the gold's.")
-    pools: int = setting(10, "How many are drawn of each kind.", least=1)
+    depth: int = _depth_setting("Depth of every pool, and of the gold's.")
+    pools: int = setting(10, "Number of pools to draw per kind.", least=1)
     gold: str = setting(
         "pool",
-        "What pools are held against: the judgements in the pool of all runs, or every judgement.",
+        "Gold to compare pools with: the judgements in the pool of all runs, or every judgement.",
         choices=("pool", "all"),
     )
     seed: int = seed_setting()
-    gold_depth: int | None = _depth_setting("Of the gold's pool.", None, hidden=True)
-    groups: int | None = setting(None, "How many groups feed a pool.", least=1, hidden=True)
+    gold_depth: int | None = _depth_setting("Depth of the gold's pool.", None, hidden=True)
+    groups: int | None = setting(None, "Number of groups that feed a pool.", least=1, hidden=True)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -57,8 +57,8 @@ class PoolSettings:
 class CoverageSettings:
     """Settings of the coverage by kind of system."""
 
-    depth: int = _depth_setting("The pool depth whose counts by query are kept.")
-    deepest: int = _depth_setting("Where the curve ends.", 100)
+    depth: int = _depth_setting("Pool depth of the counts by query.")
+    deepest: int = _depth_setting("Last depth of the curve.", 100)
     relevant_from: int = _relevant_setting()
 
     def __post_init__(self) -> None:
@@ -73,10 +73,10 @@ class ReliabilitySettings:
     measures: Sequence[str] = _measures_setting("RR", "nDCG@10")
     relevant_from: int = _relevant_setting()
     leave_out: bool = setting(False, "Also leave each group out of the gold, one at a time.")
-    curves: bool = setting(False, "Also by pool depth and by number of groups: several times the work.")
+    curves: bool = setting(False, "Also measure by pool depth and by number of groups: several times the work.")
     relabel: float = setting(
         0.0,
-        "Also with this share of the kinds changed at random, again and again: what wrong labels do.",
+        "Also measure with this share of the kinds changed at random, repeatedly: the effect of wrong labels.",
         least=0,
         most=1,
         metavar="SHARE",
@@ -86,10 +86,10 @@ class ReliabilitySettings:
     def __post_init__(self) -> None:
         check_settings(self)
         if not self.relabel:
-            refuse_idle(["--repeats"], wanted="--relabel above 0, whose repeats they are", found="--relabel 0")
+            refuse_idle(["--repeats"], wanted="--relabel above 0", found="--relabel 0")
 
     def record(self) -> JsonObject:
-        """Return the settings as a manifest has them."""
+        """Return the settings for a manifest."""
         drawn: JsonObject = {
             "depth": self.drawn.depth,
             "pools": self.drawn.pools,
@@ -109,7 +109,7 @@ class ReliabilitySettings:
 class VerdictSettings:
     """Settings of the verdict on one new run."""
 
-    depth: int = _depth_setting("How far down unjudged documents are counted.")
+    depth: int = _depth_setting("Depth down to which unjudged documents are counted.")
     measures: Sequence[str] = _measures_setting("nDCG@10", more=" nDCG@k, RR, P@k, AP or RBP.")
     relevant_from: int = _relevant_setting()
     seed: int = seed_setting()

@@ -1,10 +1,10 @@
-"""Runs and judgements with a known pool bias: neural systems find relevant documents that traditional ones cannot, at a given rate.
+"""Simulate runs and judgements with a known pool bias: neural systems find relevant documents that traditional ones cannot, at a given rate.
 
-Each query has ``common`` relevant documents that any system may find and as many ``hidden`` ones that only neural systems may. A rank of a run
-holds a relevant document with the run's own chance, from ``weakest`` to ``best`` in even steps over the groups, the same for both kinds; a
-neural run takes it from the hidden ones with chance ``rate``, else from the common ones, as traditional runs always do. All other ranks hold
-documents that are judged not relevant. So at ``rate`` 0 the two kinds are drawn alike, and under a pool of traditional groups that holds the
-share c of what traditional test systems find, P of a neural system with chance q falls by q·rate·c more than that of a traditional one.
+Each query has ``common`` relevant documents that any system may find, and as many ``hidden`` ones that only neural systems may find. A rank of a run
+holds a relevant document with the run's own probability, from ``weakest`` to ``best`` in equal steps over the groups, the same for both kinds; a
+neural run takes it from the hidden ones with probability ``rate``, else from the common ones, as traditional runs always do. All other ranks hold
+documents judged not relevant. So at ``rate`` 0 the two kinds are drawn alike, and under a pool of traditional groups that holds the
+share c of what traditional test systems find, P of a neural system with probability q falls by q·rate·c more than that of a traditional one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KINDS = ("traditional", "neural")
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Sizes and chances; every run has ``depth`` ranks, every group of each kind one run.
+    """Sizes and probabilities; every run has ``depth`` ranks, every group of each kind one run.
 
     Raises:
         SettingError: a rate outside 0 … 1, or too few documents for the ranks.
@@ -52,7 +52,7 @@ class Simulation:
 
 
 def simulated_qrels(settings: Simulation) -> list[Qrel]:
-    """Judge every document that a run may find: 1 for common and hidden ones, 0 for the others."""
+    """Judge every document that a run may find: 1 for common and hidden ones, 0 for others."""
     kinds = (("common", settings.common, 1), ("hidden", settings.common, 1), ("other", settings.others, 0))
     return [
         Qrel(str(query), f"{what}-{number}", grade)
@@ -63,7 +63,7 @@ def simulated_qrels(settings: Simulation) -> list[Qrel]:
 
 
 def simulated_runs(settings: Simulation) -> Iterator[tuple[System, Run]]:
-    """Yield one run a group and kind, drawn by (seed, kind, group) alone."""
+    """Yield one run per group and kind, drawn by (seed, kind, group) alone."""
     for kind in KINDS:
         for group, chance in enumerate(np.linspace(settings.weakest, settings.best, settings.groups)):
             name = f"{kind}-{group}"
@@ -74,7 +74,7 @@ def simulated_runs(settings: Simulation) -> Iterator[tuple[System, Run]]:
 
 
 def _ranking(settings: Simulation, chance: float, rate: float, random: np.random.Generator) -> tuple[list[str], np.ndarray]:
-    """Distinct passages, best first, and falling scores."""
+    """Return distinct passages, best first, and decreasing scores."""
     orders = {
         "common": random.permutation(settings.common),
         "hidden": random.permutation(settings.common),

@@ -1,4 +1,4 @@
-"""Groups and kinds of runs: ``systems.tsv``, and the folder of runs that it describes."""
+"""Read the groups and kinds of runs: ``systems.tsv``, and the folder of runs that it describes."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ class System(NamedTuple):
 
 
 def kinds_of(systems: Sequence[System]) -> tuple[str, ...]:
-    """The kinds, in order of first occurrence."""
+    """Return the kinds, in order of first occurrence."""
     return tuple(dict.fromkeys(system.kind for system in systems))
 
 
 def groups_of(systems: Sequence[System], kind: str) -> tuple[str, ...]:
-    """The groups with a run of this kind, by name."""
+    """Return the groups with a run of this kind, sorted by name."""
     return tuple(sorted({system.group for system in systems if system.kind == kind}))
 
 
 def read_systems(path: Path | str) -> list[System]:
-    """Read tab-separated lines, the first naming the columns: run, group and kind, in any order; others are ignored.
+    """Read tab-separated lines; the first names the columns run, group and kind, in any order; other columns are ignored.
 
     Raises:
-        InputError: missing columns, a line of another width or with an empty one of the three (numbered), a repeated run, no line.
+        InputError: missing columns, a line of another width or with an empty one of the three (numbered), a repeated run, or no lines.
     """
     path = Path(path)
     systems: list[System] = []
@@ -62,7 +62,7 @@ def read_systems(path: Path | str) -> list[System]:
     places = _places(header[1], path)
     for number, row in names:
         if len(row) != len(header[1]):
-            wanted = f"{len(header[1])} columns, as the first line has"
+            wanted = f"{len(header[1])} columns, as in the first line"
             raise bad_input(path, line=number, wanted=wanted, found=f"{len(row)}", do="fix or drop the line")
         system = System(*(row[place].strip() for place in places))
         for column, value in zip(COLUMNS, system, strict=True):
@@ -74,7 +74,7 @@ def read_systems(path: Path | str) -> list[System]:
         lines[system.run] = number
         systems.append(system)
     if not systems:
-        raise bad_input(path, wanted="a line a run", found="none", do="check the path")
+        raise bad_input(path, wanted="a line per run", found="none", do="check the path")
     return systems
 
 
@@ -97,14 +97,14 @@ def _places(header: Sequence[str], path: Path) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """The file of each system's run. ``absent`` are systems of the table without a file: they are left out, and shown."""
+    """The file of each system's run. ``absent`` are systems of the table without a file, which are left out and shown."""
 
     files: Mapping[System, Path]
     absent: tuple[System, ...]
 
 
 def run_name(path: Path) -> str:
-    """A run's name by its file: without ``.gz`` or ``.zst``, and without ``.run``, ``.trec``, ``.txt`` or ``.res``."""
+    """Return a run's name: its file's name without ``.gz`` or ``.zst``, and without ``.run``, ``.trec``, ``.txt`` or ``.res``."""
     name = path.name
     for ending in _PACKED:
         name = name.removesuffix(ending)
@@ -117,7 +117,7 @@ def run_name(path: Path) -> str:
 def find_runs(folder: Path | str, systems: Sequence[System], *, table: Path | str) -> RunFiles:
     """Find the runs in a folder (``NAME``, ``NAME.run``, ``NAME.run.gz`` …) by the systems of ``table``; hidden files and manifests are skipped.
 
-    A file is also found by its whole name without ``.gz``, where a run's own name ends as a file's would.
+    A file is also found by its whole name without ``.gz``, as a run's own name may end like a file's.
 
     Raises:
         InputError: no folder, no run in it, a run without a line in the table, two files for one run.
@@ -133,7 +133,7 @@ def find_runs(folder: Path | str, systems: Sequence[System], *, table: Path | st
             without.append(names[-1])
         elif system in found:
             both = f"{found[system].name} and {path.name}"
-            raise bad_input(folder, wanted=f"one file of run {system.run!r}", found=both, do="move one of them away")
+            raise bad_input(folder, wanted=f"one file for run {system.run!r}", found=both, do="move one away")
         else:
             found[system] = path
     if without:
@@ -146,7 +146,7 @@ def find_runs(folder: Path | str, systems: Sequence[System], *, table: Path | st
 
 
 def run_paths(folder: Path | str) -> list[Path]:
-    """The files of a folder of runs, by name.
+    """Return the files of a folder of runs, sorted by name.
 
     Raises:
         InputError: no folder, or no run in it.

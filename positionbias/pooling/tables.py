@@ -1,4 +1,4 @@
-"""Tables about pools, and the data of their figures, each of one task."""
+"""Make the tables about pools, and the data of their figures, each for one task."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PAPER_TABLES = (1, 2)
 
 
 def task_table(results: Sequence[Result]) -> Table:
-    """Return runs and groups by kind, and the judgements that their pools hold."""
+    """Return runs and groups by kind, and the judgements in their pools."""
     task = task_of(results)
     body, notes = [], []
     if task and task.sizes:
@@ -68,16 +68,16 @@ def task_table(results: Sequence[Result]) -> Table:
         gold = "every judgement" if task.gold == "all" else "the judgements in the pool of all runs"
         notes.append(f"Means of {task.pools} pools of depth {task.depth}, each of half of a kind's groups; gold: {gold}.")
     if task and task.mixed_groups:
-        notes.append(f"{task.mixed_groups} groups have runs of several kinds; they count once for each.")
+        notes.append(f"{task.mixed_groups} groups have runs of several kinds and count once for each.")
     columns = [Column("Kind", numeric=False), Column("Runs"), Column("Groups")]
     columns += [Column("judgements", "In a pool"), Column("relevant", "In a pool")]
     return Table("pool-task", "Runs, groups and judgements", columns, body, notes)
 
 
 def order_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """Return Kendall's τ_b of the order by gold and by each pool, with intervals over pools: the form of Tables 1 and 2.
+    """Return Kendall's τ_b of the order by gold and by each pool, with intervals over pools, in the form of Tables 1 and 2.
 
-    The paper's cells stand below ours for the paper's tasks.
+    The paper's cells are below ours for the paper's tasks.
     """
     found = of_type(results, OrderFigures)
     measures, pools, tests = measures_in(found), pools_in(found), tests_in(found)
@@ -119,13 +119,11 @@ def _printed(published: Published | None, collection: str, measure: str, pool: s
 
 def _level(results: Iterable[Result]) -> str:
     heading = level_heading("", (result.interval for result in results)).strip()
-    return (
-        f" {heading}, t over the pools: it says how other draws would differ, and nothing of other queries" if heading else ""
-    )
+    return f" {heading}, t over the pools: it covers other draws of pools, not other queries" if heading else ""
 
 
 def agreement_table(results: Sequence[Result]) -> Table:
-    """Return other agreement of pools with gold: τ_AP, which weighs the top, and the pairs that a test distinguishes."""
+    """Return other agreement of pools with gold: τ_AP, which emphasises the top, and the pairs that a test distinguishes."""
     body = [
         [
             text_cell(own.measure),
@@ -143,10 +141,10 @@ def agreement_table(results: Sequence[Result]) -> Table:
         Column(name, "Pairs distinguished") for name in ("by gold", "by a pool", "of gold's, the same way", "the other way")
     ]
     notes = (
-        "τ_AP (Yilmaz, Aslam and Robertson 2008) weighs errors at the top. Distinguished: by a paired t-test over the queries, p < 0.05 for each pair by itself, "
-        "the share of all pairs of test systems.",
+        "τ_AP (Yilmaz, Aslam and Robertson 2008) emphasises errors at the top. Distinguished: pairs with p < 0.05 in a paired t-test over the queries, uncorrected, "
+        "as a share of all pairs of test systems.",
     )
-    return Table("pool-agreement", "The top of the order, and which pairs are distinguished", columns, body, notes, stub=3)
+    return Table("pool-agreement", "Agreement at the top, and distinguished pairs", columns, body, notes, stub=3)
 
 
 def bias_table(results: Sequence[Result]) -> Table:
@@ -175,9 +173,9 @@ def bias_table(results: Sequence[Result]) -> Table:
     columns += [Column(name, f"Judged@{depth}", wide=True) for name in ("gold", "pool")]
     columns += [Column(name, "RBP residual", wide=True) for name in ("gold", "pool")]
     notes = (
-        "Change: a pool's less the gold score, mean over systems, queries and pools; intervals count groups and queries as drawn. Share: of the gold score, as "
-        "better systems have more to lose.",
-        f"Judged@{depth}: the judged share of the first {depth}. Residual: what of rank-biased precision (p = 0.8) the unjudged documents leave open.",
+        "Change: the pool's score minus the gold score, mean over systems, queries and pools; intervals treat groups and queries as random. Share: of the gold "
+        "score, as better systems have more to lose.",
+        f"Judged@{depth}: the judged share of the first {depth}. Residual: the part of rank-biased precision (p = 0.8) that unjudged documents leave open.",
     )
     return Table("pool-bias", "Change of score by kind of system", columns, body, notes, stub=3)
 
@@ -209,11 +207,11 @@ def effects_table(results: Sequence[Result]) -> Table:
 def _effect_notes(own: KindFigures) -> list[str]:
     drawn = f", {own.alarms.drawn:,} times" if own.alarms else ""
     return [
-        "Gap: how much more (+) or less (−) the score of a test system changes than that of an unseen system of the pool's kind with an equal gold score; beyond mixed pools: less "
+        "Gap: how much more (+) or less (−) the score of a test system changes than that of an unseen system of the pool's kind with an equal gold score; beyond mixed pools: minus "
         "the same under pools of as many groups of any kind.",
-        f"Permuted kinds: the mean gap where kinds are permuted among {own.among}. Effect: the gap less that; intervals count groups and topics as drawn, p is by permutation.",
-        f"False alarms: how often the answer is worse or better where kinds are permuted anew{drawn}. Power: how often a gap of {own.planted} is called worse. Groups needed: for a "
-        f"power of 80\u00a0%; here {own.groups}.",
+        f"Permuted kinds: the mean gap with kinds permuted among {own.among}. Effect: the gap minus that; intervals treat groups and topics as random, p is by permutation.",
+        f"False alarms: how often the answer is worse or better with kinds permuted again{drawn}. Power: how often a gap of {own.planted} is called worse. Groups needed: for "
+        f"80\u00a0% power; here {own.groups}.",
     ]
 
 
@@ -234,15 +232,15 @@ def relabelled_table(results: Sequence[Result]) -> Table:
     if found:
         share, drawn = found[0][1].share, found[0][1].drawn
         notes.append(
-            f"Relabelled: {percent(share, 0)} of the runs given another kind at random, {drawn} times; the mean, and in brackets the middle 95\u00a0% of these."
+            f"Relabelled: {percent(share, 0)} of the runs given another kind at random, {drawn} times; the mean, and in brackets the middle 95\u00a0%."
         )
         if missing := drawn - min(own.repeats for _, own in found):
-            notes.append(f"{missing} of these, or fewer, left a row without pools or kinds and are not in it.")
-    return Table("pool-labels", "What wrong labels do", columns, body, notes, stub=3)
+            notes.append(f"Up to {missing} of these left a row without pools or kinds and are not in it.")
+    return Table("pool-labels", "Effect of wrong labels", columns, body, notes, stub=3)
 
 
 def left_out_by_kind_table(results: Sequence[Result]) -> Table:
-    """Return, by measure and kind, what runs lose when their own group is out of the pool."""
+    """Return, by measure and kind, the loss of runs when their own group is left out of the pool."""
     body = [
         [
             text_cell(own.measure),
@@ -258,12 +256,12 @@ def left_out_by_kind_table(results: Sequence[Result]) -> Table:
     columns = [Column("Measure", numeric=False), Column("Kind", numeric=False), Column("Runs")]
     columns += [Column("mean", "Change of score"), Column("largest fall", "Change of score")]
     columns += [Column("mean", "Ranks lost"), Column("most", "Ranks lost", wide=True)]
-    notes = ("Every run by the gold judgements without those that only its own group brought in, against all of them.",)
+    notes = ("Every run by the gold judgements without those that only its own group contributed, compared with all of them.",)
     return Table("pool-left-out-kinds", "Without a run's own group: by kind", columns, body, notes, stub=2)
 
 
 def left_out_table(results: Sequence[Result]) -> Table:
-    """Return every group by its unique finds, with its runs' mean change of score."""
+    """Return every group with its unique judgements and its runs' mean change of score."""
     found = sorted((own for _, own in of_type(results, LeftOutFigures)), key=lambda own: (-own.relevant, own.group))
     measures = distinct(name for own in found for run in own.runs for name in run.measures)
     body = [
@@ -278,7 +276,7 @@ def left_out_table(results: Sequence[Result]) -> Table:
         for own in found
     ]
     columns = [Column("Group", numeric=False), Column("Kinds", numeric=False), Column("Runs")]
-    columns += [Column("judgements", "Of this group alone"), Column("relevant", "Of this group alone")]
+    columns += [Column("judgements", "Only by this group"), Column("relevant", "Only by this group")]
     columns += [Column(name, "Mean change of its runs") for name in measures]
     return Table("pool-left-out", "Each group left out", columns, body)
 
@@ -315,7 +313,7 @@ def _moved(run: Moved) -> list[Cell]:
 
 
 def coverage_data(results: Sequence[Result]) -> Table:
-    """Return relevant passages by pool depth: in all, and in no other kind's pool."""
+    """Return relevant passages by pool depth: all, and those in no other kind's pool."""
     found = [own for _, own in of_type(results, CoverageFigures)]
     depths = found[0].depths if found else []
     counts = [column for own in found for column in (own.found_by_depth, own.unique_by_depth)]
@@ -352,7 +350,7 @@ def scatter_data(results: Sequence[Result]) -> Table:
 
 
 def curve_data(results: Sequence[Result], axis: str) -> Table:
-    """Return each point of the curves along "depth" or "groups": τ_b, change, and how much the pools hold."""
+    """Return each point of the curves along "depth" or "groups": τ_b, change, and the judgements in the pools."""
     body = [
         [
             text_cell(own.measure),
@@ -377,7 +375,7 @@ def curve_data(results: Sequence[Result], axis: str) -> Table:
 
 
 def verdict_table(results: Sequence[Result]) -> Table:
-    """Return one new run: the answer, its score with prediction and bounds, and how many pooled runs it beats and loses to."""
+    """Return one new run: the answer, its score with prediction and bounds, and the numbers of pooled runs that it beats and loses to."""
     head = next((own for _, own in of_type(results, UnjudgedFigures)), None)
     compared = {own.measure: own.comparisons for _, own in of_type(results, ComparisonsFigures)}
     body = []
@@ -400,7 +398,7 @@ def verdict_table(results: Sequence[Result]) -> Table:
     columns += [Column(word, "Pooled runs that it is") for word in ("better than", "worse than", "open")]
     columns += [Column("Documents to judge")]
     notes = [
-        "Predicted: had its group taken part in the pool, with a 95\u00a0% prediction interval; at least and at most: whatever the unjudged documents are."
+        "Predicted: the score if its group had taken part in the pool, with a 95\u00a0% prediction interval; at least and at most: for any grades of the unjudged documents."
     ]
     if head:
         pooled = (
@@ -410,13 +408,13 @@ def verdict_table(results: Sequence[Result]) -> Table:
             f"Unjudged among the first {head.depth} of {head.run}: {percent(head.share)}{pooled if head.pooled else ''}. "
             f"RBP (p = 0.8) {head.rbp:.3f}, residual {head.residual:.3f}."
         )
-    return Table("pool-verdict", "What the new run scores", columns, body, notes)
+    return Table("pool-verdict", "Score of the new run", columns, body, notes)
 
 
 def comparisons_table(results: Sequence[Result], *, only_open: bool = False) -> Table:
-    """Return the new run against each pooled run: the difference as judged, predicted, and its bounds; and the conclusion.
+    """Return the new run against each pooled run: the difference as judged, as predicted and its bounds, and the conclusion.
 
-    ``only_open`` leaves out runs whose order is decided, and those without a prediction.
+    ``only_open`` leaves out runs whose order is decided, and runs without a prediction.
     """
     unjudged = {run: share for _, own in of_type(results, UnjudgedFigures) for run, share in own.by_run.items()}
     scores = {(own.measure, run.run): run.score for _, own in of_type(results, ScoreFigures) for run in own.pooled}
@@ -441,13 +439,13 @@ def comparisons_table(results: Sequence[Result], *, only_open: bool = False) -> 
             )
     columns = [Column(name, numeric=False) for name in ("Measure", "Pooled run", "Kind")]
     columns += [Column("Its score"), Column("Unjudged", wide=True)]
-    columns += [Column(name, "The new run's less its") for name in ("as judged", "predicted", "at least", "at most")]
+    columns += [Column(name, "New run's score minus its") for name in ("as judged", "predicted", "at least", "at most")]
     columns += [
-        Column("Probability of better"),
+        Column("Probability of being better"),
         Column("The new run is", numeric=False),
         Column("For new queries", numeric=False, wide=True),
     ]
     notes = (
-        "Certainly: whatever the unjudged documents are. For new queries: the order holds over queries like these, at 5\u00a0% by Holm.",
+        "Certainly: for any grades of the unjudged documents. For new queries: the order holds over queries like these, at 5\u00a0% by Holm.",
     )
     return Table("pool-comparisons", "The new run against each pooled run", columns, body, notes, stub=3)

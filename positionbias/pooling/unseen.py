@@ -1,8 +1,8 @@
-"""A run's unjudged documents, with features from the pooled runs.
+"""Describe a run's unjudged documents by features from the pooled runs.
 
 A left-out pooled group gives labelled examples: documents that would be unjudged without it, with their grades.
 Documents that are unjudged even with it count as not relevant, as in the scores of pooled runs. So the fit gives the
-probability that taking part in the pool makes a document a relevant one.
+probability that a document would be judged relevant if the run took part in the pool.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from positionbias.pooling.systems import kinds_of
 
 __all__ = ["NUMBERS", "OPEN_SHARE", "Unseen", "joined", "left_out_documents", "unseen_documents"]
 
-_BINS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)  # ranks, from 0, at which the chance may change [decision]
+_BINS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)  # ranks, from 0, at which the probability may change [decision]
 NUMBERS = 7  # the first features are numbers, to be standardised; the others are 0 or 1
 OPEN_SHARE = NUMBERS - 1  # the log odds of an unjudged rank of the run
 
@@ -27,7 +27,7 @@ OPEN_SHARE = NUMBERS - 1  # the log odds of an unjudged rank of the run
 class Unseen:
     """Documents of runs: ``query``, ``rank`` from 0, ``document`` number, ``run``, each ``(documents,)``; ``features (documents, …)``.
 
-    ``weight``: one over the number of rows that a document has, so that a group's runs count it once.
+    ``weight`` is 1 / the number of a document's rows, so that a group's runs count it once.
     """
 
     query: np.ndarray
@@ -45,13 +45,13 @@ class Unseen:
 
 
 def joined(parts: Sequence[Unseen]) -> Unseen:
-    """Concatenate the rows of several."""
+    """Concatenate the rows of several parts."""
     fields = ("query", "rank", "document", "run", "features", "weight")
     return Unseen(*(np.concatenate([getattr(part, field) for part in parts]) for field in fields))
 
 
 def left_out_documents(pool: OpenRuns, group: int) -> Unseen:
-    """The documents of a pooled group's runs that would be unjudged without the group."""
+    """Return the documents of a pooled group's runs that would be unjudged without the group."""
     judged, others = pool.judged_without(group), np.arange(len(pool.groups)) != group
     kinds = kinds_of(pool.runs.systems)
     parts = [unseen_documents(pool, run, judged, others, kinds) for run in np.flatnonzero(pool.group_of == group).tolist()]
@@ -61,10 +61,10 @@ def left_out_documents(pool: OpenRuns, group: int) -> Unseen:
 
 
 def unseen_documents(pool: OpenRuns, run: int, judged: np.ndarray, others: np.ndarray, kinds: Sequence[str]) -> Unseen:
-    """A run's documents within ``depth`` that are not among ``judged (documents,)``, with features from the groups ``others`` (bool) and ``kinds``.
+    """Return a run's documents within ``depth`` that are not among ``judged (documents,)``, with features from the groups ``others`` (bool) and ``kinds``.
 
-    Numbers: the rank's logarithm; the log odds of the groups with the document; the logarithm of the best rank there, and a flag for none;
-    the log odds of relevance of judged documents in the run, in the run on this query, and of the query; those of an unjudged rank.
+    Numeric features: the logarithm of the rank; the log odds of the groups with the document; the logarithm of its best rank there, and a flag for none;
+    the log odds of relevance of judged documents in the run, in the run on this query, and of the query; the log odds of an unjudged rank.
     """
     top = pool.runs.places[:, run, : pool.depth]
     open_ = ~np.concatenate([judged, [True, True]])[top] & (top < pool.runs.unjudged)
@@ -83,7 +83,7 @@ def unseen_documents(pool: OpenRuns, run: int, judged: np.ndarray, others: np.nd
 
 
 def _relevance(pool: OpenRuns, top: np.ndarray, judged: np.ndarray, query: np.ndarray) -> list[np.ndarray]:
-    """The log odds of relevance of judged documents: in the run, in the run on the query, and of the query, each ``(documents,)``."""
+    """Return the log odds of relevance of judged documents: in the run, in the run on the query, and of the query, each ``(documents,)``."""
     padded = np.concatenate([judged, [False, False]])
     relevant = padded & np.concatenate([pool.runs.grades > 0, [False, False]])
     good, all_ = relevant[top].sum(axis=1), padded[top].sum(axis=1)

@@ -1,8 +1,8 @@
-"""The verdict on one new run in an existing collection: its score, with its uncertainty, its comparisons, and the documents to judge next.
+"""Judge one new run in an existing collection: its score with its uncertainty, its comparisons, and the documents to judge next.
 
-Two things are distinguished. A *prediction* (``prediction``) is of the run's score had its group taken part in the pool. *Bounds*
-(``bounds``) hold whatever the unjudged documents are. A run can be judged where its prediction interval is at most half as wide as the interval of
-its score over queries: then unjudged documents widen the two together by at most 12 % [decision].
+A *prediction* (``prediction``) is of the run's score if its group had taken part in the pool. *Bounds* (``bounds``) hold for any grades of the unjudged
+documents. A run can be judged if its prediction interval is at most half as wide as the interval of its score over queries: unjudged documents
+then widen the two together by at most 12 % [decision].
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from positionbias.results.pool_verdict import RunAnswer
 
 __all__ = ["DEEP", "SURE", "MeasureVerdict", "Orders", "RunVerdict", "open_depth", "verdict"]
 
-SURE = 0.95  # the probability from which an order is decided [decision]
+SURE = 0.95  # the least probability at which an order is decided [decision]
 _SHARE = 0.5  # of the half-width over queries
-DEEP = 0.5  # the judged share of others' deeper documents from which leaving groups out keeps those too
+DEEP = 0.5  # the least judged share of others' deeper documents at which leaving groups out keeps those too
 
 
 class Obstacle(StrEnum):
-    """The reason why no prediction could be calibrated."""
+    """A reason why no prediction could be calibrated."""
 
     NO_RUNS = "no pooled runs"
-    FEW_GROUPS = "few groups"  # that contributed documents of their own
+    FEW_GROUPS = "few groups"  # with documents that only they contributed
     NO_ERRORS = "few groups' documents change the measure"
     BEYOND = "more is unjudged than of any left-out run"
 
@@ -44,8 +44,8 @@ class Obstacle(StrEnum):
 class Orders:
     """The new run against each pooled run, every array ``(pooled runs,)``.
 
-    ``difference`` is predicted, new less pooled; ``better`` the probability that it is above 0. ``new_queries`` are p-values, Holm-adjusted over the runs,
-    of no difference over queries like these: a t-test whose error includes that of the unjudged documents.
+    ``difference`` is the predicted new − pooled score, ``better`` the probability that it is above 0. ``new_queries`` are p-values, Holm-adjusted over the
+    runs, of no difference over queries like these: a t-test whose error includes that of the unjudged documents.
     """
 
     difference: np.ndarray
@@ -57,9 +57,9 @@ class Orders:
 class MeasureVerdict:
     """The verdict by one measure. ``bounds`` and ``differences`` are of all runs, ``(queries, runs)``, the new one last.
 
-    ``expected`` is the score by ``guess``; ``interval`` its prediction interval, with ``calibration`` and ``orders``; None where it could not be
+    ``expected`` is the score by ``guess``; ``interval`` its prediction interval, with ``calibration`` and ``orders``; None if it could not be
     calibrated, for the reason ``obstacle``. ``open_half`` is half the interval's width, ``query_half`` that of the score over queries.
-    ``needed``: the number of documents, in the order of ``reductions``, to judge until the first is at most half of the second.
+    ``needed`` is the number of documents to judge, in the order of ``reductions``, until the first is at most half of the second.
     """
 
     measure: PoolMeasure
@@ -78,15 +78,15 @@ class MeasureVerdict:
 
     @property
     def open_half(self) -> float | None:
-        """Half the width of the prediction interval."""
+        """Return half the width of the prediction interval."""
         return None if self.interval is None else (self.interval.high - self.interval.low) / 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunVerdict:
-    """The new run is the last of ``runs``. ``judged (queries, runs)`` is Judged@k, NaN where a run has no documents; ``precision`` RBP with its residual.
+    """The verdict on the last of ``runs``. ``judged (queries, runs)`` is Judged@k, NaN if a run has no documents; ``precision`` is RBP with its residual.
 
-    ``grouped``: several runs share a group; otherwise coverage is overstated. ``most_open``: the largest unjudged share of a run whose group is
+    ``grouped``: several runs share a group; otherwise coverage is overstated. ``most_open`` is the largest unjudged share of a run whose group is
     left out of the pool, None without a fit.
     """
 
@@ -105,8 +105,8 @@ def open_depth(measures: Sequence[PoolMeasure], depth: int) -> int:
 
 
 def verdict(new: OpenRuns, settings: VerdictSettings) -> RunVerdict:
-    """Judge the last of ``new``'s runs by a fit to the others; with fewer than four groups to learn from, or a larger unjudged share than any left-out
-    run, by its judged depth.
+    """Judge the last of ``new``'s runs by a fit to the others, or by its judged depth if there are fewer than four groups to learn from, or if it has a
+    larger unjudged share than any left-out run.
 
     Raises:
         SettingError: a measure without known bounds.
@@ -129,7 +129,7 @@ def verdict(new: OpenRuns, settings: VerdictSettings) -> RunVerdict:
         new,
         depth,
         judged_share(known[:, :, :depth], top != runs.nothing),
-        # a rank behind the end of a ranking is open, like an unjudged document
+        # a rank beyond the end of a ranking is open, like an unjudged document
         rank_biased_precision(relevant[runs.places].astype(np.float64), known),
         found,
         len(pool.groups) < len(pool.runs.systems),

@@ -1,4 +1,4 @@
-"""The verdict on one run as Results and in words: the answer first, then the score, the orders, new queries, and the next step."""
+"""Report the verdict on one run as Results and in words: the answer first, then the score, the orders, new queries, and the next step."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ __all__ = ["verdict_results", "write_judge_next"]
 NEW_QUERIES = 0.05  # the p of an order over queries like these
 _NOTHING = 1e-12  # rounding error of a difference
 _OBSTACLES = {
-    Obstacle.NO_RUNS: ("no pooled runs", "give the runs that the pool was made from (--pool-runs, with --systems), or "),
+    Obstacle.NO_RUNS: ("no pooled runs", "give the runs that fed the pool (--pool-runs, with --systems), or "),
     Obstacle.FEW_GROUPS: (
-        "it takes {fewest} groups of pooled runs that brought in documents of their own, and of the {groups:,} given fewer did",
-        "give more of the runs that the pool was made from, or ",
+        "at least {fewest} groups of pooled runs must have unique documents, and fewer of the {groups:,} given have",
+        "give more of the runs that fed the pool, or ",
     ),
-    Obstacle.NO_ERRORS: ("what fewer than {fewest} groups brought in changes their runs' scores", ""),
-    Obstacle.BEYOND: ("of no run that is left out of the pool more than {most} is unjudged", ""),
+    Obstacle.NO_ERRORS: ("fewer than {fewest} groups have unique documents that change their runs' scores", ""),
+    Obstacle.BEYOND: ("a larger share is unjudged than of any left-out pooled run (at most {most})", ""),
 }  # the obstacle, and the advice
 
 
 def verdict_results(found: RunVerdict, *, collection: str) -> list[Result]:
-    """Return the new run's finding by each measure, its unjudged share, and by each measure its score and comparisons."""
+    """Return the new run's finding by each measure, its unjudged share, and its score and comparisons by each measure."""
     runs, new = found.runs.runs, len(found.runs.runs.systems) - 1
     name, count = runs.systems[new].run, len(runs.query_ids)
     own = 1 - found.judged[:, new]
@@ -137,17 +137,17 @@ def _compared(item: MeasureVerdict, run: int, found: RunVerdict) -> ComparedRun:
 
 
 def _finding(item: MeasureVerdict, score: ScoreFigures, compared: Sequence[ComparedRun], head: UnjudgedFigures) -> Finding:
-    """The answer, the score, the orders, new queries, the basis, the next step."""
+    """Return the answer, the score, the orders, new queries, the basis and the next step."""
     unjudged = f"{percent(head.share)} of its first {head.depth} are unjudged"
-    bounds = f"{decimal(score.low)} to {decimal(score.high)} possible whatever the rest is"
-    possible = f"{decimal(score.score)} with what is judged, {bounds}"
+    bounds = f"{decimal(score.low)} to {decimal(score.high)} possible for any grades of the rest"
+    possible = f"{decimal(score.score)} by the judged documents, {bounds}"
     if item.interval is None:
         return Finding("\n".join(_without_prediction(item, head, f"{unjudged}.", possible)), None)
     half, over = decimal(item.open_half), decimal(item.query_half)
     queries = f"the choice of queries does by ±{over}" if item.query_half is not None else "one query says nothing of others"
     first = f"{head.run} {item.answer} by {score.measure}: {unjudged}, which leaves its score open by ±{half}; {queries}."
     if item.needed:
-        first += f" About {item.needed:,} of its {head.documents:,} unjudged documents are missing."
+        first += f" About {item.needed:,} of its {head.documents:,} unjudged documents need judgements."
     ends = f"{decimal(item.interval.low)} to {decimal(item.interval.high)}"
     predicted = f"Predicted {score.measure}: {decimal(item.expected)}, 95\u00a0% prediction interval {ends} ({possible})."
     lines = [first, predicted, *_orders(compared), _rests_on(item, score), *_next(item)]
@@ -161,7 +161,7 @@ def _orders(compared: Sequence[ComparedRun]) -> list[str]:
     equal = f" It equals {says.count('equal'):,}." if "equal" in says else ""
     return [
         f"On these queries better than {says.count('better'):,} and worse than {says.count('worse'):,} of {len(says):,} pooled runs with a probability of "
-        f"{SURE:.0%} or more, {certain:,} of them whatever the unjudged documents are; {says.count('open'):,} are open.{equal}",
+        f"{SURE:.0%} or more, {certain:,} of them for any grades of the unjudged documents; {says.count('open'):,} are open.{equal}",
         f"For new queries like these, {holding:,} of the {decided:,} orders hold (5\u00a0%, Holm).",
     ]
 
@@ -173,7 +173,7 @@ def _rests_on(item: MeasureVerdict, score: ScoreFigures) -> str:
         f"({item.calibration.runs:,} runs of {item.calibration.freedom + 1:,} groups, a group counted once)."
     )
     if not score.grouped:
-        told += " No two runs share a group: runs of one maker, if there are any, make this share too high."
+        told += " No two runs share a group; if some have the same maker, this share is too high."
     return told
 
 
@@ -184,7 +184,7 @@ def _next(item: MeasureVerdict) -> list[str]:
 
 
 def _without_prediction(item: MeasureVerdict, head: UnjudgedFigures, unjudged: str, possible: str) -> list[str]:
-    """The answer from the judged depth alone."""
+    """Return the answer from the judged depth alone."""
     name, measure, depth = head.run, item.measure.name, head.judged_depth
     assert item.obstacle is not None
     missing, do = _OBSTACLES[item.obstacle]
@@ -192,21 +192,21 @@ def _without_prediction(item: MeasureVerdict, head: UnjudgedFigures, unjudged: s
     sentences = [
         f"{item.answer.capitalize()} whether {name} can be judged by {measure}: {missing}, so no prediction can be calibrated; {unjudged}",
         f"{measure}: {possible}.",
-        f"A weaker figure, with no error rate: {decimal(item.expected)} if unjudged documents were relevant as often as judged ones at the same rank; rather too high.",
+        f"A weaker estimate, without an error rate: {decimal(item.expected)} if unjudged documents are relevant as often as judged ones at the same rank; probably too high.",
     ]
     if depth:
         sentences.append(
-            f"Down to rank {depth:,} at least 95\u00a0% are judged at every rank: measures with that cutoff or a smaller one leave little open."
+            f"Down to rank {depth:,} at least 95\u00a0% are judged at every rank: measures with at most this cutoff leave little open."
         )
     else:
-        sentences.append("Not even the first rank is judged to 95\u00a0%: no cutoff leaves little open.")
+        sentences.append("Less than 95\u00a0% is judged even at the first rank, so a smaller cutoff does not help.")
     return [*sentences, f"Next: {do}judge the documents of --judge-next FILE."]
 
 
 def write_judge_next(found: RunVerdict, path: Path, *, overwrite: bool = False) -> int:
-    """Write the new run's unjudged documents, by the first measure, in the order in which to judge them; return their number.
+    """Write the new run's unjudged documents in the order in which to judge them, by the first measure; return their number.
 
-    Lines have query id, document id and the expected reduction of the variance of the run's score, tab-separated, below a header.
+    Lines have query id, document id and the expected reduction of the variance of the run's score, tab-separated, after a header.
 
     Raises:
         OutputExistsError, StorageError: as for ``atomic_file``.

@@ -1,6 +1,6 @@
-"""All answers of a split, located passage by passage, and counted by outcome.
+"""Locate all answers of a split, passage by passage, and count them by outcome.
 
-The answers are sorted by passage and cut into shards of 8,192 answered passages; a shard's result depends on nothing else.
+Answers are sorted by passage and split into shards of 8,192 answered passages; a shard's result depends on nothing else.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SHARD_PASSAGES = 8_192
 
 
 def answered_passages(collection: Collection, answers: Sequence[Answer]) -> Iterator[tuple[Passage, list[int]]]:
-    """Yield each answered passage once, with the indices of its answers, by query; texts are fetched a block at a time."""
+    """Yield each answered passage once, with the indices of its answers, by query; fetch texts in blocks."""
     ordered = sorted(range(len(answers)), key=lambda index: (answers[index].passage_id, answers[index].query_id))
     grouped = ((passage_id, list(group)) for passage_id, group in groupby(ordered, key=lambda i: answers[i].passage_id))
     while block := list(islice(grouped, PASSAGES_AT_ONCE)):
@@ -54,7 +54,7 @@ def answered_passages(collection: Collection, answers: Sequence[Answer]) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class AnswerShard:
-    """The answers of some passages, grouped by passage and query; the path and checksum of their collection."""
+    """The answers of some passages, by passage and query, and the path and checksum of their collection."""
 
     collection: Path
     checksum: str
@@ -63,9 +63,9 @@ class AnswerShard:
 
 @dataclass(slots=True)
 class AnswerCounts:
-    """Answers by outcome; counts of shards are additive."""
+    """Counts of answers by outcome; counts of shards add up."""
 
-    # listed first, so that they are printed even when 0
+    # listed first, so that zeros are printed too
     outcomes: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(("answers", *OUTCOMES, "repeated"), 0)))
     unmatched: Counter[str] = field(default_factory=Counter)
     missed: Counter[str] = field(default_factory=Counter)
@@ -73,7 +73,7 @@ class AnswerCounts:
     checked: int = 0
 
     def add_place(self, place: Located, repeated: int) -> None:
-        """Count one answer by outcome; ``repeated`` of its spans had counted for its query before."""
+        """Count one answer by outcome; ``repeated`` of its spans already counted for its query."""
         self.outcomes.update({"answers": 1, place.outcome: 1, "repeated": repeated})
         if place.cause is not None:
             self.unmatched[place.cause] += 1
@@ -87,7 +87,7 @@ class AnswerCounts:
         self.checked += other.checked
 
     def check(self) -> OffsetCheck | None:
-        """Compare matches with the spans that the source gave; return None where it gave none."""
+        """Return the comparison of matches with the source's spans, or None without any."""
         if not self.checked:
             return None
         missed, extra = dict(self.missed.most_common()), dict(self.extra.most_common())
@@ -96,14 +96,14 @@ class AnswerCounts:
 
 @dataclass(frozen=True, slots=True)
 class LocatedShard:
-    """The spans of a shard's answers, 20 bytes each (int32), groups and passages numbered from 0 within the shard; and the counts."""
+    """The counts and spans of a shard's answers, 20 bytes a span (int32); groups and passages are numbered from 0 within the shard."""
 
     spans: Spans
     counts: AnswerCounts
 
 
 class _Finding:
-    """The rows and counts of a shard, while it is read."""
+    """The rows and counts of a shard while it is read."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, int, int, int, int]] = []
@@ -130,10 +130,10 @@ class _Finding:
 
 
 def locate_split(collection: Collection, split: str, matching: Matching, map_shards: MapShards = map) -> Iterator[LocatedShard]:
-    """Find and count every answer of a split, shard by shard through ``map_shards``.
+    """Locate and count every answer of a split, shard by shard through ``map_shards``.
 
     Raises:
-        InputError: an answer of a passage that is not in the collection, or outside its passage.
+        InputError: an answer whose passage is not in the collection, or whose offsets lie outside it.
     """
     return map_shards(partial(locate_shard, matching), answer_shards(collection, split, SHARD_PASSAGES))
 
@@ -147,7 +147,7 @@ def answer_shards(collection: Collection, split: str, passages: int) -> Iterator
     by_passage, by_query = (_numbered(table.column(name)) for name in ("passage_id", "query_id"))
     order = np.lexsort((by_query, by_passage))  # stable: answers of one query keep their order
     ordered = by_passage[order]
-    firsts = np.flatnonzero(np.diff(ordered, prepend=-1))  # of each passage
+    firsts = np.flatnonzero(np.diff(ordered, prepend=-1))  # each passage's first answer
     edges = np.append(firsts[::passages], len(order))
     for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         yield AnswerShard(collection.path.absolute(), collection.checksum, table.take(pa.array(order[start:end])))
@@ -163,12 +163,12 @@ def _numbered(column: pa.ChunkedArray) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def _opened(path: Path, checksum: str) -> Collection:
-    """Open a collection once for all shards; the checksum distinguishes it from an earlier one at the path."""
+    """Open a collection once for all shards; the checksum tells it from an earlier one at the same path."""
     return Collection(path)
 
 
 def answers_by_query(matching: Matching, shard: AnswerShard) -> Iterator[tuple[TokenisedPassage, list[Answer]]]:
-    """Yield the answers of each query in each passage of a shard; a passage is split into words once for all its queries."""
+    """Yield the answers of each query in each passage of a shard; split each passage into words once."""
     answers = map(Answer, *(shard.answers.column(name).to_pylist() for name in Answer._fields))
     grouped = [(passage_id, list(group)) for passage_id, group in groupby(answers, key=lambda answer: answer.passage_id)]
     texts = _opened(shard.collection, shard.checksum).texts([passage_id for passage_id, _ in grouped])
@@ -179,7 +179,7 @@ def answers_by_query(matching: Matching, shard: AnswerShard) -> Iterator[tuple[T
 
 
 class CountedAnswer(NamedTuple):
-    """An answer in a passage: its location, the spans that count, and the number that had counted for its query before."""
+    """An answer in a passage: its location, the spans that count, and the number that already counted for its query."""
 
     answer: Answer
     place: Located
@@ -202,7 +202,7 @@ def counted_answers(passage: TokenisedPassage, answers: Sequence[Answer]) -> lis
 
 
 def locate_shard(matching: Matching, shard: AnswerShard) -> LocatedShard:
-    """Find and count the answers of a shard; a pure function of the shard and the settings."""
+    """Locate and count the answers of a shard; a pure function of the shard and the settings."""
     found = _Finding()
     for passage, answers in answers_by_query(matching, shard):
         _add_query(found, passage, counted_answers(passage, answers))
@@ -218,5 +218,5 @@ def _add_query(found: _Finding, passage: TokenisedPassage, answers: Sequence[Cou
         for span in spans:
             if place.outcome == BY_OFFSETS:
                 found.check(passage, span, answer.text, marked)
-            # with all matches each counts alone; with a first or last one, the others shape the expectation
+            # with all matches each counts by itself; with the first or last only, the others shape the expectation
             found.add(passage, [span] if passage.matching.matches == "all" else place.spans)

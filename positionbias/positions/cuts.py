@@ -1,7 +1,7 @@
-"""Cuts of many passages, found in bulk: those of ``positions.rotate``, in bytes, over a block of UTF-8.
+"""Find the cuts of many passages in bulk: those of ``positions.rotate``, in bytes, over a block of UTF-8.
 
-White-space words are found by array operations over the whole block. BlingFire's C function is called once for several passages, where
-that gives the words of each; it takes nearly all of the time.
+White-space words are found by array operations over the whole block. BlingFire's C function, which takes nearly all of the time, is
+called once for several passages where that gives the same words as separate calls.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ __all__ = [
     "possible_fates",
 ]
 
-# fates of a passage; UNSPLIT counts again those of ONE_WORD in which BlingFire finds several words
+# fates of a passage; UNSPLIT is the part of ONE_WORD in which BlingFire finds several words
 ROTATED, DRAWN_AS_IT_WAS, WORDLESS = "rotated", "drawn_as_it_was", "without_words"
 ONE_WORD, UNSPLIT = "one_word", "without_white_space_inside"
 ONE_SENTENCE = "without_inner_sentence_boundary"
 
-# bytes of text whose arrays fit in a processor's cache: for array operations, and for one call of BlingFire
+# bytes of text whose arrays fit in the processor's cache: for array operations, and for one call of BlingFire
 _PORTION, _CALL = 1 << 20, 1 << 14
-_PIECE = 1 << 18  # of a long passage: BlingFire's buffers take 40 bytes for each byte of a call
+_PIECE = 1 << 18  # bytes of a long passage per call: BlingFire's buffers take 40 bytes per byte
 _PARTING = np.isin(np.arange(256), [ord(" "), ord("\t"), ord("\n"), ord("\r")])
 _SPACE, _DOT = 0x20, 0x2E
 # possible characters after a final abbreviation: white space, quotes and, to be safe, control characters
@@ -45,16 +45,16 @@ _TRAILING = np.isin(np.arange(256), [*range(0x21), 0x7F, ord("'"), ord('"')])
 
 
 class Cuts(NamedTuple):
-    """The cut of each of n passages, in bytes from its start (0: none), and its number of words or sentences; (n,) int64 each."""
+    """The cut of each of n passages, in bytes from its start (0: none), and its number of words or sentences, each (n,) int64."""
 
     offsets: np.ndarray
     units: np.ndarray
 
 
 def byte_cuts(data: bytes, starts: np.ndarray, ends: np.ndarray, passage_ids: Sequence[bytes], rotation: Rotation) -> Cuts:
-    """Return the cuts of the passages ``data[start:end]``, UTF-8: the same places as ``Rotation.cut`` gives in characters.
+    """Return the cuts of the UTF-8 passages ``data[start:end]``, at the same places as ``Rotation.cut`` gives in characters.
 
-    ``starts`` and ``ends`` are (n,) int64, rising and not overlapping; ``passage_ids`` are the n ids in UTF-8.
+    ``starts`` and ``ends`` are (n,) int64, increasing and not overlapping; ``passage_ids`` are the n ids in UTF-8.
     """
     starts, ends = np.asarray(starts, np.int64), np.asarray(ends, np.int64)
     if rotation.mode == "sentences":
@@ -68,15 +68,15 @@ def byte_cuts(data: bytes, starts: np.ndarray, ends: np.ndarray, passage_ids: Se
 
 
 def laid_out(texts: Sequence[bytes]) -> tuple[bytes, np.ndarray, np.ndarray]:
-    """Join texts into one block; return it with their starts and ends, (n,) int64 each. Line ends separate them, so that BlingFire may
-    split neighbours in one call."""
+    """Join texts into one block and return it with their starts and ends, each (n,) int64. Newlines separate them, so that BlingFire
+    can split neighbours in one call."""
     sizes = np.fromiter(map(len, texts), np.int64, len(texts))
     starts = np.cumsum(sizes + 1) - (sizes + 1)
     return b"\n".join(texts), starts, starts + sizes
 
 
 def _portions(starts: np.ndarray, ends: np.ndarray, size: int) -> Iterator[tuple[int, int]]:
-    """Yield runs of passages of about ``size`` bytes each."""
+    """Yield index ranges of consecutive passages of about ``size`` bytes."""
     first = 0
     while first < len(starts):
         last = int(np.searchsorted(ends, starts[first] + size))
@@ -86,7 +86,7 @@ def _portions(starts: np.ndarray, ends: np.ndarray, size: int) -> Iterator[tuple
 
 
 class _Words(NamedTuple):
-    """The words of n passages: the number of each, where its words begin in ``places``, and those places, from the passage's start."""
+    """The words of n passages: the count of each, where its words begin in ``places``, and the places, from the passage's start."""
 
     units: np.ndarray
     first: np.ndarray
@@ -98,7 +98,7 @@ def _draw(words: _Words, draws: np.ndarray, ids: Sequence[bytes], rotation: Rota
     skipped = 0 if rotation.identity else 1
     drawn = skipped + below_many(words.units - skipped, draws, rotation.seed, PURPOSE, ids)
     offsets = np.zeros(len(words.units), np.int64)
-    # the first word may follow white space; drawing it still means no cut
+    # the first word may follow white space; if drawn, it still means no cut
     cut = np.flatnonzero((words.units > 1) & (drawn > 0))
     offsets[cut] = words.places[words.first[cut] + drawn[cut]] - words.origin[cut]
     return Cuts(offsets, words.units)
@@ -114,8 +114,8 @@ def _by_white_space(
 
 
 def _white_space_words_by_piece(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Words:
-    """Find the words of one passage piece by piece, so that a long one needs no arrays of its length."""
-    number = np.int32 if len(data) < 2**31 else np.int64  # there may be a word for every second byte
+    """Find the words of one passage piece by piece, to avoid arrays as long as the passage."""
+    number = np.int32 if len(data) < 2**31 else np.int64  # up to one word per two bytes
     found = [np.empty(0, number)]
     for first, last in _pieces(data, int(starts[0]), int(ends[0])):
         places = _white_space_words(data, np.array([first]), np.array([last])).places + (first - starts[0])
@@ -139,7 +139,7 @@ def _white_space_words(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Wo
 
 
 def _white_space(block: np.ndarray) -> np.ndarray:
-    """The mask of bytes of characters that ``\\s`` matches, (n,) bool."""
+    """Return the mask of bytes of characters that ``\\s`` matches, (n,) bool."""
     space = block <= _SPACE
     if space.any() and ((block < 9) | ((block > 13) & (block < 28))).any():  # control characters that are not spaces
         space &= ((block >= 9) & (block <= 13)) | (block >= 28)
@@ -173,7 +173,7 @@ def _mark(
 def _by_blingfire(
     data: bytes, starts: np.ndarray, ends: np.ndarray, draws: np.ndarray, ids: Sequence[bytes], rotation: Rotation
 ) -> Iterator[Cuts]:
-    """Yield the cuts of one portion after another; portions share buffers, as fresh memory costs more than the calls' overhead."""
+    """Yield the cuts portion by portion; portions share buffers, as new memory costs more than the calls."""
     calls = _Calls(data)
     for i, j in _portions(starts, ends, _PORTION):
         first = _first_of_calls(data, starts[i:j], ends[i:j]) + i
@@ -187,7 +187,7 @@ def _by_blingfire(
 
 
 class _Calls:
-    """Calls of BlingFire's C function on stretches of a block, with reused buffers."""
+    """A caller of BlingFire's C function on stretches of a block, with reused buffers."""
 
     def __init__(self, data: bytes) -> None:
         self.function, self.data = words_function(), data
@@ -195,18 +195,18 @@ class _Calls:
         self.output, self.starts, self.ends = bytearray(), np.empty(0, np.int32), np.empty(0, np.int32)
 
     def word_starts(self, firsts: list[int], lasts: list[int]) -> np.ndarray:
-        """The starts of the words of the stretches ``[first, last)``, in bytes of the block, rising, (n,) int64."""
+        """Return the starts of the words in the stretches ``[first, last)``, in bytes of the block, increasing, (n,) int64."""
         found = [np.empty(0, np.int64)]
         for first, last in (piece for stretch in zip(firsts, lasts, strict=True) for piece in _pieces(self.data, *stretch)):
             size = last - first
-            # The C function may write one offset for each byte of its output buffer, and clears all of it; its
-            # output is two bytes for a byte of text at most: each character a word, and a space.
+            # The C function may write one offset per byte of its output buffer, and clears all of it. Its
+            # output has at most two bytes per byte of text: each character a word, and a space.
             room = 2 * size + 16
             if room > len(self.output):
                 self._make(room)
             length = self.function(self.address + first, size, *self.addresses, room)
             if length > room:
-                raise RuntimeError("BlingFire wrote more than two bytes for a byte of text: report this, with the text")
+                raise RuntimeError("BlingFire wrote more than two bytes per byte of text: please report this, with the text")
             if length > 1:
                 words = self.output.count(b" ", 0, length - 1) + 1  # words are separated by one space; a NUL ends the output
                 found.append(self.starts[:words] + np.int64(first))
@@ -218,11 +218,11 @@ class _Calls:
 
 
 def _first_of_calls(data: bytes, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """The first passage of each call, (calls,) int64: neighbours share a call where possible.
+    """Return the first passage of each call, (calls,) int64; neighbours share a call where possible.
 
     In BlingFire's published rules no word holds white space, and the end of a text acts like white space, with one exception: the last dot of an
-    abbreviation such as "U.S." at the very end becomes a word. A byte-order mark is dropped at the start of a
-    text only. So, except for those two kinds, passages with ASCII white space between them are split together as each would be alone.
+    abbreviation such as "U.S." at the very end becomes a word. A byte-order mark is dropped only at the start of a
+    text. So, except in these two cases, passages joined by ASCII white space are split as each would be alone.
     """
     block = np.frombuffer(data or b"\0", np.uint8)
     alone = _may_end_in_abbreviation(block, starts, ends) | (block[np.minimum(starts, len(block) - 1)] == 0xEF)
@@ -233,10 +233,10 @@ def _first_of_calls(data: bytes, starts: np.ndarray, ends: np.ndarray) -> np.nda
 
 
 def _pieces(data: bytes, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield the stretch ``[first, last)``; a long one in pieces of about ``_PIECE`` bytes, whose words are those of the whole.
+    """Yield the stretch ``[first, last)``, a long one in pieces of about ``_PIECE`` bytes with the same words.
 
-    They are split at white space around which, by ``_first_of_calls``, BlingFire finds the same words; a stretch
-    without any stays whole.
+    It is split at white space where BlingFire finds the same words on both sides (see ``_first_of_calls``); a stretch
+    without such white space stays whole.
     """
     while last - first > 2 * _PIECE:
         end = _parting(np.frombuffer(data, np.uint8), first, last)
@@ -246,7 +246,7 @@ def _pieces(data: bytes, first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def _parting(block: np.ndarray, first: int, last: int) -> int:
-    """The end of the first piece of a long stretch."""
+    """Return the end of the first piece of a long stretch."""
     for at in range(first + _PIECE, last - 1, _CALL):
         places = np.flatnonzero(_PARTING[block[at : min(at + _CALL, last - 1)]]) + at
         good = places[~_may_end_in_abbreviation(block, np.full(len(places), first), places) & (block[places + 1] != 0xEF)]
@@ -260,13 +260,13 @@ def _is_gap(values: np.ndarray) -> np.ndarray:
 
 
 def _may_end_in_abbreviation(block: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """The mask of passages that end in a dot, a character and a dot, then white space and quotes; (n,) bool, True where unsure."""
+    """Return the mask of passages that end in a dot, a character and a dot, then white space and quotes; (n,) bool, True if unsure."""
     last = ends - 1
     for _ in range(4):
         last -= (last >= starts) & _TRAILING[block[np.maximum(last, 0)]]
     value = block[np.maximum(last, 0)]
     dotted = np.zeros(len(starts), bool)
-    for back in range(2, 6):  # a character has one to four bytes
+    for back in range(2, 6):  # a character has 1 to 4 bytes
         dotted |= (last - back >= starts) & (block[np.maximum(last - back, 0)] == _DOT)
     return (last >= starts) & ((value >= 0x80) | _TRAILING[value] | ((value == _DOT) & dotted))
 
@@ -281,7 +281,7 @@ def _by_sentences(data: bytes, starts: np.ndarray, ends: np.ndarray, ids: Sequen
 
 
 def fates(data: bytes, starts: np.ndarray, ends: np.ndarray, cuts: Cuts, rotation: Rotation) -> Counter[str]:
-    """Count the passages that were rotated, that were drawn without a cut, and that could not be cut."""
+    """Count the passages by fate: rotated, unchanged by the draw, and impossible to cut."""
     one = cuts.units == 1
     counts = Counter(
         {

@@ -1,7 +1,7 @@
-"""Rotate a collection: every passage once (position-bias paper, §4.2), answers moved along.
+"""Rotate each passage of a collection once (position-bias paper, §4.2), and move the answers along.
 
 The draw for a passage depends on (seed, passage id) alone [our decision], so any order, sharding and number
-of workers give the same text. Queries and judgements are copied; ``positions.rewrite`` says how answers change.
+of workers give the same text. Queries and judgements are copied; see ``positions.rewrite`` for answers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def debias(
     name: str | None = None,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write ``collection`` rotated, shard by shard through ``map_shards``; ``name`` defaults to that of the folder.
+    """Write ``collection`` rotated, shard by shard through ``map_shards``; ``name`` defaults to the folder's name.
 
     Raises:
         InputError: an answer lies outside its passage, or the collection cannot be read.
@@ -90,7 +90,7 @@ def rotation_of(collection: Collection) -> Rotation:
     """Return the settings of a rotated collection.
 
     Raises:
-        InputError: it was not made by ``debias``.
+        InputError: a collection not made by ``debias``.
     """
     if collection.manifest.command != "debias":
         raise bad_input(
@@ -126,7 +126,7 @@ def queries_by_cut(original: Collection, rotated: Collection, split: str) -> tup
             rotated.path,
             wanted=f"a rotation of {original.path}",
             found="a rotation of another collection, or of other content",
-            do="give the two collections that belong together",
+            do="give a collection and its rotation",
         )
     answers = original.answers(split)
     whole: set[str] = set()
@@ -138,7 +138,7 @@ def queries_by_cut(original: Collection, rotated: Collection, split: str) -> tup
 
 
 def rotation_result(collection: Collection) -> Result:
-    """Return the counts of a rotation, from the manifest; ``value`` is the share of passages that it changed.
+    """Return the counts of a rotation from the manifest; ``value`` is the share of changed passages.
 
     Raises:
         InputError: as ``rotation_of``.

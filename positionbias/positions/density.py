@@ -1,12 +1,12 @@
-"""A density of evidence over relative positions in its passage, and sentences drawn from it.
+"""Define densities of evidence over relative positions in a passage, and draw sentences from them.
 
     uniform    f(x) = 1
     front:λ    f(x) = (1 − λ) + λ · κ·exp(−κ·x) / (1 − exp(−κ)),   x in [0, 1), κ = 12
     end:λ      f(1 − x) of front:λ
     middle:λ   f(|2x − 1|) of front:λ
 
-λ = 0 is uniform, λ = 1 the strongest; front:0.7 has about as much in its first tenth as MS MARCO's answers. A histogram, for example of real
-answers, is constant within each bin. Of n sentences, sentence k has the mass from k/n to (k + 1)/n.
+λ = 0 is uniform, λ = 1 the strongest; front:0.7 has about as much mass in the first tenth as MS MARCO's answers. A histogram, for example
+of real answers, is constant within each bin. Of n sentences, sentence k has the mass from k/n to (k + 1)/n.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WANTED = "wanted uniform, front:X, end:X or middle:X with X from 0 to 1, or a fi
 
 @dataclass(frozen=True, slots=True)
 class _Bins:
-    """A histogram, as JSON has it."""
+    """A histogram in JSON."""
 
     edges: tuple[float, ...]
     counts: tuple[float, ...]
@@ -41,7 +41,7 @@ class _Bins:
 
 @dataclass(frozen=True, slots=True)
 class Density:
-    """A density over [0, 1); checked when made. ``strength`` is λ; a histogram has ``edges`` from 0 to 1 and ``counts``, one fewer.
+    """A density over [0, 1). ``strength`` is λ; a histogram has ``edges`` from 0 to 1 and one fewer ``counts``.
 
     Raises:
         SettingError: an unknown shape, a strength outside [0, 1], or edges and counts that are not a histogram.
@@ -57,13 +57,13 @@ class Density:
             raise SettingError(f"--density: {WANTED}; found {self}")
         if self.shape == "histogram" and not _is_histogram(self.edges, self.counts):
             raise SettingError(
-                "--density: wanted a histogram with rising edges from 0 to 1 and one count a bin, not all of them 0; "
+                "--density: wanted a histogram with increasing edges from 0 to 1 and one count per bin, not all 0; "
                 f"found {len(self.edges)} edges and {len(self.counts)} counts; make it with: posbias histogram … --json"
             )
 
     @classmethod
     def parse(cls, text: str) -> Density:
-        """Parse ``uniform``, ``front:λ``, ``end:λ`` or ``middle:λ``, as written by ``str``; else read the histogram at this path.
+        """Parse ``uniform``, ``front:λ``, ``end:λ`` or ``middle:λ``, as written by ``str``; otherwise read a histogram at this path.
 
         >>> Density.parse("front:0.8")
         Density(shape='front', strength=0.8, edges=(), counts=())
@@ -84,19 +84,19 @@ class Density:
         return self.shape if self.shape in ("uniform", "histogram") else f"{self.shape}:{self.strength:g}"
 
     def record(self) -> str | dict[str, list[float]]:
-        """The density for a manifest."""
+        """Return the density for a manifest."""
         return {"edges": [*self.edges], "counts": [*self.counts]} if self.shape == "histogram" else str(self)
 
     @classmethod
     def of(cls, record: Json) -> Density:
-        """The inverse of ``record``."""
+        """Return the density of a record; the inverse of ``record``."""
         if isinstance(record, str):
             return cls.parse(record)
         bins = converted(_Bins, record)
         return cls("histogram", 0.0, bins.edges, bins.counts)
 
     def cumulative(self, x: float) -> float:
-        """The mass below ``x``."""
+        """Return the mass below ``x``."""
         if self.shape == "histogram":
             import numpy as np
 
@@ -112,7 +112,7 @@ class Density:
         return (1 - self.strength) * x + self.strength * -math.expm1(-STEEPNESS * x) / -math.expm1(-STEEPNESS)
 
     def shares(self, parts: int) -> list[float]:
-        """The mass in each of ``parts`` equal parts: the probability that the 1st, 2nd … sentence is drawn.
+        """Return the mass in each of ``parts`` equal parts: the probability of drawing the 1st, 2nd … sentence.
 
         >>> Density().shares(4)
         [0.25, 0.25, 0.25, 0.25]
@@ -122,7 +122,7 @@ class Density:
     def draw(self, parts: int, seed: int, purpose: str, *key: str | int) -> int:
         """Draw one of ``parts`` equal parts by its share.
 
-        The part is the quantile of a number that depends on the key alone, so a denser front moves draws only to the front.
+        The part is the quantile of a number that depends on the key alone, so more mass in front moves draws only to the front.
         """
         number = (key64(seed, purpose, *key) >> 11) / (1 << 53)
         return next((part for part in range(parts - 1) if number < self.cumulative((part + 1) / parts)), parts - 1)
@@ -136,10 +136,10 @@ def _is_histogram(edges: tuple[float, ...], counts: tuple[float, ...]) -> bool:
 
 
 def read_density(path: Path | str) -> Density:
-    """Read the density of a histogram: the output of ``posbias histogram --json``, the folder of its ``--out``, or ``edges`` and ``counts``.
+    """Read a histogram as a density: the output of ``posbias histogram --json``, its ``--out`` folder, or JSON with ``edges`` and ``counts``.
 
     Raises:
-        InputError: not such a file, or one of several histograms.
+        InputError: not such a file, or several histograms in it.
         SettingError: as ``Density``.
     """
     from positionbias.results.result import RESULTS
@@ -152,7 +152,7 @@ def read_density(path: Path | str) -> Density:
             path,
             wanted="one histogram",
             found=f"{len(found)} of them",
-            do="make one of one split with: posbias histogram COLLECTION --split SPLIT --json",
+            do="make one for a single split with: posbias histogram COLLECTION --split SPLIT --json",
         )
     try:
         bins = converted(_Bins, found[0], more=True)
@@ -166,7 +166,7 @@ def _has_bins(record: Any) -> bool:
 
 
 def _payloads(record: Any) -> list[JsonObject]:
-    """The payloads of all histograms of answer positions among some results."""
+    """Return the payloads of all histograms of answer positions among some results."""
     results = record.get("results") if isinstance(record, Mapping) else None
     found = [item for item in results or () if isinstance(item, Mapping) and item.get("kind") == "histogram"]
     return [item["payload"] for item in found if _has_bins(item.get("payload"))]

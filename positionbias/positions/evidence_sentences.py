@@ -1,16 +1,16 @@
-"""The one evidence sentence of each passage, and the questions that it alone answers.
+"""Choose one evidence sentence per passage, and keep the questions that it alone answers.
 
-Only one sentence a passage can follow a density of positions, but real passages have several that answer questions: 83 % of SQuAD's. So a
+Only one sentence of a passage can follow a density of positions, but in real data several answer questions: in 83 % of SQuAD's passages. So a
 passage keeps the questions of one sentence [our decisions]:
 
 - An answer is located as in an audit: by the source's offsets, else by its words (BlingFire, case-sensitive), in passages judged 1 or higher
-  by the split's own judgements. All located answers of a question in a passage must lie in one sentence: else another sentence answers it too.
-- Passages of fewer than three sentences keep no question.
-- Otherwise the sentence with most questions counts, over all splits, as a passage has one text; ties are broken by (seed, passage id, sentence).
-- A question is kept where *every* passage that is relevant to it keeps it, with all its judgements: so all of
-  its evidence is placed. With ``one_question`` a passage keeps one of its questions, drawn by (seed, passage id, split, query id).
+  by the split's own judgements. All located answers of a question in a passage must lie in one sentence; otherwise several sentences answer it.
+- Passages of fewer than 3 sentences keep no question.
+- Otherwise the sentence with the most questions over all splits is chosen, as a passage has one text; ties go by (seed, passage id, sentence).
+- A question is kept, with all its judgements, if *every* passage relevant to it keeps it: so all its evidence is placed. With
+  ``one_question`` a passage keeps one of its questions, drawn by (seed, passage id, split, query id).
 
-Passages are not dropped: one without a kept question stays unchanged.
+Passages are not dropped: a passage without a kept question stays unchanged.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from positionbias.text.words import sentence_starts
 __all__ = ["EvidenceSentence", "KeptQuestions", "choose_sentences"]
 
 NO_PASSAGE = "without a relevant passage"
-NO_ANSWER = "without an answer that is found in its relevant passage"
-OTHER_SENTENCE = "answered by another sentence than the one kept"
-NOT_DRAWN = "not the one drawn of its sentence"
+NO_ANSWER = "without an answer found in its relevant passage"
+OTHER_SENTENCE = "answered by a sentence other than the kept one"
+NOT_DRAWN = "not drawn from the questions of its sentence"
 WHY = (NO_PASSAGE, NO_ANSWER, TOO_FEW, NOT_ONE_SENTENCE, OTHER_SENTENCE, NOT_DRAWN)
 
 Question = tuple[str, str]  # split and query id
 
 
 class EvidenceSentence(NamedTuple):
-    """A passage's sentence number ``own`` of ``sentences``."""
+    """Sentence ``own`` of a passage's ``sentences``."""
 
     own: int
     sentences: int
 
 
 class KeptQuestions(NamedTuple):
-    """The kept questions by split, each with its passages; the evidence sentence by passage; the split's questions by outcome."""
+    """Kept questions by split, each with its passages; evidence sentences by passage; counts of questions by split and outcome."""
 
     passages_of: Mapping[str, Mapping[str, tuple[str, ...]]]
     sentences: Mapping[str, EvidenceSentence]
@@ -58,7 +58,7 @@ class KeptQuestions(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """One question in one passage: the sentence that answers it, or why there is none."""
+    """One question in one passage: the sentence that answers it, or the reason for none."""
 
     query_id: str
     passage_id: str
@@ -152,6 +152,6 @@ def _check_some(collection: Collection, counts: Mapping[str, Mapping[str, int]])
     dropped = sum((Counter(of) for of in counts.values()), Counter[str]())
     reasons = ", ".join(f"{dropped[why]:,} {why}" for why in WHY if dropped[why])
     raise InputError(
-        f"{collection.path}: wanted questions that one sentence of a passage of three or more answers; found none among "
+        f"{collection.path}: wanted questions answered by one sentence of a passage of three or more; found none among "
         f"{dropped['questions']:,} ({reasons or 'there are none'}); give a collection with answers (posbias import squad …)"
     )

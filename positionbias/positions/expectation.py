@@ -1,18 +1,18 @@
-"""The distribution of unbiased answer positions; arrays in and arrays out.
+"""Compute the distribution of unbiased answer positions; arrays in and arrays out.
 
 An answer of L words cannot start in the last L − 1 words of its passage of n words, so a flat histogram is the wrong
-reference [our decision]. Unbiased means: every start in {0 … n−L} is equally likely.
+reference [our decision]. Unbiased means that every start in {0 … n−L} is equally likely.
 
-Rotation makes exactly that. Cut the passage before word c, uniform on {0 … n−1} (Eq. 7 with c = r − 1). An answer at
-words s … s+L−1 is cut through by the L − 1 values s < c < s+L. The other n−L+1 values leave it whole and move its
+Rotation has exactly this effect. Cut the passage before word c, uniform on {0 … n−1} (Eq. 7 with c = r − 1). The L − 1
+values s < c < s+L cut through an answer at words s … s+L−1. The other n−L+1 values leave it whole and move its
 start to s − c for c = 0 … s, that is to s … 0, and to s + n − c for c = s+L … n−1, that is to n−L … s+1: each start in
-{0 … n−L} once. So, given that it was not cut, the start of a rotated answer is uniform on {0 … n−L}, wherever it stood
+{0 … n−L} once. So, unless it was cut, the start of a rotated answer is uniform on {0 … n−L}, whatever it was
 before, and one expected curve serves original and rotated collections. (The *mixture* does change: long answers are
-cut more often; the curve is summed over the answers that are left.) ``--no-identity`` leaves c = 0 out, so that an
-answer cannot stay at s: each answer's curve then lacks that one start, a share of at most 1/(n−L+1) of it. Sentence-wise
-rotation promises no such curve.
+cut more often. The curve is summed over the answers that are left.) ``--no-identity`` excludes c = 0, so an
+answer cannot stay at s: each answer's curve then lacks that one start, a share of at most 1/(n−L+1). This does not hold
+for sentence-wise rotation.
 
-With only the first (or last) of an answer's k matches counted, even unbiased text puts the first one early. Its
+With only the first (or last) of an answer's k matches counted, the first one is early even in unbiased text. Its
 expected curve follows from the same rotation: over all n cuts, the place of the first match that is not cut.
 """
 
@@ -32,10 +32,10 @@ TENTH, FIFTH, MEAN = -3, -2, -1
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Answer spans as integer arrays of one length, in words: first word, length, words of the passage.
+    """Answer spans as integer arrays of equal length, in words: first word, length, words of the passage.
 
-    ``group`` numbers the counted units (a span; or an answer, one of whose matches is chosen), from 0, rising;
-    ``passage`` numbers the passages, from 0.
+    ``group`` numbers the counted units from 0, increasing: a span, or an answer of whose matches one is chosen.
+    ``passage`` numbers the passages from 0.
     """
 
     first: np.ndarray
@@ -48,22 +48,22 @@ class Spans:
         return len(self.first)
 
     def take(self, index: np.ndarray) -> Spans:
-        """The spans at ``index``."""
+        """Return the spans at ``index``."""
         return Spans(self.first[index], self.length[index], self.words[index], self.group[index], self.passage[index])
 
     def widened(self) -> Spans:
-        """The spans in int64, for arithmetic."""
+        """Return the spans in int64, for arithmetic."""
         return Spans(*(getattr(self, name).astype(np.int64) for name in self.__slots__))
 
     def group_starts(self) -> np.ndarray:
-        """The index of each group's first span."""
+        """Return the index of each group's first span."""
         return np.flatnonzero(np.diff(self.group, prepend=-1))
 
 
 def moments(first: np.ndarray, length: np.ndarray, words: np.ndarray, bins: int, midpoint: bool) -> np.ndarray:
-    """The contribution of each span to the histogram and its summaries, ``(spans, bins + 3)``.
+    """Return the contribution of each span to the histogram and its summaries, ``(spans, bins + 3)``.
 
-    A one in its bin; then 1 if it lies in the first tenth, and in the first fifth; then its relative position: first word / words,
+    1 in its bin; then 1 if it lies in the first tenth, and in the first fifth; then its relative position: first word / words,
     or the middle of the span, (first + length/2) / words [our reading of "midpoint"]. Bins are computed in integers.
     """
     doubled, scale = (2 * first + length if midpoint else 2 * first), 2 * words
@@ -76,7 +76,7 @@ def moments(first: np.ndarray, length: np.ndarray, words: np.ndarray, bins: int,
 
 
 def expected_moments(spans: Spans, bins: int, midpoint: bool, matches: Matches) -> np.ndarray:
-    """The expectation of ``moments`` for each group, ``(groups, bins + 3)``, with every start equally likely."""
+    """Return the expectation of ``moments`` for each group, ``(groups, bins + 3)``, with every start equally likely."""
     starts = spans.group_starts()
     single = spans.take(starts)
     table = _uniform_moments(single.length, single.words, bins, midpoint)
@@ -110,7 +110,7 @@ def _uniform_moments(length: np.ndarray, words: np.ndarray, bins: int, midpoint:
 def _chosen_after_every_cut(
     first: np.ndarray, length: np.ndarray, words: int, matches: Matches
 ) -> tuple[np.ndarray, np.ndarray]:
-    # (cuts, matches): the start of each match after each cut; beyond words − count it is cut
+    # (cuts, matches): the start of each match after each cut; beyond words − count the match is cut
     moved = (first[None, :] - np.arange(words)[:, None]) % words
     whole = moved <= words - length[None, :]
     moved, whole = moved[whole.any(axis=1)], whole[whole.any(axis=1)]
@@ -122,7 +122,7 @@ def _chosen_after_every_cut(
 
 
 def select(spans: Spans, whole: np.ndarray, matches: Matches) -> np.ndarray:
-    """The index of the counted span of each group, among ``whole`` ones; groups without one give none."""
+    """Return the index of each group's counted span among the ``whole`` ones; groups without any are skipped."""
     index = np.flatnonzero(whole)
     if matches == "first":
         index = index[np.lexsort((spans.first[index], spans.group[index]))]
@@ -141,9 +141,9 @@ def rotated_histograms(
     draws: int,
     generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Histograms of the same spans with every passage rotated, and the expectation of those left whole.
+    """Return histograms of the same spans with every passage rotated, and the expectation of the spans left whole.
 
-    Two arrays ``(draws, bins)`` of sums, for the deviation of a histogram from its expectation by chance; questions that
+    Two arrays ``(draws, bins)`` of sums, to estimate a histogram's deviation from its expectation by chance; questions that
     share a passage move together. A draw that cuts through every span is a row of zeros.
     """
     passages = int(spans.passage.max()) + 1

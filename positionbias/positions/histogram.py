@@ -1,4 +1,4 @@
-"""Answer positions in passages (position-bias paper, §4.1 and Figure 1), compared with unbiased ones.
+"""Count answer positions in passages (position-bias paper, §4.1 and Figure 1) and compare them with unbiased ones.
 
 The relative position of an answer is its first word / the passage's words, in [0, 1).
 ``positionbias.positions.expectation`` defines "unbiased".
@@ -35,7 +35,7 @@ def splits_with_answers(collection: Collection) -> list[str]:
     """Return the splits with answers.
 
     Raises:
-        InputError: there is none.
+        InputError: no split has answers.
     """
     splits = [name for name, facts in collection.split_facts.items() if facts.answers]
     if not splits:
@@ -52,11 +52,10 @@ def position_histogram(
     """Return the histogram of a split's answer positions, shard by shard through ``map_shards``; ``value`` is the mean relative position.
 
     The outcomes count answers: found by the source's offsets or by matching, unmatched, empty, "No Answer Present.";
-    then repeated spans of the same query (``repeated``), and answers that the rotation of this
-    collection had cut through (``cut``).
+    then repeated spans of the same query (``repeated``), and answers cut by this collection's rotation (``cut``).
 
     Each figure has its expectation: the mean, the shares in the first tenth and fifth, and the total variation
-    ½ Σ |share − expected share| over the bins. Chance raises the last above 0 even without bias: ``by_chance`` and
+    ½ Σ |share − expected share| over the bins. Chance alone makes the total variation positive: ``by_chance`` and
     ``by_chance_high`` are its mean and 95th percentile over draws in which every passage is rotated. Intervals resample
     passages, since questions share them.
 
@@ -73,7 +72,7 @@ def position_histogram(
     if not located:
         happened = ", ".join(f"{name} {count:,}" for name, count in outcomes.items() if count)
         raise InputError(
-            f"{collection.path}: wanted answers of split {split!r} that stand in their passages; found none ({happened or 'no answers'}); "
+            f"{collection.path}: wanted answers of split {split!r} within their passages; found none ({happened or 'no answers'}); "
             "give another --split, or --fold-case"
         )
     sums = _sum(located, options, map_shards)
@@ -122,7 +121,7 @@ def _method(sums: Sums) -> str:
 
 
 def _figure(sums: Sums, column: int) -> PositionFigure:
-    """A mean over the counted answers, its expectation, their difference; percentile intervals."""
+    """Return a mean over the counted answers, its expectation and their difference, with percentile intervals."""
     width = len(sums.total) // 2
 
     def ratios(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -141,7 +140,7 @@ def _figure(sums: Sums, column: int) -> PositionFigure:
 
 
 def _bin_intervals(sums: Sums, bins: int) -> BinIntervals:
-    """Percentile intervals of the share of answers in each bin, each bin by itself."""
+    """Return percentile intervals of the share of answers in each bin, bin by bin."""
     shares = sums.resampled[:, :bins] / sums.resampled[:, :bins].sum(axis=1, keepdims=True)
     low, high = np.quantile(shares, [0.025, 0.975], axis=0)
     return BinIntervals(low.tolist(), high.tolist(), 0.95, _method(sums))
@@ -151,9 +150,9 @@ def _variation_figure(sums: Sums, bins: int) -> VariationFigure:
     width = len(sums.total) // 2
     value = float(_total_variation(sums.total[:bins], sums.total[width : width + bins]))
     variations = _total_variation(sums.resampled[:, :bins], sums.resampled[:, width : width + bins])
-    # Resampling adds noise, which raises a total variation: only the spread of the resamples is used, about the value.
+    # Resampling adds noise, which raises a total variation: only the spread of the resamples is used, centred on the value.
     low, high = (max(0.0, value + bound - float(variations.mean())) for bound in _quantiles(variations))
-    left = sums.chance.any(axis=1)  # a draw that cut through every answer does not count
+    left = sums.chance.any(axis=1)  # drop draws that cut through every answer
     chance = _total_variation(sums.chance[left], sums.chance_expected[left])
     return VariationFigure(
         value,
@@ -165,7 +164,7 @@ def _variation_figure(sums: Sums, bins: int) -> VariationFigure:
 
 
 def _total_variation(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """½ Σ |found − wanted| over the bins, each as a share of its own sum."""
+    """Return ½ Σ |found − wanted| over the bins, each as a share of its own sum."""
     shares = found / found.sum(axis=-1, keepdims=True) - wanted / wanted.sum(axis=-1, keepdims=True)
     return 0.5 * np.abs(shares).sum(axis=-1)
 

@@ -1,7 +1,7 @@
-"""Answers located in passages: by the source's character offsets where given, else by their words.
+"""Locate answers in passages: by the source's character offsets if given, else by their words.
 
-An answer's words are matched to the passage's words as a contiguous run (position-bias paper, §4.1). Where offsets
-are known they are used, and matching is a check [our decision]: every span that matching misses, and every match
+An answer's words are matched to the passage's words as a contiguous run (position-bias paper, §4.1). Known offsets
+are used, and matching checks them [our decision]: every span that matching misses, and every match
 beyond the spans, is counted by cause.
 """
 
@@ -19,7 +19,7 @@ from positionbias.text.words import split_words
 __all__ = ["OUTCOMES", "Check", "Located", "Span", "TokenisedPassage", "Words", "check_span", "known_span", "locate"]
 
 NO_ANSWER = "No Answer Present."
-"""The answer in the MS MARCO QA releases where none was found."""
+"""The answer that the MS MARCO QA releases give for none."""
 
 # outcomes of an answer
 BY_OFFSETS, BY_MATCHING, UNMATCHED, EMPTY, NO_ANSWER_GIVEN = OUTCOMES = (
@@ -32,18 +32,18 @@ BY_OFFSETS, BY_MATCHING, UNMATCHED, EMPTY, NO_ANSWER_GIVEN = OUTCOMES = (
 
 # causes of unmatched answers, of spans not among the matches, and kinds of matches beyond the span
 CASE = "found when case is ignored"
-INSIDE_WORDS = "its text stands there, but not at the edges of words"
-OTHER_WORDS = "its words do not stand there in a row"
+INSIDE_WORDS = "text found, but not at word boundaries"
+OTHER_WORDS = "words not found in a row"
 TEXT_DIFFERS = "the text at the offsets is not the answer's"
 STARTS_INSIDE = "starts inside a word"
 ENDS_INSIDE = "ends inside a word"
-SPLIT_OTHERWISE = "splits into other words alone than in the passage"
+SPLIT_OTHERWISE = "split into different words alone and in the passage"
 ANOTHER_SPAN = "another span of this query"
 REPEATED = "the same words elsewhere in the passage"
 
 
 class Span(NamedTuple):
-    """A stretch of characters ``[start, end)`` of a text."""
+    """The characters ``[start, end)`` of a text."""
 
     start: int
     end: int
@@ -57,7 +57,7 @@ class Words(NamedTuple):
 
 
 class Located(NamedTuple):
-    """All spans of one answer in order, one of ``OUTCOMES``, and for an unmatched answer the cause."""
+    """All spans of one answer in order, one of ``OUTCOMES``, and the cause if unmatched."""
 
     spans: list[Span]
     outcome: str
@@ -80,19 +80,19 @@ class TokenisedPassage:
         return [word.casefold() for word in words] if self.matching.fold_case else words
 
     def words_at(self, span: Span) -> Words:
-        """The words that a span of characters touches; a span within white space gets the next word, or the last.
+        """Return the words that a span of characters touches; for a span within white space, the next word, or the last.
 
         Raises:
             ValueError: the passage has no words.
         """
         if not self.words:
-            raise ValueError("a passage without words holds no span")
+            raise ValueError("a passage without words has no spans")
         first = min(bisect_right(self.ends, span.start), len(self.words) - 1)
         last = bisect_left(self.starts, span.end) - 1
         return Words(first, max(1, last - first + 1))
 
     def find(self, answer: str) -> list[Span]:
-        """Every contiguous match of the answer's words, overlapping ones included."""
+        """Return every contiguous match of the answer's words, including overlapping ones."""
         return self._find_words(self.words, self._fold(split_words(answer, self.matching.words).words))
 
     def _find_words(self, words: list[str], wanted: list[str]) -> list[Span]:
@@ -104,12 +104,12 @@ class TokenisedPassage:
             while (at := words.index(wanted[0], at + 1)) <= last:
                 if words[at : at + length] == wanted:
                     found.append(Span(self.starts[at], self.ends[at + length - 1]))
-        except ValueError:  # the first word does not occur further on
+        except ValueError:  # the first word does not occur again
             pass
         return found
 
     def unmatched_cause(self, answer: str) -> str:
-        """The reason why ``find`` found nothing."""
+        """Return the reason why ``find`` found nothing."""
         wanted = [word.casefold() for word in split_words(answer, self.matching.words).words]
         if self._find_words([word.casefold() for word in self.words], wanted):
             return CASE
@@ -120,7 +120,7 @@ def known_span(answer: Answer, text: str) -> Span | None:
     """Return the span given by the source, if any.
 
     Raises:
-        InputError: offsets that lie outside the passage's ``text``.
+        InputError: offsets outside the passage's ``text``.
     """
     if answer.start is None or answer.end is None:
         return None
@@ -153,7 +153,7 @@ def locate(passage: TokenisedPassage, answer: Answer) -> Located:
 
 
 class Check(NamedTuple):
-    """A span of the source compared with the matches: why it is not among them, and the kinds of the others."""
+    """A comparison of a source's span with the matches: why it is not among them, and the kinds of the others."""
 
     missed: str | None
     extra: list[str]
@@ -176,7 +176,7 @@ def check_span(passage: TokenisedPassage, span: Span, answer: str, marked: Group
 
 
 def _trim(text: str, span: Span) -> Span:
-    """Trim white space from a span's edges; words never hold any."""
+    """Trim white space from a span's edges, as words never hold any."""
     inside = text[span.start : span.end]
     return Span(span.end - len(inside.lstrip()), span.start + len(inside.rstrip())) if inside.strip() else span
 

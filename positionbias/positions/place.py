@@ -1,12 +1,12 @@
-"""A collection with evidence placed by a density: the one evidence sentence of a passage at a drawn place, the others in order.
+"""Place a passage's evidence sentence by a density; the other sentences keep their order.
 
 ``positions.evidence_sentences`` chooses the sentence and the questions; both are the same for every density, so the arms of an
 experiment (one collection and seed, several densities) differ only in the places. The place is the quantile, under the density, of a number
 that depends on (seed, passage id) alone [decision], so any order, sharding and number of workers give the same text.
 
-Sentences of a passage with evidence are joined by one space, even where the evidence does not move: all arms hold the same words [decision].
-Passages without evidence keep their text. The collection has a table beside each split, ``placed/SPLIT.parquet``: a row a question and
-passage with its number of sentences, the evidence's sentence before and after (from 0), and its weight where distances are matched.
+Sentences of a passage with evidence are joined by one space, even if the evidence does not move, so all arms hold the same words [decision].
+Passages without evidence keep their text. Each split has a table ``placed/SPLIT.parquet`` with a row per question and passage: its number of
+sentences, the evidence's sentence before and after (from 0), and its weight if distances are matched.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ MOVED, STAYED, WITHOUT = FATES = ("moved", "drawn_where_it_was", "without_a_kept
 
 
 class _Move(NamedTuple):
-    """Sentence ``own`` of a passage becomes sentence ``place``."""
+    """A move of a passage's sentence ``own`` to sentence ``place``."""
 
     own: int
     place: int
@@ -60,14 +60,14 @@ class _Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Facts(Rewritten):
-    """The changes to a collection, and how many ``questions`` were kept or dropped, by split and fate."""
+    """The changes to a collection, and counts of ``questions`` kept or dropped, by split and fate."""
 
     questions: Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Shard:
-    """A shard, its rows with placed evidence, rising, and their moves, ``(rows,)`` int64 each."""
+    """A shard, its rows with placed evidence in increasing order, and their moves, each ``(rows,)`` int64."""
 
     path: Path
     rows: np.ndarray
@@ -89,7 +89,7 @@ def place(
     name: str | None = None,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write ``collection`` with its evidence sentences placed, shard by shard through ``map_shards``; ``name`` defaults to that of the folder.
+    """Write ``collection`` with its evidence sentences placed, shard by shard through ``map_shards``; ``name`` defaults to the folder's name.
 
     Raises:
         InputError: no question can be kept, an answer lies outside its passage, or the collection cannot be read.
@@ -162,7 +162,7 @@ class _Placed:
         self.starts = dict(zip(order, accumulate([0, *lengths[:-1]]), strict=True))
 
     def move_span(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return the span's new place; None where it is no longer contiguous."""
+        """Return the span's new place; None if it is no longer contiguous."""
         own = max(0, bisect_right(self.spans, start, key=lambda span: span[0]) - 1)
         moved = start - self.spans[own][0] + self.starts[own]
         same = moved >= 0 and self.text[moved : moved + end - start] == self.original[start:end]
@@ -180,7 +180,7 @@ def _unmoved(start: int, end: int) -> tuple[int, int]:
 
 
 def _write_tables(placing: Placing, kept: KeptQuestions, moves: Mapping[str, _Move], folder: Path) -> JsonObject:
-    """Write what was done to each split's questions; how many were kept, and the checksums of the tables."""
+    """Write a table of each split's questions; return how many were kept, and the tables' checksums."""
     (folder / PLACED).mkdir(exist_ok=True)
     checksums = {}
     for split, passages_of in kept.passages_of.items():
@@ -205,8 +205,8 @@ def _notes(placing: Placing) -> tuple[str, ...]:
     return (
         f"Each passage of three or more sentences keeps {one} of the one sentence that answers most (ties by key); all other questions were "
         "dropped and counted [decision].",
-        f"That sentence stands at a place drawn from the density {placing.density} by (seed, passage id) alone; the others keep their order, all "
-        "joined by one space [decision].",
+        f"That sentence's place is drawn from the density {placing.density} by (seed, passage id) alone; the others keep their order, and all "
+        "are joined by one space [decision].",
     )
 
 
@@ -214,7 +214,7 @@ def placing_of(collection: Collection) -> Placing:
     """Return the settings of a placed collection.
 
     Raises:
-        InputError: it was not made by ``place``.
+        InputError: a collection not made by ``place``.
     """
     if collection.manifest.command != "place":
         found = f"one made by {collection.manifest.command!r}"
@@ -227,7 +227,7 @@ def placed_questions(collection: Collection, split: str) -> PlacedQuestions:
     """Return the placed questions of a split.
 
     Raises:
-        InputError: the collection was not made by ``place``, or has no such split.
+        InputError: a collection not made by ``place``, or no such split.
     """
     placing_of(collection)
     collection.queries(split)
@@ -235,7 +235,7 @@ def placed_questions(collection: Collection, split: str) -> PlacedQuestions:
 
 
 def placement_results(collection: Collection, *, map_shards: MapShards = map) -> list[Result]:
-    """Return the counts of a placing; by split the places of sentences and answers, wanted and reached, and the distances moved.
+    """Return the counts of a placement, and by split the wanted and reached places of sentences and answers and the distances moved.
 
     Raises:
         InputError: as ``placing_of``.
@@ -262,7 +262,7 @@ def placement_results(collection: Collection, *, map_shards: MapShards = map) ->
 def _answer_starts(
     collection: Collection, split: str, density: Density, map_shards: MapShards
 ) -> tuple[PlaceHistogram, float | None]:
-    """Return the histogram of answer starts (first word / words), beside the density; and their mean."""
+    """Return the histogram of answer starts (first word / words) beside the density, and their mean."""
     counts, total = Counter[int](), 0.0
     for shard in locate_split(collection, split, Matching(), map_shards):
         first, words = shard.spans.first.astype(np.int64), shard.spans.words

@@ -1,7 +1,7 @@
-"""The record of a placing, a row a question: the fit of the places to the density, distances moved, and weights that match these over arms.
+"""Record a placement, one row per question: the fit of the places to the density, distances moved, and weights that match distances over arms.
 
-The weights match every arm to uniform placing of the same sentences, which each arm can compute by itself [decision]: a question that moved d
-sentences weighs  (questions that uniform placing moves d sentences, on average) / (questions moved d sentences here),  so that distances
+The weights match every arm to uniform placement of the same sentences, which each arm can compute by itself [decision]: a question that moved d
+sentences weighs  (questions that uniform placement moves d sentences, on average) / (questions moved d sentences here),  so that distances
 are equal in any two arms. A distance that no sentence moved here has no weight; its share counts as unmatched.
 """
 
@@ -30,9 +30,9 @@ COLUMNS = ("query_id", "passage_id", "sentences", "before", "after")
 
 @dataclass(frozen=True, slots=True)
 class PlacedQuestions:
-    """Questions in passages, a row each: sentence ``before`` of ``sentences`` became sentence ``after``, from 0; (rows,) int64 each.
+    """Questions in passages, one per row: sentence ``before`` of ``sentences`` became sentence ``after``, from 0; each (rows,) int64.
 
-    ``weight`` (rows,) float64, None where distances were not matched.
+    ``weight`` is (rows,) float64, or None if distances were not matched.
     """
 
     query_ids: list[str]
@@ -44,11 +44,11 @@ class PlacedQuestions:
 
     @property
     def distance(self) -> np.ndarray:
-        """The distance that the evidence moved, in sentences."""
+        """Return the distance that the evidence moved, in sentences."""
         return np.abs(self.after - self.before)
 
     def passages(self) -> PlacedQuestions:
-        """Keep one row a passage."""
+        """Return one row per passage."""
         rows = [*{passage_id: row for row, passage_id in enumerate(self.passage_ids)}.values()]
         query_ids, passage_ids = ([column[row] for row in rows] for column in (self.query_ids, self.passage_ids))
         return PlacedQuestions(query_ids, passage_ids, self.sentences[rows], self.before[rows], self.after[rows])
@@ -82,7 +82,7 @@ class PlacedQuestions:
 
 
 def bin_of(place: np.ndarray, sentences: np.ndarray) -> np.ndarray:
-    """The fifth of the passage with the middle of sentence ``place`` of ``sentences``, as if all were equally long.
+    """Return the fifth of the passage that holds the middle of sentence ``place``, with ``sentences`` of equal length.
 
     >>> bin_of(np.arange(3), np.full(3, 3)).tolist()
     [0, 2, 4]
@@ -91,7 +91,7 @@ def bin_of(place: np.ndarray, sentences: np.ndarray) -> np.ndarray:
 
 
 def place_histogram(placed: PlacedQuestions, density: Density) -> PlaceHistogram:
-    """Return the wanted, reached and original places of the evidence sentences (one row a passage)."""
+    """Return the wanted, reached and original places of the evidence sentences (one row per passage)."""
     wanted, statistic, freedom = np.zeros(BINS), 0.0, 0
     for number in np.unique(placed.sentences).tolist():
         shares = np.array(density.shares(number))
@@ -112,8 +112,8 @@ def place_histogram(placed: PlacedQuestions, density: Density) -> PlaceHistogram
 
 
 def _chi_square(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]:
-    """Pearson's statistic and its degrees of freedom, neighbouring places joined until 5 passages are expected; infinite where a sentence
-    is at a place of density 0."""
+    """Return Pearson's statistic and its degrees of freedom, with neighbouring places joined until 5 passages are expected; infinite if a
+    sentence is at a place of density 0."""
     if observed[expected < 1e-9].any():
         return float("inf"), 0
     cells: list[list[float]] = [[0.0, 0.0]]
@@ -129,7 +129,7 @@ def _chi_square(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]
 
 
 def _uniform_distances(placed: PlacedQuestions) -> np.ndarray:
-    """The mean number of questions that uniform placing moves by 0, 1 … sentences; ``(most sentences,)``."""
+    """Return the mean number of questions that uniform placement moves by 0, 1 … sentences; ``(most sentences,)``."""
     expected = np.zeros(int(placed.sentences.max()))
     for number, before in zip(placed.sentences.tolist(), placed.before.tolist(), strict=True):
         np.add.at(expected, np.abs(np.arange(number) - before), 1 / number)
@@ -137,18 +137,18 @@ def _uniform_distances(placed: PlacedQuestions) -> np.ndarray:
 
 
 def _weights(uniform: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The weight of a question by the distance it moved; 0 for a distance that none moved."""
+    """Return the weight of a question by the distance it moved; 0 for a distance that none moved."""
     return np.divide(uniform, counts, out=np.zeros(len(uniform)), where=counts > 0)
 
 
 def weights_by_distance(placed: PlacedQuestions) -> np.ndarray:
-    """Each question's weight, ``(rows,)``: their mean is 1 less the unmatched share."""
+    """Return each question's weight, ``(rows,)``; their mean is 1 minus the unmatched share."""
     uniform = _uniform_distances(placed)
     return _weights(uniform, np.bincount(placed.distance, minlength=len(uniform)))[placed.distance]
 
 
 def moves_of(placed: PlacedQuestions) -> SentenceMoves:
-    """Return the distances that the sentences of these questions moved, and the cost of matching them."""
+    """Return the distances that these questions' sentences moved, and the cost of matching them."""
     uniform, distance = _uniform_distances(placed), placed.distance
     counts = np.bincount(distance, minlength=len(uniform))
     figures = MovesFigures(

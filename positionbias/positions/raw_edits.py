@@ -1,6 +1,6 @@
-"""The edits of a rotation in a block of bytes: stretches are cut, and their two parts exchanged.
+"""Apply a rotation to a block of bytes: cut stretches and exchange their two parts.
 
-A worker finds the cuts; the writer of the file, which has the bytes, makes them. So a worker returns 12 bytes a passage instead of
+A worker finds the cuts, and the writer of the file, which has the bytes, makes them. So a worker returns 12 bytes per passage instead of
 the text.
 """
 
@@ -12,14 +12,14 @@ import numpy as np
 
 __all__ = ["Edits", "spliced"]
 
-_PORTION = 1_000  # stretches whose pieces fit in a processor's cache: twice as fast as a whole block at once
+_PORTION = 1_000  # stretches whose pieces fit in the processor's cache: twice as fast as a whole block
 _LONG = 1 << 16  # bytes a stretch
 
 
 class Edits(NamedTuple):
-    """Edits of a block: the bytes before ``begin`` are dropped; each of n stretches ``[start, end)`` is cut at its place; (n,) int32 each.
+    """Edits of a block: drop the bytes before ``begin``, and cut each of n stretches ``[start, end)`` at its place; each (n,) int32.
 
-    Stretches rise and do not overlap.
+    Stretches are in increasing order and do not overlap.
     """
 
     begin: int
@@ -29,7 +29,7 @@ class Edits(NamedTuple):
 
 
 def spliced(data: bytes, edits: Edits) -> bytes:
-    """Apply edits to a block: each stretch becomes its part after the cut, one space, and its part before."""
+    """Apply edits to a block: each stretch becomes the part after its cut, a space, and the part before."""
     count, begin = len(edits.starts), edits.begin
     # views save copies of long lines; short pieces are quicker to copy
     source = data if count * _LONG > len(data) else memoryview(data)

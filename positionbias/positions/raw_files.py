@@ -1,7 +1,7 @@
-"""Raw files rotated into files of the same format: TSV, JSON lines, Parquet, SQuAD JSON.
+"""Rotate raw files into files of the same format: TSV, JSON lines, Parquet, SQuAD JSON.
 
-The draw for a passage is that of ``positions.rotate``, keyed by the seed and the passage's id: the output equals the rotation of the
-imported collection. TSV and JSON lines are processed in blocks of 2 MiB, and a killed run resumes after the last whole block.
+The draw for a passage is that of ``positions.rotate``, keyed by the seed and the passage's id, so the output equals the rotation of the
+imported collection. TSV and JSON lines are processed in blocks of 2 MiB, and a killed run resumes after the last complete block.
 A run from or to a pipe cannot be resumed.
 """
 
@@ -51,14 +51,14 @@ from positionbias.results.result import Result
 
 __all__ = ["Pipe", "RotatedFile", "debias_file"]
 
-# smaller than the blocks of an import: its arrays fit in a processor's cache
+# smaller than the blocks of an import, so that its arrays fit in the processor's cache
 RAW_BLOCK_BYTES = 2 << 20
 Rotate = Callable[[Block], tuple[Edits, Counter[str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Pipe:
-    """An open stream of bytes, and its name in messages."""
+    """An open stream of bytes, and its name in errors."""
 
     stream: IO[bytes]
     name: str
@@ -73,10 +73,10 @@ class Pipe:
         """Return standard output.
 
         Raises:
-            SettingError: it is closed; ``posbias`` opens the null device in its place.
+            SettingError: it is closed (``posbias`` opens the null device in its place).
         """
         if sys.stdout.name == os.devnull:
-            raise SettingError("--out: wanted an open standard output to write to; found it closed; give --out FILE")
+            raise SettingError("--out: wanted an open standard output; found it closed; give --out FILE")
         return cls(sys.stdout.buffer, "standard output")
 
     @classmethod
@@ -94,7 +94,7 @@ class Pipe:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RotatedFile(Shown):
-    """The written file: its name, the SHA-256 and size of its uncompressed bytes, passages by fate, SQuAD's answers; ``piped`` into a pipe."""
+    """The written file or pipe (``piped``): its name, the SHA-256 and size of its uncompressed bytes, passages by fate, SQuAD's answers."""
 
     name: str
     rotation: Rotation
@@ -106,7 +106,7 @@ class RotatedFile(Shown):
 
     @property
     def results(self) -> Sequence[Result]:
-        """Return what the rotation did to the file; ``value`` is the share of passages that it changed."""
+        """Return the counts of the rotation; ``value`` is the share of changed passages."""
         answers = {"": AnswersMoved(**self.answers)} if self.answers else {}
         figures = RotationFigures(passages=self.passages, answers=answers, sha256=self.checksum)
         return [rotation_result_of(self.name, self.rotation, figures)]
@@ -123,19 +123,19 @@ def debias_file(
     provenance: JsonObject | None = None,
     block_bytes: int = RAW_BLOCK_BYTES,
 ) -> RotatedFile:
-    """Write ``source`` rotated, in its own format; the end of a name says what is compressed (``.gz``, ``.zst``).
+    """Write ``source`` rotated, in its own format; a name's ending sets the compression (``.gz``, ``.zst``).
 
-    Beside a file stands a manifest, ``FILE.manifest.json``. ``block_bytes`` is how much of TSV or JSON lines a worker takes at a time.
+    A file gets a manifest, ``FILE.manifest.json``. ``block_bytes`` is how much TSV or JSON lines a worker takes at a time.
 
     Raises:
-        InputError: the source is empty or is not in its format; the line is named.
+        InputError: the source is empty or not in its format (with the line).
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
         SettingError: Parquet through a pipe or compressed as a whole.
     """
     if form.format is None and isinstance(source, Path):
         form = replace(form, format=format_of(source))
     if form.format in ("tsv", "squad") and form.names_fields:
-        raise SettingError(f"--id-field, --text-field: wanted none with {form.format}; found some; leave them out")
+        raise SettingError(f"--id-field, --text-field: wanted neither with {form.format}; found one or both; leave them out")
     if isinstance(out, Path):
         refuse_existing(out, overwrite=overwrite, folder=False)
     task = _Task(source, out, rotation, form, map_shards, overwrite, provenance or {}, block_bytes)
@@ -182,7 +182,7 @@ class _Task:
         return self._at_once(fill)
 
     def squad(self) -> RotatedFile:
-        """Rotate SQuAD JSON, held whole."""
+        """Rotate SQuAD JSON, held in memory whole."""
         if isinstance(self.source, Path):
             with input_errors(self.source, wanted="SQuAD JSON"):
                 data = read_document(self.source)
@@ -198,12 +198,12 @@ class _Task:
         return self._at_once(fill)
 
     def parquet(self) -> RotatedFile:
-        """Rotate Parquet, a row group at a time; finished row groups outlive a killed run."""
+        """Rotate Parquet, one row group at a time; a killed run keeps its finished row groups."""
         from positionbias.positions.raw_parquet import rotate_parquet
 
         if not isinstance(self.source, Path) or not isinstance(self.out, Path):
             raise SettingError(
-                "--format: wanted files for parquet, which is read from its end; found a pipe; give FILE and --out"
+                "--format: wanted files for parquet, which is read from the end; found a pipe; give FILE and --out"
             )
         if packing_of(self.out):
             raise SettingError(f"--out: wanted no compression around Parquet; found {self.out.suffix!r}; leave it out")
@@ -220,7 +220,7 @@ class _Task:
             partial(rotate_tsv, self.rotation) if self.form.format == "tsv" else partial(rotate_jsonl, self.rotation, self.form)
         )
         keep_freed_memory()
-        sent: deque[Block] = deque()  # blocks in work; a pipe's bytes are nowhere else
+        sent: deque[Block] = deque()  # blocks at work; a pipe's bytes are nowhere else
         pieces = self.map_shards(partial(_piece, rotate, file.packing), self._left(len(file.facts), sent))
         for piece, facts in track(pieces, "rotating", self._number_of_blocks(), unit="blocks"):
             block = sent.popleft()
@@ -239,13 +239,13 @@ class _Task:
                 yield from stream_blocks(self.source.stream, self.source.name, self.block_bytes)
 
     def _number_of_blocks(self) -> int | None:
-        """The approximate number of blocks, where it is known before the end."""
+        """Return the approximate number of blocks if it is known before the end."""
         if isinstance(self.source, Pipe) or packing_of(self.source):
             return None
         return -(-self.source.stat().st_size // self.block_bytes)
 
     def _at_once(self, fill: Callable[[OrderedFile], RotatedFile]) -> RotatedFile:
-        """Fill the output pipe, or a file that appears, with its manifest, when complete."""
+        """Fill the output pipe, or a file that appears with its manifest when complete."""
         if isinstance(self.out, Pipe):
             return fill(OrderedFile(self.out.stream))
         read = [self.source] if isinstance(self.source, Path) else []
@@ -305,7 +305,7 @@ class _Task:
 
 
 def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[Edits | bytes, Counts]:
-    """Prepare a block to be written; where it is compressed, which takes longer than sending it, return the block as it is written."""
+    """Return a block's edits, or its final bytes if it is compressed, which takes longer than sending it."""
     keep_freed_memory()
     edits, counts = rotate(block)
     return pack(spliced(block.read(), edits), packing) if packing else edits, {"passages": dict(counts)}

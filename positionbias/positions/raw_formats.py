@@ -1,4 +1,4 @@
-"""The raw format of a file, by its name, else by its beginning."""
+"""Identify a file's raw format by its name, else by its beginning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def format_of(path: Path) -> RawFormat:
     """Return the format of a file, plain, ``.gz`` or ``.zst``; ``.json`` is SQuAD or JSON lines, by its content.
 
     Raises:
-        InputError: the file cannot be read, is empty, or looks like none of the four.
+        InputError: an unreadable or empty file, or one that looks like none of the four.
     """
     name = path.with_suffix("") if path.suffix in (".gz", ".zst") else path
     if known := _ENDINGS.get(name.suffix):
@@ -36,7 +36,7 @@ def format_of(path: Path) -> RawFormat:
     raise bad_input(
         path,
         wanted=f"one of the formats {', '.join(RAW_FORMATS)}",
-        found="an empty file" if not text else "a file that does not begin like any of them",
+        found="an empty file" if not text else "a file that begins like none of them",
         do="give its --format",
     )
 
@@ -48,12 +48,12 @@ def _json_format(path: Path, text: bytes) -> RawFormat:
             record = json.loads(first)
             return "squad" if isinstance(record.get("data"), list) else "jsonl"
         except (ValueError, RecursionError):
-            pass  # not JSON by itself: the file is one document over several lines
+            pass  # not JSON by itself: the document has several lines
     if b'"data"' in text or b'"paragraphs"' in text:
         return "squad"
     raise bad_input(
         path,
         wanted="SQuAD, or JSON lines",
         found="other JSON",
-        do="give its --format; a release in columns (MS MARCO QA v2.1) comes in by: posbias import msmarco-qa",
+        do="give its --format; import a release in columns (MS MARCO QA v2.1) with: posbias import msmarco-qa",
     )

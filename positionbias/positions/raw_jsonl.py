@@ -1,8 +1,8 @@
-"""Raw JSON lines, one object a line, with the passage's id and text under published or given keys.
+"""Rotate raw JSON lines, one object a line, with the passage's id and text under known or given keys.
 
-Known are the keys of BEIR (_id, text), Pyserini (id, contents), MS MARCO v2 (pid, passage; docid, segment) and similar ones; and the
+Known are the keys of BEIR (_id, text), Pyserini (id, contents), MS MARCO v2 (pid, passage; docid, segment) and similar ones, and the
 rows of MS MARCO QA, whose passages[].passage_text are all rotated, each keyed by (query_id, index). Only the characters of
-the texts move: every other byte of a line stays, including the order of keys and the escapes of texts. Blank lines stay.
+the texts move: every other byte of a line stays, including the order of keys and the escapes in texts. Blank lines stay.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from positionbias.positions.settings import RawForm
 
 __all__ = ["ID_FIELDS", "TEXT_FIELDS", "rotate_jsonl"]
 
-# by default the first of these in a record
+# the default is the first of these in a record
 ID_FIELDS = ("_id", "id", "pid", "passage_id", "docid", "doc_id", "docno")
 TEXT_FIELDS = ("text", "contents", "passage", "passage_text", "segment", "content", "body")
 _BOM = b"\xef\xbb\xbf"
@@ -35,7 +35,7 @@ _MEMBER = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*')
 _NEXT = re.compile(r"[ \t\r\n]*([,}\]])[ \t\r\n]*")
 _scan = DECODER.scan_once  # type: ignore[attr-defined]
 _FIX = "fix the file, or give its --format"
-_NAME = "fix the file, or name its keys by --id-field and --text-field"
+_NAME = "fix the file, or name its keys with --id-field and --text-field"
 
 
 class _Value(NamedTuple):
@@ -56,19 +56,19 @@ class _Found(NamedTuple):
 
 
 class _Unusable(ValueError):
-    """The content wanted of a line, and that found; the caller knows the line."""
+    """A line without the wanted content: what was wanted and found; the caller knows the line."""
 
 
 def rotate_jsonl(rotation: Rotation, form: RawForm, block: Block) -> tuple[Edits, Counter[str]]:
     """Return the cuts of the block's passages, and the passages counted by fate.
 
     Raises:
-        InputError: not UTF-8, a line that is not a JSON object, or one without id or text; the line in the source is named.
+        InputError: not UTF-8, a line that is not a JSON object, or one without id or text (with its line in the source).
     """
     data = block.read()
     begin = len(_BOM) if block.start == 0 and data.startswith(_BOM) else 0
     found: list[_Found] = []
-    lines: list[tuple[int, _Places]] = []  # of each text: the start of its line, and the places in it
+    lines: list[tuple[int, _Places]] = []  # for each text: the start of its line, and the line's byte offsets
     for number, (start, line) in enumerate(_lines(block, data, begin)):
         if line.strip(" \t\r"):
             try:
@@ -93,19 +93,19 @@ def _lines(block: Block, data: bytes, begin: int) -> Iterator[tuple[int, str]]:
         try:
             yield begin, str(view[begin:end], "utf-8")
         except UnicodeDecodeError:
-            block.text()  # names the place
+            block.text()  # raises an error with the place
             raise
         begin = end + 1
 
 
 class _Places:
-    """The byte offsets of a line's characters, asked from left to right: a line is read once."""
+    """The byte offsets of a line's characters, asked from left to right, so that a line is read once."""
 
     def __init__(self, line: str) -> None:
         self.line, self._at, self._bytes = line, 0, 0
 
     def byte(self, place: int) -> int:
-        """The byte offset of the character."""
+        """Return the byte offset of the character."""
         if self.line.isascii():
             return place
         self._bytes += len(self.line[self._at : place].encode())
@@ -114,7 +114,7 @@ class _Places:
 
 
 def _edit(line_start: int, places: _Places, item: _Found, cut: int) -> tuple[int, int, int]:
-    """The begin, cut and end of a text, in bytes of the block."""
+    """Return the start, cut and end of a text, in bytes of the block."""
     written = places.line[item.start : item.end]
     middle = item.start + (_place(written, cut) if "\\" in written else cut)
     first, second, last = (line_start + places.byte(place) for place in (item.start, middle, item.end))
@@ -122,7 +122,7 @@ def _edit(line_start: int, places: _Places, item: _Found, cut: int) -> tuple[int
 
 
 def _place(written: str, characters: int) -> int:
-    """The offset in a JSON string, as written, after this many of its characters."""
+    """Return the offset in a JSON string, as written, after this many of its characters."""
     at = 0
     for escape in _ESCAPE.finditer(written):
         if characters <= escape.start() - at:
@@ -161,7 +161,7 @@ def _nested_texts(line: str, nested: _Value) -> Iterator[_Value]:
     for item in _items(line, nested.start):
         text = _members(line, item.start)[0].get("passage_text")
         if text is None:
-            raise _Unusable("'passage_text' in every one of 'passages'", "one without")
+            raise _Unusable("'passage_text' in each of 'passages'", "one without it")
         yield text
 
 
@@ -230,7 +230,7 @@ def _value(line: str, at: int) -> _Value:
 
 
 def _open(line: str, at: int, bracket: str) -> tuple[int, bool]:
-    """The offset of the first member (or after an empty object or list), and whether it is empty."""
+    """Return the offset of the first member (or after an empty object or list), and True if empty."""
     found = _OPEN.match(line, at)
     if found is None or found[1] + found[2] not in (bracket, "{}" if bracket == "{" else "[]"):
         raise ValueError(f"no {bracket!r} at character {at + 1:,}")
@@ -238,7 +238,7 @@ def _open(line: str, at: int, bracket: str) -> tuple[int, bool]:
 
 
 def _next(line: str, at: int, last: str) -> tuple[int, bool]:
-    """The offset of the next member (or after the closing bracket), and whether there is none."""
+    """Return the offset of the next member (or after the closing bracket), and True if there is none."""
     found = _NEXT.match(line, at)
     if found is None or found[1] not in (",", last):
         raise ValueError(f"no comma and no {last!r} at character {at + 1:,}")

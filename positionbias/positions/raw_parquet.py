@@ -1,4 +1,4 @@
-"""Raw Parquet: a column of texts rotated, row group by row group; schema, metadata, other columns and compression stay."""
+"""Rotate a column of texts in raw Parquet, row group by row group; schema, metadata, other columns and compression stay."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ WITHOUT_TEXT = "without_text"  # null
 def rotate_parquet(
     rotation: Rotation, form: RawForm, source: Path, target: Path, parts: Path, map_shards: MapShards = map
 ) -> Iterator[Mapping[str, int]]:
-    """Write ``source`` rotated to ``target`` via one Arrow file a row group in ``parts``; yield the fates of each in order.
+    """Write ``source`` rotated to ``target`` via one Arrow file per row group in ``parts``; yield the fates of each in order.
 
-    A null text stays null. Memory: a row group a worker.
+    A null text stays null. Memory: one row group per worker.
 
     Raises:
         InputError: not a Parquet file, no column of ids or texts, or a row without an id.
@@ -74,7 +74,7 @@ def _compression(metadata: pq.FileMetaData) -> dict[str, str] | str:
 
 
 def _rotate_group(rotation: Rotation, source: Path, names: tuple[str, str], index: int, target: Path) -> dict[str, int]:
-    """Rotate one row group into an Arrow file; pure of the others."""
+    """Rotate one row group into an Arrow file, independent of the others."""
     import pyarrow as pa
     import pyarrow.ipc as ipc
     import pyarrow.parquet as pq
@@ -118,7 +118,7 @@ def _column(source: Path, schema: pa.Schema, given: str | None, known: tuple[str
         source,
         wanted=f"a column for {flag} ({', '.join(names)})",
         found=f"the columns {', '.join(schema.names)}",
-        do=f"name it by {flag}",
+        do=f"name it with {flag}",
     )
 
 
@@ -136,16 +136,16 @@ def _check_types(source: Path, schema: pa.Schema, id_name: str, text_name: str) 
     ):
         if not good:
             wanted = f"{name!r} as a column of text" + (" or whole numbers" if name == id_name else "")
-            raise bad_input(source, wanted=wanted, found=str(schema.field(name).type), do=f"name another by {flag}")
+            raise bad_input(source, wanted=wanted, found=str(schema.field(name).type), do=f"name another with {flag}")
 
 
 @contextmanager
 def _reading(source: Path) -> Iterator[None]:
-    """Turn pyarrow's errors of an unreadable file into one clear line."""
+    """Turn pyarrow's errors about an unreadable file into one clear line."""
     import pyarrow as pa
 
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         found = (str(error).splitlines() or ["nothing"])[0]
-        raise bad_input(source, wanted="a whole Parquet file", found=found, do="fetch the file again") from error
+        raise bad_input(source, wanted="a complete Parquet file", found=found, do="fetch the file again") from error

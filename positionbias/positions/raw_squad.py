@@ -1,8 +1,8 @@
-"""Raw SQuAD JSON, v1.1 or v2.0: paragraphs rotated, answers moved along, everything else kept.
+"""Rotate the paragraphs of raw SQuAD JSON, v1.1 or v2.0, and move the answers along; everything else stays.
 
-A paragraph has no id: its draw is keyed by its article's number and its own within it, both from 0 [decision]. Answers that
-the cut goes through are dropped and counted, and with the last one the question, as SQuAD has no other form for it. Unanswerable
-questions stay, as do their ``plausible_answers``, except those that were cut.
+A paragraph has no id: its draw is keyed by its article's number and its number in the article, both from 0 [decision]. Answers that
+are cut are dropped and counted, and so is a question without any answer left, as SQuAD cannot express it. Unanswerable
+questions stay, and so do their ``plausible_answers`` unless cut.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FIX = "fix the file or fetch it again"
 def rotate_squad(rotation: Rotation, data: bytes, source: str) -> tuple[bytes, Counter[str], Counter[str]]:
     """Return the rotated file, paragraphs by fate, and counts of answers and questions.
 
-    The file is held whole: the largest published one has 42 MB.
+    The file is held in memory whole: the largest published one has 42 MB.
 
     Raises:
         InputError: not SQuAD JSON in UTF-8, or an answer that is not where its offset says.
@@ -56,7 +56,7 @@ def _parse(data: bytes, source: str) -> Any:
         return parse_json(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line, byte = data.count(b"\n", 0, error.start) + 1, data[error.start]
-        found = f"the byte 0x{byte:02x}, which is not"
+        found = f"the byte 0x{byte:02x}"
         raise bad_input(source, line=line, wanted="SQuAD JSON in UTF-8", found=found, do="convert the file") from None
     except json.JSONDecodeError as error:
         found = f"{error.msg} at column {error.colno}"
@@ -74,7 +74,7 @@ def _paragraphs(document: Any, source: str) -> Iterator[tuple[int, int, dict[str
 
 
 def _rotate(paragraph: dict[str, Any], cut: int, counts: Counter[str], source: str, place: str) -> None:
-    """Rotate one paragraph where it stands."""
+    """Rotate one paragraph in place."""
     text = paragraph["context"]
     kept = []
     for question in _take(paragraph, "qas", list, source, place):
@@ -95,7 +95,7 @@ def _rotate(paragraph: dict[str, Any], cut: int, counts: Counter[str], source: s
 
 
 def _moved(question: Any, key: str, text: str, cut: int, source: str, place: str) -> list[dict[str, Any]]:
-    """The answers under one key, where they stand after the cut; without those that it goes through."""
+    """Return the answers under one key at their new places, without those that are cut."""
     moved = []
     for answer in _take(question, key, list, source, place):
         start = _take(answer, "answer_start", int, source, place)

@@ -1,4 +1,4 @@
-"""Cuts of Python strings, in bulk, for raw formats other than TSV."""
+"""Find the cuts of Python strings in bulk, for raw formats other than TSV."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["cuts_of"]
 
 
 def cuts_of(texts: Sequence[str], keys: Sequence[bytes], rotation: Rotation) -> tuple[list[int], Counter[str]]:
-    """Return the character at which each text is cut (0: no cut), and the texts counted by fate.
+    """Return the character at which each text is cut (0: no cut), and counts of texts by fate.
 
     Raises:
         UnicodeEncodeError: a text holds half a surrogate pair.

@@ -1,7 +1,7 @@
-"""Raw TSV, one passage a line: its id, a tab, its text (MS MARCO's collection.tsv). The first tab separates them; later ones are text.
+"""Rotate raw TSV, one passage a line: id, tab, text (MS MARCO's collection.tsv). Later tabs are text.
 
-Every byte but those of the texts stays: ids, a CR before the newline, a last line without one. A byte-order mark at the start is
-dropped, as the readers of all formats do.
+All other bytes stay: ids, a CR before the newline, a last line without a newline. A byte-order mark at the start is
+dropped, as in all readers.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["rotate_tsv"]
 
 _BOM = b"\xef\xbb\xbf"
 _TAB, _NEWLINE, _CR = 9, 10, 13
-# lines, or bytes, at a time: they fit in a processor's cache, which is twice as fast as a whole block at once
+# lines, or bytes, at a time: they fit in the processor's cache, which is twice as fast as a whole block
 _PORTION, _STEP = 1_000, 1 << 18
 
 
 class _Lines(NamedTuple):
-    """Offsets of ids, texts and line ends in n lines, in bytes of the block; (n,) int64 each."""
+    """Offsets of ids, texts and line ends in n lines, in bytes of the block; each (n,) int64."""
 
     starts: np.ndarray
     texts: np.ndarray
@@ -37,7 +37,7 @@ def rotate_tsv(rotation: Rotation, block: Block) -> tuple[Edits, Counter[str]]:
     """Return the cuts of the block's passages, and the passages counted by fate.
 
     Raises:
-        InputError: not UTF-8, a line without a tab, or without an id; the line in the source is named.
+        InputError: not UTF-8, or a line without a tab or an id (with its line in the source).
     """
     data = block.read()
     lines = _lines(block, data)
@@ -60,7 +60,7 @@ def _check_utf8(block: Block, data: bytes, lines: _Lines) -> None:
         for start, end in pairwise(bounds):
             str(view[start:end], "utf-8")
     except UnicodeDecodeError:
-        block.text()  # names the place
+        block.text()  # raises an error with the place
         raise
 
 
@@ -88,7 +88,7 @@ def _lines(block: Block, data: bytes) -> _Lines:
 
 
 def _places_of(array: np.ndarray, byte: int) -> np.ndarray:
-    """The indices of a byte, (n,) int64."""
+    """Return the indices of a byte, (n,) int64."""
     same = np.empty(_STEP, bool)
     parts = [np.empty(0, np.int64)]
     for at in range(0, len(array), _STEP):

@@ -1,7 +1,7 @@
-"""Rewrite a collection's passages one for one: shard by shard, answers moved along, queries and judgements copied.
+"""Rewrite a collection's passages one for one, shard by shard; move its answers along and copy queries and judgements.
 
-An answer with offsets moves with its text; one that the rewriting splits is dropped and counted. An answer without offsets keeps none: readers
-find it again by its words in the new text, under their own settings. It is dropped and counted as cut only where matching
+An answer with offsets moves with its text; if the rewriting splits it, it is dropped and counted. An answer without offsets stays without:
+readers find it by its words in the new text, under their own settings. It is dropped and counted as cut only if matching
 its words (BlingFire, case-sensitive) finds it in the original and the rewriting splits every match [our decisions].
 """
 
@@ -42,14 +42,14 @@ def _nothing_more(folder: Path) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class RewrittenShard(Shard):
-    """A shard, with how many ``passages`` met which fate."""
+    """A shard with counts of ``passages`` by fate."""
 
     passages: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The changes to passages, counted by fate, and to the answers of each split."""
+    """Counts of passages by fate, and of the answers of each split."""
 
     passages: Mapping[str, int]
     splits: Mapping[str, AnswersMoved]
@@ -59,9 +59,10 @@ class Rewritten:
 class Rewriting(Generic[Item]):
     """The rewriting of every passage.
 
-    ``make(item, path)`` writes one of ``shards`` as ``CollectionWriter.add_shards`` wants it, and counts which of ``fates`` its passages met. ``move(passage)`` says where a span of that passage stands afterwards, or None where it is taken apart. ``kept`` has the queries
-    that stay, by split; a split without any is left out; None keeps all. ``beside(folder)`` writes what else belongs into the
-    collection, and gives facts about it. The manifest has these facts and the counts under ``what``.
+    ``make(item, path)`` writes one of ``shards`` as ``CollectionWriter.add_shards`` wants it, and counts its passages by ``fates``.
+    ``move(passage)`` returns a function that gives a span's new place, or None if the span is split. ``kept`` has the queries
+    to keep, by split; a split without any is left out; None keeps all. ``beside(folder)`` writes other files into the
+    collection and returns facts about them. The manifest has these facts and the counts under ``what``.
     """
 
     command: str
@@ -87,7 +88,7 @@ def rewrite(
     name: str | None = None,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write ``collection`` rewritten, shard by shard through ``map_shards``; ``name`` defaults to that of the folder.
+    """Write ``collection`` rewritten, shard by shard through ``map_shards``; ``name`` defaults to the folder's name.
 
     Raises:
         InputError: an answer lies outside its passage, or the collection cannot be read.
@@ -131,7 +132,7 @@ def rewrite(
 
 
 class Moved(NamedTuple):
-    """One answer, by its number, and the new place of each of its spans (by offsets, else by matching); None where it was split."""
+    """One answer, by its number, and the new place of each of its spans (by offsets, else by matching); None for a split span."""
 
     number: int
     spans: list[tuple[int, int] | None]

@@ -1,12 +1,12 @@
-"""Rotation (position-bias paper, Eq. 7): cut a passage at a random word and exchange its two parts.
+"""Rotate a passage: cut it at a random word and exchange its two parts (position-bias paper, Eq. 7).
 
 With n words and r drawn uniformly from {1 … n}, the new passage is words r … n, then words 1 … r−1. The raw text is
 sliced at the character offset of word r and joined by one space, so every character survives [our decision; the
 paper's code re-joins tokens]. r = 1 leaves the passage unchanged, with probability 1/n.
 
-Splitting the rotated text into words again gives the same words in the new order, except for a few cuts beside an abbreviation
-("U.S.") or before a clitic ("'s"): under 1 % of SQuAD's paragraphs. Text written without spaces is split by
-BlingFire at its punctuation only, and not at all by white space.
+Splitting the rotated text into words gives the same words in the new order, except for a few cuts beside an abbreviation
+("U.S.") or before a clitic ("'s"): under 1 % of SQuAD's paragraphs. BlingFire splits text without spaces at
+punctuation only; white space does not split it at all.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ PURPOSE = "rotate"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """Settings of a rotation; checked when made.
+    """Settings of a rotation.
 
     ``words`` defines a word; ``mode`` "sentences" cuts at sentence starts only (the paper's rejected pilot; sentences
-    are BlingFire's, whatever ``words`` says); ``identity`` False draws r from {2 … n}, so that every passage of
+    are always BlingFire's); ``identity`` False draws r from {2 … n}, so that every passage of
     two or more words changes.
 
     Raises:
@@ -47,7 +47,7 @@ class Rotation:
         "Where a passage may be cut: before any word, or before any sentence (the paper's rejected pilot).",
         choices=MODES,
     )
-    identity: bool = setting(True, "Leave no passage of two or more words as it is.", flags=("--no-identity",))
+    identity: bool = setting(True, "Change every passage of two or more words.", flags=("--no-identity",))
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
@@ -56,25 +56,25 @@ class Rotation:
         check_type("--no-identity", self.identity, bool, "True or False")
 
     def cut(self, text: str, *key: str | int, purpose: str = PURPOSE) -> int:
-        """``cut_offset`` under these settings; stored passages use their id alone as ``key``."""
+        """Return ``cut_offset`` under these settings; stored passages use their id alone as ``key``."""
         return self.cut_among(unit_starts(text, self.words, self.mode), *key, purpose=purpose)
 
     def cut_among(self, starts: list[int], *key: str | int, purpose: str = PURPOSE) -> int:
-        """``draw_cut`` under these settings, for a text with known words (or sentences)."""
+        """Return ``draw_cut`` under these settings, for a text with known words (or sentences)."""
         return draw_cut(starts, *key, seed=self.seed, purpose=purpose, identity=self.identity)
 
     def apply(self, text: str, *key: str | int, purpose: str = PURPOSE) -> str:
-        """The rotated text under these settings."""
+        """Return the text rotated under these settings."""
         return rotate_at(text, self.cut(text, *key, purpose=purpose))
 
 
 @dataclass(frozen=True, slots=True)
 class Rotate(Rotation):
-    """Rotation of the texts of examples: for ``datasets.Dataset.map`` (batched or not), or as a transform of a torch ``Dataset``.
+    """Rotate the texts of examples, in ``datasets.Dataset.map`` (batched or not) or as a transform of a torch ``Dataset``.
 
-    An example is a dict with the text at ``column``; its id at ``id_column`` keys the draw. Without an id the hash of the text does, which is
+    An example is a dict with the text at ``column``; its id at ``id_column`` keys the draw. Without an id, the text's hash does, which is
     the id that ``Collection.from_records`` gives it [decision]; so ``debias`` rotates the same texts alike. Called with a text and its id, it
-    returns the text. Further settings are those of ``Rotation``: ``seed``, ``words``, ``mode`` and ``identity``.
+    returns the rotated text. Other settings are those of ``Rotation``: ``seed``, ``words``, ``mode`` and ``identity``.
 
     Raises:
         SettingError: an unknown method or mode, or a negative seed.
@@ -102,10 +102,10 @@ class Rotate(Rotation):
     @overload
     def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]: ...
     def __call__(self, given: Any, passage_id: str | int | None = None) -> Any:
-        """Return a text rotated, or an example or a batch of them (lists in its columns) with its texts rotated; None stays.
+        """Return a text, an example, or a batch of examples (lists in its columns) with the texts rotated; None stays.
 
         Raises:
-            InputError: a column that is not there, a text that is none, or an id that is no text or whole number.
+            InputError: a missing column, a text that is not a string, or an id that is neither text nor a whole number.
         """
         if isinstance(given, str):
             return self._rotated(given, passage_id)
@@ -146,15 +146,15 @@ def rotate(
         text: The passage, of any length.
         passage_id: Its id, which keys the draw.
         seed: Key of every random draw.
-        words: What a word is; between two words a passage may be cut.
+        words: How text is split into words; a passage may be cut between two words.
         mode: Whether a passage is cut between words or between sentences.
-        identity: Whether the draw may leave the passage as it was.
+        identity: Whether the draw may leave the passage unchanged.
 
     Returns:
         The text with both parts exchanged; every character is kept.
 
     Raises:
-        InputError: a text that is none, an id that is no text or whole number, or a seed of another type.
+        InputError: a text that is not a string, an id that is neither text nor a whole number, or a seed of another type.
         SettingError: an unknown ``words`` or ``mode``, or a negative seed.
 
     Source: position-bias paper, §4.2.
@@ -182,7 +182,7 @@ def cut_offset(
 ) -> int:
     """Draw the character offset at which ``text`` is cut; 0: no cut.
 
-    The draw is keyed by (seed, purpose, key), so independent of order, shard, worker and other passages.
+    The draw is keyed by (seed, purpose, key), so it is independent of order, shard, worker and other passages.
 
     Raises:
         SettingError: an unknown ``words`` or ``mode``.
@@ -191,7 +191,7 @@ def cut_offset(
 
 
 def draw_cut(starts: list[int], *key: str | int, seed: int, purpose: str = PURPOSE, identity: bool = True) -> int:
-    """Draw as ``cut_offset``, from the starts of the words (or sentences) instead of the text."""
+    """Draw a cut as ``cut_offset`` does, from the starts of the words (or sentences) instead of the text."""
     choices = len(starts)
     if choices < 2:
         return 0
@@ -204,7 +204,7 @@ def draw_cut(starts: list[int], *key: str | int, seed: int, purpose: str = PURPO
 
 
 def unit_starts(text: str, words: WordMethod = "blingfire", mode: Mode = "words") -> list[int]:
-    """Return the character offset of every word (or sentence), the possible cuts.
+    """Return the character offset of every word (or sentence): the possible cuts.
 
     Raises:
         SettingError: an unknown ``words`` or ``mode``.
@@ -225,7 +225,7 @@ def rotate_at(text: str, cut: int) -> str:
 def move_span(start: int, end: int, cut: int, length: int) -> tuple[int, int] | None:
     """Return the span ``[start, end)`` of a text of ``length`` characters after ``rotate_at(text, cut)``.
 
-    None where the cut goes through the span.
+    None if the cut goes through the span.
 
     >>> move_span(4, 7, 4, 13), move_span(0, 3, 4, 13), move_span(0, 7, 4, 13)
     ((0, 3), (10, 13), None)

@@ -1,4 +1,4 @@
-"""A collection's passages rotated while they are read, as ``debias`` would store them."""
+"""Rotate a collection's passages while reading, as ``debias`` would store them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["RotatedTexts"]
 
 @dataclass(frozen=True, slots=True)
 class RotatedTexts:
-    """The texts of a collection as ``debias`` would make it with these settings."""
+    """The texts that ``debias`` would store for a collection under these settings."""
 
     collection: Collection
     rotation: Rotation
 
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
-        """The rotated texts of these passages."""
+        """Return the rotated texts of these passages."""
         return self._turned(passage_ids, self.collection.texts(passage_ids))
 
     def texts_at(self, rows: np.ndarray) -> list[str]:
-        """The rotated texts of the passages at these stored rows."""
+        """Return the rotated texts of the passages at these stored rows."""
         return self._turned(self.collection.passage_ids_at(rows), self.collection.texts_at(rows))
 
     def _turned(self, passage_ids: Sequence[str], stored: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A rotation, of a collection or a raw file, as a Result with its counts, and the decisions behind it."""
+"""Report a rotation of a collection or raw file: a Result with its counts, and its decisions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["passages_in", "rotation_notes", "rotation_result_of"]
 
 
 def passages_in(fates: Mapping[str, int]) -> int:
-    """The number of passages in these counts."""
+    """Return the number of passages in these counts."""
     return sum(count for fate, count in fates.items() if fate != UNSPLIT)
 
 
 def rotation_result_of(name: str, rotation: Rotation, figures: RotationFigures) -> Result:
-    """Return the result of a rotation, with the share of passages without an inner sentence boundary; its value is the share that it changed."""
+    """Return the result of a rotation, with the share of passages without an inner sentence boundary; its value is the share of changed passages."""
     fates = figures.passages
     count = passages_in(fates)
     if rotation.mode == "sentences" and count > fates[WORDLESS]:
@@ -32,12 +32,12 @@ def rotation_result_of(name: str, rotation: Rotation, figures: RotationFigures) 
 
 
 def rotation_notes(rotation: Rotation) -> tuple[str, ...]:
-    """The decisions behind a rotation."""
+    """Return the decisions behind a rotation."""
     unit = "sentence" if rotation.mode == "sentences" else "word"
     first = "1" if rotation.identity else "2"
     return (
         f"Each passage is cut once before {unit} r and its two parts change places (position-bias paper, Eq. 7); "
         f"r is drawn uniformly from {{{first} … n}} by (seed, passage id) alone [decision].",
         "The raw text is sliced and joined by one space, so that every character survives [decision].",
-        "Answer spans moved with the text; spans that the cut went through are dropped and counted [decision].",
+        "Answer spans moved with the text; cut spans are dropped and counted [decision].",
     )

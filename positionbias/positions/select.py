@@ -1,8 +1,8 @@
-"""A collection with only those queries of a split whose answers start in one part of their passages: a bias of known size.
+"""Keep only the queries of a split whose answers start in one part of their passages, for a bias of known size.
 
 Position is that of ``positionbias.positions.histogram``: an answer's first word / the passage's words. A query with several answers, or
-with one that occurs several times, is kept if every known start lies in the range [decision]; ``several="any"`` needs one of them.
-Queries without a located answer are dropped and counted. The other splits and the passages do not change, nor do a
+with an answer that occurs several times, is kept if every known start lies in the range [decision]; ``several="any"`` needs only one.
+Queries without a located answer are dropped and counted. Other splits and passages do not change, and neither do a
 first stage's results for a query.
 """
 
@@ -46,7 +46,7 @@ PURPOSE = "select query"
 
 
 class _Starts(NamedTuple):
-    """Counts by query of known answer starts, and of those in the range; and the answers by outcome."""
+    """Counts by query of known answer starts and of those in the range, and counts of answers by outcome."""
 
     known: Counter[str]
     inside: Counter[str]
@@ -54,7 +54,7 @@ class _Starts(NamedTuple):
 
 
 class _Chosen(NamedTuple):
-    """The ids of the kept queries, and the dropped ones counted by cause."""
+    """The ids of the kept queries, and counts of dropped ones by cause."""
 
     query_ids: set[str]
     facts: SelectionFigures
@@ -71,12 +71,12 @@ def select(
     name: str | None = None,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write ``collection`` with the chosen queries alone in one split; ``by`` is the collection whose answers choose them, where that is
-    another one: the original of a rotated collection, to keep the same queries of both. ``name`` defaults to that of the folder.
+    """Write ``collection`` with only the chosen queries in one split. Answers of ``by``, if given, choose them: give the original of a
+    rotated collection to keep the same queries in both. ``name`` defaults to the folder's name.
 
     Raises:
-        InputError: no such split, no query whose answers start in the range, or one that ``collection`` does not have.
-        SettingError: more queries are wanted than there are.
+        InputError: no such split, no query whose answers start in the range, or one that ``collection`` lacks.
+        SettingError: fewer queries than wanted.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
     refuse_existing(out, overwrite=overwrite)  # before all answers are located
@@ -107,13 +107,13 @@ def select(
                 content={"selection": chosen.facts.to_rows()},
                 provenance=provenance or {},
             ),
-            allow_absent=True,  # what the collection judges without holding it, this one does too
+            allow_absent=True,  # judged passages missing in the collection are missing here too
         )
     return Collection(out)
 
 
 def count_fitting(collection: Collection, selection: Selection, *, map_shards: MapShards = map) -> int:
-    """Count the queries with their answers in the range, whatever number is wanted.
+    """Count the queries with their answers in the range, regardless of the number wanted.
 
     Raises:
         InputError: a missing split, or no such query.
@@ -163,7 +163,7 @@ def _check_enough(collection: Collection, selection: Selection, fitting: int, fa
 
 
 def _drawn(query_ids: Sequence[str], selection: Selection) -> set[str]:
-    """Draw the wanted number of queries, those of the smallest keys: a smaller draw is part of a larger one."""
+    """Draw the wanted number of queries, those with the smallest keys, so that a smaller draw is part of a larger one."""
     return set(drawn_order(query_ids, selection.seed, PURPOSE)[: selection.queries])
 
 
@@ -184,7 +184,7 @@ def _check_queries(collection: Collection, by: Collection, split: str, query_ids
     if missing:
         raise InputError(
             f"{collection.path}: wanted the queries of {by.path} in split {split!r}; found {len(missing):,} missing, "
-            f"{min(missing)!r} for one; give --by the collection that this one was made from"
+            f"such as {min(missing)!r}; give --by the collection that this one was made from"
         )
 
 
@@ -192,14 +192,14 @@ def _notes(selection: Selection) -> tuple[str, ...]:
     which = "every known start of its answers lies" if selection.several == "all" else "a start of its answers lies"
     notes = (
         f"Of split {selection.split!r} a query was kept where {which} in {selection.answers_in} of its passage (first word / words) "
-        "[decision]; queries whose answers cannot be placed were dropped and counted.",
+        "[decision]; queries without a located answer were dropped and counted.",
     )
     drawn = (f"{selection.queries:,} of these were drawn by (seed, id) alone.",) if selection.queries is not None else ()
     return (*notes, *drawn)
 
 
 def selection_result(collection: Collection) -> Result:
-    """Return the counts of a selection, from the manifest; ``value`` is the share of the split's queries kept."""
+    """Return the counts of a selection from the manifest; ``value`` is the share of the split's queries kept."""
     manifest = collection.manifest
     figures = manifest.content_as(SelectionFigures, "selection")
     return Result(

@@ -1,4 +1,4 @@
-"""Settings of histograms, selections, placings and the rotation of raw files, which need neither numpy nor pyarrow."""
+"""Settings of histograms, selections, placement and the rotation of raw files, without numpy or pyarrow."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RAW_FORMATS: tuple[RawFormat, ...] = get_args(RawFormat)
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Settings of matching answers to words; checked when made.
+    """Settings of matching answers to words.
 
     In the paper all matches count. ``offsets`` False ignores the source's offsets and matches every answer.
 
@@ -53,11 +53,11 @@ class Matching:
     words: WordMethod = setting("blingfire", WORDS_HELP, choices=WORD_METHODS)
     matches: Matches = setting(
         "all",
-        "Which matches count of an answer that stands several times. Only where offsets are not used.",
+        "Matches to count for an answer that occurs several times. Only where offsets are not used.",
         choices=MATCHES,
     )
-    fold_case: bool = setting(False, "Match without regard to case.")
-    offsets: bool = setting(True, "Match every answer, also where the source says where it stands.", flags=("--no-offsets",))
+    fold_case: bool = setting(False, "Ignore case when matching.")
+    offsets: bool = setting(True, "Match every answer, even if the source gives its place.", flags=("--no-offsets",))
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -65,14 +65,14 @@ class Matching:
 
 @dataclass(frozen=True, slots=True)
 class HistogramOptions:
-    """Settings of counting positions; checked when made.
+    """Settings of counting positions.
 
     Raises:
         SettingError: a setting outside its range.
     """
 
     matching: Matching = field(default_factory=Matching)
-    point: Point = setting("start", "What of an answer is placed: its first word, or its middle.", choices=POINTS)
+    point: Point = setting("start", "Position of an answer: its first word, or its middle.", choices=POINTS)
     bins: int = setting(20, "Bins from a passage's start to its end.", least=1, most=1_000)
     resamples: int = setting(1_000, "Resamples of the passages for the intervals.", least=100)
     seed: int = seed_setting()
@@ -83,7 +83,7 @@ class HistogramOptions:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRange:
-    """Relative positions in [``low``, ``high``); checked when made.
+    """A range of relative positions, [``low``, ``high``).
 
     Raises:
         SettingError: not 0 ≤ low < high ≤ 1.
@@ -113,8 +113,8 @@ class AnswerRange:
         return f"{self.low:g}:{self.high:g}"
 
     def test(self) -> Callable[[int, int], bool]:
-        """Return a test of a first word's index, in a passage of a number of words; in integers."""
-        low, high = (Fraction(repr(bound)) for bound in (self.low, self.high))  # 0.2 is one fifth, not the float beside it
+        """Return a function that tests a first word's index in a passage of a given number of words, in integers."""
+        low, high = (Fraction(repr(bound)) for bound in (self.low, self.high))  # 0.2 is exactly one fifth
         return lambda first, words: (
             low.numerator * words <= first * low.denominator and first * high.denominator < high.numerator * words
         )
@@ -126,23 +126,23 @@ def _no_range(found: str, flag: str = "--answers-in") -> SettingError:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The queries of a split to keep; checked when made. ``queries``: their number, drawn by (seed, id); None keeps all.
+    """The queries of a split to keep. ``queries`` is their number, drawn by (seed, id); None keeps all.
 
     Raises:
         SettingError: a setting outside its range.
     """
 
     answers_in: AnswerRange = required_setting(
-        "Relative positions from LOW up to, and without, HIGH, in which a kept query's answers start: 0:0.2 is the first fifth.",
+        "Range of relative positions where a kept query's answers start, without HIGH: 0:0.2 is the first fifth.",
         metavar="LOW:HIGH",
     )
-    split: str = setting("train", "The split to select from; the others stay as they are.")
+    split: str = setting("train", "The split to select from; other splits stay unchanged.")
     several: Several = setting(
         "all",
-        "Of a query with several answers, or one that stands several times: whether all of their starts must lie there, or any.",
+        "For a query with several answers or an answer that occurs several times: whether all starts must lie in the range, or any.",
         choices=SEVERAL,
     )
-    queries: int | None = setting(None, "Draw N of those that fit; by default all are kept.", least=1, metavar="N")
+    queries: int | None = setting(None, "Draw N of the fitting queries; by default all are kept.", least=1, metavar="N")
     matching: Matching = field(default_factory=Matching)
     seed: int = seed_setting()
 
@@ -156,21 +156,21 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """The density of evidence sentences, and the questions to keep; checked when made.
+    """The density of evidence sentences, and the questions to keep.
 
     Raises:
         SettingError: a negative seed.
     """
 
     density: Density = required_setting(
-        "Where evidence sentences stand: uniform, front:X, end:X or middle:X with X from 0 (uniform) to 1, the planted collection's "
-        "front-loading; or a histogram, as of `posbias histogram msmarco-qa --split train --json`.",
+        "Density of evidence sentences: uniform, front:X, end:X or middle:X with X from 0 (uniform) to 1, as the planted collection's "
+        "front-loading; or a histogram, as from `posbias histogram msmarco-qa --split train --json`.",
         metavar="DENSITY|FILE",
     )
-    one_question: bool = setting(False, "Keep one drawn question a passage, not all of its evidence sentence.")
+    one_question: bool = setting(False, "Keep one drawn question per passage instead of all of its evidence sentence.")
     match_distance: bool = setting(
         False,
-        "Add a weight to every question, under which all arms have moved sentences equally far: as far as uniform placing does.",
+        "Weight the questions so that in all arms sentences move as far as under uniform placement.",
     )
     seed: int = seed_setting()
 
@@ -185,20 +185,18 @@ class Placing:
 
 @dataclass(frozen=True, slots=True)
 class RawForm:
-    """The format of a raw file, and the keys or columns of its ids and texts; checked when made.
+    """The format of a raw file, and the keys or columns of its ids and texts.
 
     Raises:
         SettingError: an unknown format.
     """
 
     format: RawFormat | None = setting(
-        None, "Format of a raw file; by default, as its name and content say. A pipe needs it.", choices=RAW_FORMATS
+        None, "Format of a raw file; by default from its name and content. Required for a pipe.", choices=RAW_FORMATS
     )
-    id_field: str | None = setting(
-        None, "The key or column of ids in JSON lines or Parquet, where it is no known one.", metavar="KEY"
-    )
+    id_field: str | None = setting(None, "Key or column of ids in JSON lines or Parquet, if not a known one.", metavar="KEY")
     text_field: str | None = setting(
-        None, "The key or column of texts in JSON lines or Parquet, where it is no known one.", metavar="KEY"
+        None, "Key or column of texts in JSON lines or Parquet, if not a known one.", metavar="KEY"
     )
 
     def __post_init__(self) -> None:

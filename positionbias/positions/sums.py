@@ -1,6 +1,6 @@
-"""Additive sums of a shard of located answers for a histogram, its bootstrap, and its draws by chance.
+"""Compute additive sums of a shard of located answers, for a histogram, its bootstrap and its chance level.
 
-The bootstrap draws all passages of a split with replacement. Done by shards it is the same draw: how many passages fall into each shard is
+The bootstrap draws the passages of a split with replacement. Drawing by shards is equivalent: the number of passages per shard is
 multinomial, and within a shard they are uniform. Draws are keyed by (seed, purpose, shard), so workers cannot change them.
 """
 
@@ -21,7 +21,7 @@ from positionbias.positions.settings import Matches
 __all__ = ["ShardToSum", "SumOptions", "Sums", "add_sums", "resampled_passages", "sum_shard"]
 
 CHANCE_DRAWS = 200
-_AT_ONCE = 64  # resamples of a shard whose counts are held together
+_AT_ONCE = 64  # resamples of a shard held in memory together
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ShardToSum(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums over spans: of their moments, then of their expectations; both for each resample; histograms by chance.
+    """Sums over spans of moments, then of expectations; the same per resample; and histograms by chance.
 
     ``total`` is (2 · (bins + 3),), ``resampled`` (resamples, 2 · (bins + 3)), ``chance`` and ``chance_expected`` (draws, bins).
     """
@@ -57,7 +57,7 @@ class Sums(NamedTuple):
 
 
 def resampled_passages(passages: list[int], resamples: int, seed: int) -> np.ndarray:
-    """Draw the number of passages of each shard in each resample, ``(shards, resamples)``; ``passages`` is the size of each shard."""
+    """Draw the number of passages of each shard in each resample, ``(shards, resamples)``; ``passages`` has the shards' sizes."""
     total = sum(passages)
     shares = np.array(passages, np.float64) / total
     return generator(seed, "histogram intervals", "shards").multinomial(total, shares, size=resamples).T
@@ -95,12 +95,12 @@ def add_sums(parts: Iterable[Sums]) -> Sums:
 
 
 def _per_passage(table: np.ndarray, passage: np.ndarray) -> np.ndarray:
-    """Add up rows by passage; passages rise from 0 and each has a row."""
+    """Sum rows by passage; passages increase from 0 and each has a row."""
     return np.add.reduceat(table, np.flatnonzero(np.diff(passage, prepend=-1)))
 
 
 def _resample(per_passage: np.ndarray, drawn: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Sums over passages drawn with replacement, ``drawn[r]`` of them for resample r: ``(resamples, columns)``."""
+    """Return sums over passages drawn with replacement, ``drawn[r]`` of them for resample r: ``(resamples, columns)``."""
     passages, sums = len(per_passage), np.empty((len(drawn), per_passage.shape[1]))
     for start in range(0, len(drawn), _AT_ONCE):
         sizes = drawn[start : start + _AT_ONCE].tolist()

@@ -38,11 +38,11 @@ def average_term_similarity(
     *,
     memory_bytes: int = 1 << 28,
 ) -> AtsCurve:
-    """ATS(Δ) over all pairs of occurrences of one term at distance Δ, exactly (position-bias paper, Eq. 8).
+    """Return ATS(Δ) over all pairs of occurrences of one term at distance Δ, exactly (position-bias paper, Eq. 8).
 
         ATS(Δ) = mean over the terms with a pair at Δ of the mean cosine of that term's pairs
 
-    ``terms``, ``positions``, ``passages`` ``(n,)``: vocabulary number (0 padding and 1 unknown are left out), position in the passage,
+    ``terms``, ``positions``, ``passages`` ``(n,)``: vocabulary number (0 padding and 1 unknown are skipped), position in the passage,
     passage. ``vectors (n, dim)`` may be memory-mapped; they need not be normalised, and a zero vector has cosine 0 with all others.
     The curve ends before the first Δ with fewer than ``minimum_terms`` terms, even where later ones have more [our decision: MATS then sums
     every Δ of the curve]. ``memory_bytes`` bounds the sums held at once.
@@ -72,7 +72,7 @@ def average_term_similarity(
 
 
 def curve_of_sums(sums: TermPositionSums, *, minimum_terms: int = 20) -> AtsCurve:
-    """The ATS curve from sums, for example merged over shards; without a deviation over pairs.
+    """Return the ATS curve of sums, for example merged over shards, without a deviation over pairs.
 
     Raises:
         SettingError: ``minimum_terms`` is below 1.
@@ -84,7 +84,7 @@ def curve_of_sums(sums: TermPositionSums, *, minimum_terms: int = 20) -> AtsCurv
 
 
 def mats_figures(ats: Sequence[float]) -> AtsFigures:
-    """MATS of a curve (position-bias paper, Eq. 9) and what stands beside it.
+    """Return MATS of a curve (position-bias paper, Eq. 9) and related figures.
 
     ``mats`` = Σ_{i = 1 … max Δ} (ATS(0) − ATS(i)) / (max Δ − 1), as the paper prints it; None, with the reason under
     ``undefined``, for max Δ ≤ 1. ``mats_plain`` is the same sum divided by max Δ; ``mats_std`` the deviation of ATS(0) − ATS(i) over
@@ -103,7 +103,7 @@ def mats_figures(ats: Sequence[float]) -> AtsFigures:
 
 
 def _by_terms(occurrences: Occurrences, *, cells: int) -> Iterator[Occurrences]:
-    """Yield occurrences of whole terms, in stored order, with at most ``cells`` distinct (term, position), or of a single term."""
+    """Yield occurrences of whole terms, in stored order, with at most ``cells`` distinct (term, position) or of a single term."""
     order = np.lexsort((occurrences.positions, occurrences.terms))
     sorted_terms = occurrences.terms[order]
     begins_cell = np.zeros(len(order), np.int64)
@@ -128,7 +128,7 @@ class _Tally:
         self._mean, self._squares = np.zeros(width), np.zeros(width)  # Σ (value − mean)², merged by Chan's formula
 
     def add(self, sums: TermPositionSums) -> None:
-        """Add terms that have not been added yet."""
+        """Add further terms."""
         for cosines, counts in term_pairs(sums, len(self.terms)):
             present = counts > 0
             found = present.sum(axis=0)
@@ -144,12 +144,12 @@ class _Tally:
         np.add.at(self.same_passage, sums.same_deltas, sums.same_counts)
 
     def cut(self, minimum_terms: int) -> int:
-        """The first Δ with fewer than ``minimum_terms`` terms, else the number of Δ."""
+        """Return the first Δ with fewer than ``minimum_terms`` terms, else the number of Δ."""
         few = np.flatnonzero(self.terms < minimum_terms)
         return int(few[0]) if len(few) else len(self.terms)
 
     def curve(self, settings: ProbeSettings, deviation: PairDeviation | None) -> AtsCurve:
-        """The curve up to the first Δ with too few terms, with its settings in words."""
+        """Return the curve up to the first Δ with too few terms, with its settings in words."""
         cut = self.cut(settings.minimum_terms)
         over_pairs = deviation.deviation[:cut] if deviation else np.full(cut, np.nan)
         ats, was_cut = self._mean[:cut].tolist(), cut < len(self.terms)

@@ -1,4 +1,4 @@
-"""Term vectors of passages in a memory-mapped file, for the measures to read."""
+"""Encode passages to term vectors in a memory-mapped file, for the measures to read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RESERVE_BLOCK = 1 << 24
 
 @dataclass
 class EncodedPassages:
-    """Term vectors of distinct passages. A context manager that deletes the vectors on exit.
+    """The term vectors of distinct passages; a context manager that deletes them on exit.
 
     ``offsets (n + 1,)`` int64: passage ``i`` has the words ``offsets[i] … offsets[i + 1]``; a word's position is its index in
     its passage. ``terms (words,)`` int32 vocabulary numbers; ``vectors (layers, words, dim)`` float32, memory-mapped.
@@ -65,7 +65,7 @@ def _read(model: TermEncoder, collection: PassageTexts, passage_ids: Sequence[st
 
 
 def _room(layers: int, words: int, dimension: int, folder: Path | None) -> np.ndarray:
-    """Zeros ``(layers, words, dim)`` float32 in an unnamed file, which disappears however the process ends.
+    """Return zeros ``(layers, words, dim)`` float32 in an unnamed file, which disappears however the process ends.
 
     Raises:
         StorageError: not enough disk space.
@@ -106,10 +106,10 @@ def encode_passages(
     folder: Path | None = None,
     description: str = "encoding passages",
 ) -> EncodedPassages:
-    """Encode passages, in batches of alike length, each once for all layers.
+    """Encode passages in batches of similar length, each once for all layers.
 
-    The vectors go to a temporary file in ``folder`` (default: the system's) of layers × words × dim × 4 bytes; memory
-    holds one batch and the word numbers.
+    The vectors go to a temporary file of layers × words × dim × 4 bytes in ``folder`` (default: the system's); memory holds one
+    batch and the word numbers.
 
     Raises:
         InputError: a passage is not in the collection.

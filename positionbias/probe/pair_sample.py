@@ -1,8 +1,8 @@
-"""The deviation of cosines over pairs, at each Δ, from a seeded sample of pairs (the band of Figure 2).
+"""Estimate the deviation of cosines over pairs, at each Δ, from a seeded sample of pairs (the band of Figure 2).
 
-The sums of ``positionbias.probe.sums`` give means exactly but no deviation over pairs. Here all pairs at a Δ are
-numbered: by term, then position, then passage. Random numbers are drawn, keyed by (seed, Δ), and only those pairs are read;
-so the sample depends neither on the order of the input nor on memory use.
+The sums of ``positionbias.probe.sums`` give exact means but no deviation over pairs. Here all pairs at a Δ are numbered by
+term, then position, then passage. Numbers are drawn, keyed by (seed, Δ), and only those pairs are read, so the sample does not
+depend on the order of the input.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PairDeviation(NamedTuple):
 def deviation_over_pairs(
     occurrences: Occurrences, units: UnitRows, totals: np.ndarray, kept: np.ndarray, *, pairs: PairMode, sample: int, seed: int
 ) -> PairDeviation:
-    """Standard deviation (divided by the number of pairs) of the cosines of about ``sample`` pairs at each Δ.
+    """Estimate the standard deviation (divided by the number of pairs) of cosines from about ``sample`` pairs at each Δ.
 
     ``totals (deltas,)`` all pairs at each Δ, ``kept`` those that count (of different passages). With at most
     ``sample`` pairs, all are read and the deviation is exact.
@@ -84,7 +84,7 @@ def draw_pairs(
 
 
 def _numbers(delta: int, total: int, kept: int, sample: int, seed: int) -> np.ndarray:
-    """Sorted numbers of the sampled pairs, of ``total``."""
+    """Return the sorted numbers of the sampled pairs, of ``total``."""
     if not kept or not sample:
         return np.empty(0, np.int64)
     wanted = -(-sample * total // kept)
@@ -94,7 +94,7 @@ def _numbers(delta: int, total: int, kept: int, sample: int, seed: int) -> np.nd
 
 
 def _cell_pairs(terms: np.ndarray, positions: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield for some whole terms at a time (Δ, cell, later cell of the same term), sorted by Δ and cell, each ``(cell pairs,)``."""
+    """Yield (Δ, cell, later cell of the same term) for some whole terms at a time, sorted by Δ and cell, ``(cell pairs,)`` each."""
     starts = starts_of_runs(terms)
     lengths = np.diff(starts, append=len(terms))
     ends = np.cumsum(lengths * (lengths + 1) // 2)
@@ -111,10 +111,10 @@ def _cell_pairs(terms: np.ndarray, positions: np.ndarray) -> Iterator[tuple[np.n
 
 
 def _unrank(number: np.ndarray, right: np.ndarray, same_cell: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The pair (i, j) with this number: of i < j within one cell, or of two cells where the second has ``right`` members."""
+    """Return the pair (i, j) with this number: i < j within one cell, or two cells of which the second has ``right`` members."""
     if not same_cell:
         return number // right, number % right
     j = np.floor((1 + np.sqrt(1 + 8.0 * number)) / 2).astype(np.int64)
-    j -= j * (j - 1) // 2 > number  # correct the rounding of the root
+    j -= j * (j - 1) // 2 > number  # correct the rounding of the square root
     j += j * (j + 1) // 2 <= number
     return number - j * (j - 1) // 2, j

@@ -1,4 +1,4 @@
-"""The passages that a model is probed on: the original ones behind its checkpoint, all or a keyed sample."""
+"""Choose the passages to probe a model on: all original ones behind its checkpoint, or a keyed sample."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GIVE_IT = "name the collection to probe on the command line"
 
 
 def sample_passages(collection: Collection, count: int | None, seed: int) -> list[str]:
-    """Return the ids of ``count`` passages (None: all), in stored order: the same ones for a collection and for its rotation.
+    """Return the ids of ``count`` passages (None: all), in stored order, the same for a collection and its rotation.
 
     Each passage's draw is keyed by (seed, id), so it depends on no other passage.
 

@@ -45,10 +45,10 @@ class ProbeSettings:
 
     pairs: PairMode = setting(
         "different",
-        "Pairs of different passages (the paper), or those within one passage as well.",
+        "Pairs of different passages (as in the paper), or also those within one passage.",
         choices=PAIR_MODES,
     )
-    minimum_terms: int = setting(20, "The curve ends before the first Δ with fewer.", least=1)
+    minimum_terms: int = setting(20, "Terms that a distance Δ needs; the curve ends before the first Δ with fewer.", least=1)
     passages: int | None = setting(None, "Probe N passages, drawn by the seed.", least=1, metavar="N", absent="all")
     sample_pairs: int = setting(
         2_000, "Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.", least=0
@@ -56,7 +56,7 @@ class ProbeSettings:
     seed: int = seed_setting()
     layers: Layers = setting(
         None,
-        "Of an encoder: after which layers; 0 is the embeddings.",
+        "Layers of an encoder after which to measure; 0 is the embeddings.",
         metavar="K,K…|all",
         absent="the last; tk has one set of term vectors",
     )

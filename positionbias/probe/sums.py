@@ -1,4 +1,4 @@
-"""Sums over term occurrences that cover every pair: ATS without looping over pairs.
+"""Sums over term occurrences that cover every pair, to compute ATS without a loop over pairs.
 
 With u the unit vectors, S[t, p] = Σ u over the occurrences of term t at position p, and n[t, p] their number, the cosines of
 all pairs of t at distance Δ > 0 add up to Σ_p S[t, p] · S[t, p + Δ], and at Δ = 0 to Σ_p (|S[t, p]|² − Σ |u|²) / 2. Pairs within
@@ -31,7 +31,7 @@ _CELLS_AT_ONCE = 1 << 21
 
 
 class Occurrences(NamedTuple):
-    """Occurrences of terms, in stored order: ``rows`` of the vectors, vocabulary numbers, positions, passages, each ``(n,)``."""
+    """Occurrences of terms, in stored order: ``rows`` of the vectors, vocabulary numbers, positions, passages, ``(n,)`` each."""
 
     rows: np.ndarray
     terms: np.ndarray
@@ -39,19 +39,19 @@ class Occurrences(NamedTuple):
     passages: np.ndarray
 
     def at(self, indices: np.ndarray) -> Occurrences:
-        """The occurrences at ``indices`` (or where a mask is true)."""
+        """Return the occurrences at ``indices`` (or where a mask is true)."""
         return Occurrences(*(column[indices] for column in self))
 
     def repeated(self) -> Occurrences:
-        """The occurrences of terms that occur at least twice: others form no pair."""
+        """Return the occurrences of terms that occur at least twice; others form no pair."""
         return self.at(np.bincount(self.terms)[self.terms] > 1) if len(self.terms) else self
 
 
 class TermPositionSums(NamedTuple):
-    """The sums that ATS needs of a set of whole passages; ``merge_sums`` adds them up over sets.
+    """The sums of a set of whole passages for ATS; ``merge_sums`` adds them up over sets.
 
-    One entry a distinct (term, position), sorted: ``counts`` n, ``sums (cells, dim)`` S, ``squares`` Σ|u|². One entry a distinct
-    (term, Δ) of pairs within one passage: ``same_counts``, ``same_cosines`` (empty where these pairs count as well).
+    One entry per distinct (term, position), sorted: ``counts`` n, ``sums (cells, dim)`` S, ``squares`` Σ|u|². One entry per distinct
+    (term, Δ) of pairs within one passage: ``same_counts``, ``same_cosines`` (empty if these pairs count as well).
     """
 
     pairs: PairMode
@@ -67,7 +67,7 @@ class TermPositionSums(NamedTuple):
 
 
 def read_occurrences(terms: np.ndarray, positions: np.ndarray, passages: np.ndarray) -> Occurrences:
-    """All occurrences but those of padding and unknown words.
+    """Return all occurrences except those of padding and unknown words.
 
     Raises:
         ValueError: arrays of different lengths, or a negative position.
@@ -81,7 +81,7 @@ def read_occurrences(terms: np.ndarray, positions: np.ndarray, passages: np.ndar
 
 
 def starts_of_runs(*columns: np.ndarray) -> np.ndarray:
-    """The starts of runs of equal entries, for columns sorted together."""
+    """Return the starts of runs of equal entries, for columns sorted together."""
     if not len(columns[0]):
         return np.empty(0, np.int64)
     changed = np.zeros(len(columns[0]) - 1, bool)
@@ -91,7 +91,7 @@ def starts_of_runs(*columns: np.ndarray) -> np.ndarray:
 
 
 def position_sums(occurrences: Occurrences, units: UnitRows, pairs: PairMode = "different") -> TermPositionSums:
-    """Add up the unit vectors of every (term, position), reading each vector once, by blocks."""
+    """Add up the unit vectors of every (term, position); each vector is read once, by blocks."""
     order = np.lexsort((occurrences.rows, occurrences.positions, occurrences.terms))
     terms, positions, rows = occurrences.terms[order], occurrences.positions[order], occurrences.rows[order]
     starts = starts_of_runs(terms, positions)
@@ -113,11 +113,11 @@ _NO_PAIRS = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
 
 
 def same_passage_pairs(occurrences: Occurrences) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs of occurrences of one term in one passage, as indices ``(pairs,)`` of the first and of the second."""
+    """Return all pairs of occurrences of one term in one passage, as indices ``(pairs,)`` of the first and the second."""
     order = np.lexsort((occurrences.positions, occurrences.passages, occurrences.terms))
     starts = starts_of_runs(occurrences.terms[order], occurrences.passages[order])
     lengths = np.diff(starts, append=len(order))
-    left = np.repeat(starts + lengths, lengths) - np.arange(len(order)) - 1  # how many follow in the same run
+    left = np.repeat(starts + lengths, lengths) - np.arange(len(order)) - 1  # the number that follow in the same run
     first = np.repeat(np.arange(len(order)), left)
     second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(left) - left, left)
     return order[first], order[second]
@@ -143,7 +143,7 @@ def _add_up(keys: tuple[np.ndarray, np.ndarray], values: Sequence[np.ndarray]) -
 
 
 def merge_sums(parts: Sequence[TermPositionSums]) -> TermPositionSums:
-    """The sums of all parts together; no passage may stand in two parts.
+    """Add up the sums of all parts; no passage may be in two parts.
 
     Raises:
         ValueError: no parts, or parts made for different kinds of pairs.
@@ -157,7 +157,7 @@ def merge_sums(parts: Sequence[TermPositionSums]) -> TermPositionSums:
 
 
 def term_pairs(sums: TermPositionSums, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield for some terms at a time the sum of cosines and the number of pairs at each Δ < ``width``, each ``(terms, width)``."""
+    """Yield the sum of cosines and the number of pairs at each Δ < ``width``, ``(terms, width)`` each, some terms at a time."""
     starts = starts_of_runs(sums.terms)
     ends = np.append(starts[1:], len(sums.terms))
     size = max(1, _CELLS_AT_ONCE // width)

@@ -1,4 +1,4 @@
-"""A model's term vectors, and the probe of a whole model on a collection's passages.
+"""Get a model's term vectors, and probe a whole model on a collection's passages.
 
 The vector of a term is the one that enters the model's cosine matrix: for TK, gated and contextualised [our decision]. An encoder's
 terms are word pieces, and the vectors their states after a layer.
@@ -28,7 +28,7 @@ __all__ = ["TermVectors", "probe", "probe_model", "term_vectors"]
 
 
 class TermVectors(NamedTuple):
-    """One entry a word of the passages: vocabulary number, position in its passage, number of its passage, vector ``(n, dim)``."""
+    """One entry per word of the passages: vocabulary number, position in its passage, number of its passage, vector ``(n, dim)``."""
 
     terms: np.ndarray
     positions: np.ndarray
@@ -37,7 +37,7 @@ class TermVectors(NamedTuple):
 
 
 def term_vectors(encoded: EncodedPassages, layer: int = 0) -> TermVectors:
-    """The words of encoded passages, as ``average_term_similarity`` takes them; ``layer`` is a place among those encoded.
+    """Return the words of encoded passages, as ``average_term_similarity`` takes them; ``layer`` indexes the encoded layers.
 
     The vectors are not copied.
     """
@@ -50,7 +50,7 @@ def term_vectors(encoded: EncodedPassages, layer: int = 0) -> TermVectors:
 def probe_model(
     checkpoint: Checkpoint, collection: Collection, settings: ProbeSettings = ProbeSettings(), *, system: str = ""
 ) -> list[Result]:
-    """Encode the passages (all, or as many as the settings say) and measure ATS and MATS of the checkpoint's model.
+    """Encode the passages (all, or the number in the settings) and measure ATS and MATS of the checkpoint's model.
 
     One Result for each of the layers of an encoder, its system named "NAME layer 3" (0: the embeddings; None: only the last, by the
     plain name); for TK one. A Result's value is MATS as printed (position-bias paper, Eq. 9); its payload the whole ATS curve.
@@ -68,7 +68,7 @@ def probe_model(
 def probe(
     model: TermEncoder, collection: Collection, passage_ids: Sequence[str], settings: ProbeSettings, *, systems: Sequence[str]
 ) -> list[Result]:
-    """``probe_model`` for a loaded model and given passages; ``systems`` names each of the model's layers."""
+    """Probe a loaded model on given passages, as ``probe_model``; ``systems`` names each of the model's layers."""
     results = []
     with encode_passages(model, collection, passage_ids, description=f"probing {systems[0]}") as encoded:
         for layer, system in enumerate(systems):

@@ -1,4 +1,4 @@
-"""Rows of a large, perhaps memory-mapped matrix, scaled to length 1 as they are read, a block at a time."""
+"""Read rows of a large, perhaps memory-mapped matrix as unit vectors, a block at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from positionbias.core.errors import InputError
 
 __all__ = ["BLOCK_ROWS", "UnitRows"]
 
-# small enough for a block to stay in the processor's cache and for its buffers to be reused: large fresh blocks cost
+# small enough for a block to stay in the processor's cache and for its buffers to be reused: new large blocks cost
 # more in page faults than in arithmetic
 BLOCK_ROWS = 4_096
 
@@ -33,7 +33,7 @@ class UnitRows:
         self._norms[self._norms == 0.0] = 1.0
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Unit vectors of at most ``BLOCK_ROWS`` rows, ``(len(rows), dim)``; overwritten by the next call.
+        """Return unit vectors of at most ``BLOCK_ROWS`` rows, ``(len(rows), dim)``; the next call overwrites them.
 
         Raises:
             InputError: a vector is not finite.
@@ -41,7 +41,7 @@ class UnitRows:
         return np.divide(self._read(rows, 0), self._finite_norms(rows)[:, None], out=self._units[: len(rows)])
 
     def cosines(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """The cosine of each pair of rows, ``(pairs,)`` float64; raises as ``take``."""
+        """Return the cosine of each pair of rows, ``(pairs,)`` float64; raises as ``take``."""
         out = np.empty(len(first), np.float64)
         for start in range(0, len(first), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)

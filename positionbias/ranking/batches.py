@@ -24,7 +24,7 @@ def length_batches(lengths: Sequence[int] | np.ndarray, budget: TokenBudget) -> 
 
 
 class TokenBudget:
-    """A limit on padded tokens per batch. ``shrunk`` tells whether the device's memory was too small for the given one."""
+    """A limit on padded tokens per batch. ``shrunk`` is true if the given limit exceeded the device's memory."""
 
     def __init__(self, tokens: int) -> None:
         self.tokens = tokens
@@ -33,7 +33,7 @@ class TokenBudget:
     def work(self, lengths: Sequence[int] | np.ndarray, work: Callable[[np.ndarray], None]) -> None:
         """Do ``work`` on batches of indices of similar ``lengths``, longest first.
 
-        A batch too large for the device's memory is halved and done again, and the budget stays there. So ``work``
+        A batch too large for the device's memory is halved and repeated, and the budget stays at the lower value. So ``work``
         must leave nothing behind when it fails.
 
         Raises:
@@ -62,7 +62,7 @@ def _fits(work: Callable[[np.ndarray], None], batch: np.ndarray) -> bool:
     try:
         work(batch)
     except torch.OutOfMemoryError:
-        pass  # what failed is freed when this handler ends, with its frames
+        pass  # the failed batch is freed when this handler ends, with its frames
     else:
         return True
     if torch.cuda.is_available():

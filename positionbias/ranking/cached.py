@@ -1,8 +1,7 @@
-"""Scoring with a model that reads the two sides apart: each passage is encoded once, for all its queries.
+"""Score with a model that encodes query and passage separately: each passage is encoded once for all its queries.
 
-All queries are encoded first, which are few and short. Then the passages come in blocks, and each batch of them is scored
-against its queries as soon as it is encoded. So no passage vector is kept, in memory or on disk; what is held is the queries'
-vectors and a few numbers a pair.
+Queries are few and short, and are encoded first. Then passages come in blocks, and each batch is scored against its queries as soon
+as it is encoded. No passage vector is kept; memory holds the queries' vectors and a few numbers a pair.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from positionbias.ranking.scored import PassageTexts, Scored
 
 __all__ = ["score_cached"]
 
-QUERY_BYTES = 1 << 29  # of query vectors held at once: 55,000 queries of eight words for TK, 170,000 for a BERT_DOT of 768
+QUERY_BYTES = 1 << 29  # query vectors in memory: 55,000 queries of eight words for TK, 170,000 for a BERT_DOT of width 768
 READ_QUERIES = 1_024
 READ_PASSAGES = 8_192
 
@@ -40,13 +39,13 @@ def score_cached(
     config: RankingConfig,
     bar: Progress,
 ) -> Scored:
-    """Score all candidates; ``texts`` are the queries', by id. The progress bar counts pairs.
+    """Score all candidates. ``texts`` are the queries' texts by id; the progress bar counts pairs.
 
-    Queries whose vectors exceed 512 MB are taken in blocks; a passage is then encoded once for each block it has queries in.
+    If the queries' vectors exceed 512 MB, queries come in blocks; a passage is then encoded once per block with queries of its own.
 
     Raises:
         InputError: a passage is not in the collection.
-        SettingError: the device's memory does not hold one text.
+        SettingError: one text does not fit in the device's memory.
     """
     done = Scored()
     budget = TokenBudget(config.tokens(model.device))
@@ -70,7 +69,7 @@ def score_cached(
 
 @dataclass(frozen=True)
 class _Queries:
-    """Vectors of queries, concatenated, with a row of zeros at the end ``(rows + 1, dim)``; query ``i`` has
+    """The concatenated vectors of queries ``(rows + 1, dim)``, with a row of zeros at the end; query ``i`` has the rows
     ``offsets[i] … offsets[i + 1]``."""
 
     query_ids: list[str]
@@ -89,10 +88,10 @@ class _Queries:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """The pairs of some queries, by query and by passage.
+    """The pairs of some queries, indexed by query and by passage.
 
-    ``queries (pairs,)`` the query of each, ``starts (queries + 1,)`` where each query's begin, ``scores (pairs,)``;
-    ``numbers (distinct,)`` the passages' places in the run; passage ``i`` stands in the pairs
+    ``queries (pairs,)``: the query of each pair; ``starts (queries + 1,)``: the first pair of each query; ``scores (pairs,)``;
+    ``numbers (distinct,)``: the passages' places in the run; passage ``i`` has the pairs
     ``order[bounds[i]] … order[bounds[i + 1]]``.
     """
 
@@ -104,14 +103,14 @@ class _Pairs:
     bounds: np.ndarray
 
     def of(self, passages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the pairs of some passages, and for each its passage's place among them."""
+        """Return the pairs of some passages, and for each pair the index of its passage among them."""
         first, last = self.bounds[passages], self.bounds[passages + 1]
         found = np.concatenate([self.order[start:end] for start, end in zip(first, last, strict=True)])
         return found, np.repeat(np.arange(len(passages)), last - first)
 
 
 def _query_blocks(model: PassageEncoder, texts: Mapping[str, str], budget: TokenBudget, done: Scored) -> Iterator[_Queries]:
-    """Yield the queries in order, as many at once as ``QUERY_BYTES`` hold."""
+    """Yield the queries in order, in blocks of about ``QUERY_BYTES``."""
     waiting = iter(texts.items())
     query_ids: list[str] = []
     vectors: list[Tensor] = []
@@ -165,7 +164,7 @@ def _pairs(candidates: Run, query_ids: Sequence[str]) -> _Pairs:
 def _passage_blocks(
     model: PassageEncoder, collection: PassageTexts, passage_ids: Sequence[str], numbers: np.ndarray
 ) -> Iterator[tuple[int, Sequence[Any]]]:
-    """Yield encoded passages by blocks, each with the place of its first."""
+    """Yield passages by blocks as the model reads them, with the index of each block's first."""
     for first in range(0, len(numbers), READ_PASSAGES):
         wanted = [passage_ids[number] for number in numbers[first : first + READ_PASSAGES]]
         yield first, model.read_passages(collection.texts(wanted))
@@ -180,7 +179,7 @@ def _score_block(
     budget: TokenBudget,
     bar: Progress,
 ) -> None:
-    """Encode a block of passages and score it against its queries; waits for the device once a block."""
+    """Encode a block of passages and score it against its queries; wait for the device once a block."""
     found: list[tuple[np.ndarray, Tensor]] = []
     query_lengths = np.diff(queries.offsets)
 

@@ -1,4 +1,4 @@
-"""Arithmetic of re-rankers: batch size, precision, device. Torch is imported on use."""
+"""Settings of re-rankers: batch size, precision, device. Torch is imported on use."""
 
 from __future__ import annotations
 
@@ -25,17 +25,15 @@ CPU_TOKENS, GPU_TOKENS = 4_096, 131_072
 
 @dataclass(frozen=True, slots=True)
 class RankingConfig:
-    """Settings: ``batch_tokens`` bounds a batch's padded tokens; 0 is 4,096 on a CPU (small caches), 131,072 on a GPU.
+    """Batch size and precision. ``batch_tokens`` bounds a batch's padded tokens; 0 is 4,096 on a CPU (small caches), 131,072 on a GPU.
 
-    ``precision`` ``auto`` is float32 on a CPU, and on a GPU bfloat16, or float16 where that is unsupported.
+    ``precision`` ``auto`` is float32 on a CPU, bfloat16 on a GPU, and float16 on a GPU without bfloat16.
     """
 
-    batch_tokens: int = setting(
-        0, "Padded tokens in a batch; 0 leaves it to the device.", least=0, do="0 leaves it to the device"
-    )
+    batch_tokens: int = setting(0, "Padded tokens in a batch; 0: chosen by device.", least=0, do="0 leaves it to the device")
     precision: Precision = setting(
         "auto",
-        "Of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
+        "Precision of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
         choices=PRECISIONS,
     )
 
@@ -67,11 +65,11 @@ class RankingConfig:
 
 @dataclass(frozen=True, slots=True)
 class Computing:
-    """Device and precision of a model's computation, or what becomes of an endpoint's."""
+    """The device and precision of a model's computation, and whether an endpoint's answers are kept."""
 
-    device: str = setting("auto", "Where to compute; auto is the GPU where there is one.", choices=DEVICES)
+    device: str = setting("auto", "Device to compute on; auto is the GPU if there is one.", choices=DEVICES)
     config: RankingConfig = field(default_factory=RankingConfig)
-    store: bool = setting(True, "Keep what an endpoint answers (numbers, no texts), so that nothing is paid for twice.")
+    store: bool = setting(True, "Keep an endpoint's answers (numbers, no texts), so that nothing is paid for twice.")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -80,15 +78,15 @@ class Computing:
         """Return the device.
 
         Raises:
-            SettingError: a GPU that is not there.
+            SettingError: there is no such GPU.
         """
         return pick_device(self.device)
 
     def load(self, model: Place, kind: str | None = None) -> Checkpoint:
-        """Load a model by its name, as ``load_checkpoint``, to the device.
+        """Load a model by name onto the device, as ``load_checkpoint``.
 
         Raises:
-            SettingError: as ``load_checkpoint``, or a GPU that is not there.
+            SettingError: as ``load_checkpoint``, or no such GPU.
             InputError: as ``load_checkpoint``.
         """
         from positionbias.models.checkpoint import load_checkpoint
@@ -101,14 +99,14 @@ class Computing:
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """Source and depth of re-ranked candidates."""
+    """The depth of re-ranking, and the run's tag and header."""
 
-    split: str = setting("test", "Whose queries.")
+    split: str = setting("test", "Split of the queries.")
     depth: int | None = setting(
         None,
         "Candidates to re-rank.",
         least=1,
-        absent="what validation found best; all where nothing was tuned",
+        absent="the depth tuned on validation, or all",
     )
     name: str | None = setting(None, "The run's tag.", absent="the checkpoint's name")
     header: RunHeader = field(default_factory=RunHeader)
@@ -119,11 +117,11 @@ class Reranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaughtPassages:
-    """Passages that a teacher scores: candidates of a split's queries and those judged relevant, or pairs of a training set."""
+    """The passages that a teacher scores: candidates and relevant passages of a split's queries, or pairs of a training set."""
 
-    split: str | None = setting(None, "Whose queries.", absent="train, or those that --trainset speaks of")
+    split: str | None = setting(None, "Split of the queries.", absent="train, or the splits of --trainset")
     candidates: Place | None = setting(
-        None, "Score these, and each query's passages judged relevant.", metavar="RUN", place="read"
+        None, "Candidates to score, along with each query's relevant passages.", metavar="RUN", place="read"
     )
     trainset: Place | None = setting(
         None, "Score exactly the pairs of a training set, instead of --candidates.", metavar="DIR", place="read"
@@ -132,9 +130,9 @@ class TaughtPassages:
     relevant_from: int = setting(1, "Grade from which a passage counts as relevant, with --candidates.", least=1)
     block_pairs: int | None = setting(
         None,
-        "Pairs scored and saved together: what an interruption costs at most.",
+        "Pairs scored and saved together; an interruption loses at most these.",
         least=1,
-        absent="16384, or 1048576 for a model that encodes passages for themselves",
+        absent="16384, or 1048576 for a model that encodes passages alone",
     )
 
     def __post_init__(self) -> None:
@@ -142,10 +140,10 @@ class TaughtPassages:
 
 
 def pick_device(name: str) -> torch.device:
-    """Return a device by name; ``auto`` is the first GPU where there is one.
+    """Return a device by name; ``auto`` is the first GPU, if there is one.
 
     Raises:
-        SettingError: an unknown name, or a GPU that is not there.
+        SettingError: an unknown name, or no such GPU.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Outside teachers' scores, checked against a collection and stored as any teacher's: commercial models can teach."""
+"""Check an outside teacher's scores, such as a commercial model's, against a collection and store them like any teacher's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, w
 
 __all__ = ["take_in"]
 
-_NAMED = 3  # what the collection does not have
+_NAMED = 3  # ids missing from the collection
 
 
 def take_in(
@@ -32,14 +32,14 @@ def take_in(
     name: str | None = None,
     overwrite: bool = False,
 ) -> TeacherScores:
-    """Store the scores in an outside teacher's file (``core.teacher_files``), of queries of ``split`` and known passages.
+    """Store an outside teacher's scores (``core.teacher_files``) of queries of ``split`` and known passages.
 
-    With ``only_known`` others are left out and counted. With ``order_only`` −1, −2, … from the best on are stored in place of the scores,
-    the same where the teacher ties [decision]: then only the order can be learnt.
+    With ``only_known`` others are skipped and counted. With ``order_only``, scores become −1, −2, … from the best on, equal where the
+    teacher ties [decision], so that only the order can be learnt.
 
     Raises:
-        InputError: a broken file (with the line), scores for others (counted, the first ones named), or scores that tell no two passages
-            of a query apart.
+        InputError: a broken file (with the line), scores of unknown queries or passages (counted, the first ones named), or scores that
+            are equal for all passages of each query.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     if not path.is_file():
@@ -76,7 +76,7 @@ def take_in(
 
 
 class _Intake:
-    """Collector of the scores that fit the collection; it counts the others."""
+    """A collector of the scores that fit the collection; it counts the others."""
 
     def __init__(self, collection: Collection, split: str, path: Path, *, only_known: bool, order_only: bool) -> None:
         self.collection, self.split, self.path = collection, split, path
@@ -124,15 +124,13 @@ class _Intake:
         return Ranking(ranking.query_id, [ranking.passage_ids[place] for place in there], scores)
 
     def check(self) -> None:
-        """Check that what was read can teach.
+        """Check that the scores can be learnt from.
 
         Raises:
-            InputError: it speaks of what is not there, or distinguishes no passages.
+            InputError: unknown queries or passages, or the same score for all passages of each query.
         """
         if any(self._unknown.values()) and not self.only_known:
-            raise self._others(
-                "check --split and that the file belongs to this collection, or give --only-known to leave them out"
-            )
+            raise self._others("check --split and that the file belongs to this collection, or give --only-known to skip them")
         if not self.distinguished:
             if any(self._unknown.values()):
                 raise self._others("check --split and that the file belongs to this collection")
@@ -140,7 +138,7 @@ class _Intake:
             raise bad_input(self.path, wanted="scores that distinguish a query's passages", found=found, do=do)
 
     def _others(self, do: str) -> InputError:
-        whose = {"query": f"for queries that split {self.split!r} has not", "passage": "of passages that are not there"}
+        whose = {"query": f"for queries not in split {self.split!r}", "passage": "of unknown passages"}
         found = [
             f"{count:,} {whose[what]}, the first {', '.join(map(repr, sorted(self._first[what], key=self._first[what].__getitem__)))}"
             for what, count in self._unknown.items()

@@ -1,7 +1,7 @@
-"""Scoring pair by pair, with a model that reads query and passage together.
+"""Score pair by pair, with a model that reads query and passage together.
 
-Pairs come in blocks of whole queries. A thread reads and tokenises the next block while the model scores one; in a block
-pairs are sorted by length, so that batches hold little padding, and their scores are put back in order.
+Pairs come in blocks of whole queries. A thread reads and tokenizes the next block while the model scores one. In a block pairs
+are sorted by length, so that batches have little padding, and their scores are put back in order.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def score_by_pair(
     config: RankingConfig,
     bar: Progress,
 ) -> Scored:
-    """Score all candidates; ``texts`` are the queries', by id. The progress bar counts pairs.
+    """Score all candidates. ``texts`` are the queries' texts by id; the progress bar counts pairs.
 
     Raises:
         InputError: a passage is not in the collection.
-        SettingError: the device's memory does not hold one pair.
+        SettingError: one pair does not fit in the device's memory.
     """
     done = Scored()
     budget = TokenBudget(config.tokens(model.device))
@@ -85,7 +85,7 @@ def _blocks(model: Ranker, collection: PassageTexts, texts: Mapping[str, str], c
 def _score(
     model: Ranker, queries: Sequence[Tokens], passages: Sequence[Tokens], budget: TokenBudget, bar: Progress | None
 ) -> tuple[np.ndarray, int]:
-    """Return scores ``(pairs,)`` and the number of pairs as long as the model reads; waits for the device once."""
+    """Return scores ``(pairs,)`` and the number of pairs at the model's limit; wait for the device once."""
     both = (len(query) + len(passage) for query, passage in zip(queries, passages, strict=True))
     lengths = np.fromiter(both, np.int64, len(passages))
     found: list[tuple[np.ndarray, Tensor]] = []

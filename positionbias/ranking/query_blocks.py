@@ -1,4 +1,4 @@
-"""Candidates in blocks of whole queries, so that memory does not grow with the run."""
+"""Divide candidates into blocks of whole queries, so that memory does not grow with the run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BLOCK_PAIRS = 16_384
 
 
 def query_blocks(candidates: Run) -> Iterator[list[str]]:
-    """Yield the query ids in the run's order, as many at once as have ``BLOCK_PAIRS`` candidates."""
+    """Yield the query ids in the run's order, in blocks of about ``BLOCK_PAIRS`` candidates."""
     held: list[str] = []
     count = 0
     for query_id in candidates:
@@ -29,7 +29,7 @@ def query_blocks(candidates: Run) -> Iterator[list[str]]:
 
 
 def distinct_texts(collection: PassageTexts, candidates: Run, query_ids: Sequence[str]) -> tuple[list[str], list[np.ndarray]]:
-    """Return the texts of these queries' passages, each read once, and for each query the places of its passages among them."""
+    """Return the distinct texts of these queries' passages, each read once, and for each query the indices of its passages."""
     per_query = [candidates.numbers(query_id) for query_id in query_ids]
     distinct, places = np.unique(np.concatenate(per_query), return_inverse=True)
     ends = np.cumsum([len(numbers) for numbers in per_query])

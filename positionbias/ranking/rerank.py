@@ -1,4 +1,4 @@
-"""Re-ranking: score all candidates of every query with a model, and sort them by score down to a depth."""
+"""Re-rank: score all candidates of every query with a model, and sort them by score down to a depth."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ FOUND_BLOCK = 1 << 16  # passages looked up at once
 class Rescored:
     """The model's scores of all candidates as a run, and counts.
 
-    ``cached``: each of the ``passages`` was encoded once, and ``counts.again`` times again in all; else each pair was read for itself.
-    ``room``: the most tokens that the model reads; None where only it knows, so that nothing was counted as cut.
+    ``cached``: each of the ``passages`` was encoded once, plus ``counts.again`` repetitions in all; else each pair was read alone.
+    ``room``: the most tokens that the model reads; None if unknown, and then none are counted as cut.
     """
 
     run: Run
@@ -69,7 +69,7 @@ def known_queries(run: Run, queries: Sequence[Query]) -> dict[str, str]:
     """Return the text of each query in the run, in the run's order.
 
     Raises:
-        InputError: the run names a query that the split has not.
+        InputError: the run names a query that is not in the split.
     """
     texts = {query.query_id: query.text for query in queries}
     unknown = [query_id for query_id in run if query_id not in texts]
@@ -91,15 +91,14 @@ def rescore(
     config: RankingConfig | None = None,
     description: str = "re-ranking",
 ) -> Rescored:
-    """Score every candidate: a model that encodes passages alone does so once for each, any other reads pair by pair, or
-    takes a query's texts.
+    """Score every candidate: encode each passage once if the model encodes passages alone, else read pair by pair or pass texts.
 
-    A pair's score does not depend on the pairs beside it, but for rounding. Texts are read as they are needed.
+    A pair's score does not depend on other pairs, up to rounding. Texts are read as needed.
 
     Raises:
-        InputError: a candidate names a passage or query that is not there, a score is not finite, or a scorer of texts fails or gives
-            another number of scores.
-        SettingError: the device's memory does not hold one text.
+        InputError: a candidate names an unknown passage or query, a score is not finite, or a scorer of texts fails or returns a
+            wrong number of scores.
+        SettingError: one text does not fit in the device's memory.
     """
     texts = known_queries(candidates, queries)
     settings = config or RankingConfig()
@@ -113,7 +112,7 @@ def rescore(
 
 
 def _kept(model: AnyRanker, queries: Sequence[Query], candidates: Run, name: str) -> Rescored:
-    """Return the first candidate of each query with its own score: re-ranking to depth 1 keeps it in place."""
+    """Return the first candidate of each query with its own score, as re-ranking to depth 1 keeps it in place."""
     known_queries(candidates, queries)
     first = Run(name, candidates.top(1).rankings())
     return Rescored(first, 0, isinstance(model, PassageEncoder), known_room(model), Scored(), 0.0)
@@ -129,7 +128,7 @@ def score_candidates(
     *,
     name: str,
 ) -> Scored:
-    """Score all candidates in the way that the model allows, as ``rescore``; ``texts`` are the queries', by id."""
+    """Score all candidates as ``rescore``; ``texts`` are the queries' texts by id."""
     if isinstance(model, Served):
         encoded = [len(texts) + len(candidates.passage_ids)]
         model.begin(encoded if isinstance(model, PassageEncoder) else [len(candidates.numbers(query_id)) for query_id in texts])
@@ -152,11 +151,11 @@ def rerank_run(
 ) -> Rescored:
     """Re-rank the run at ``candidates`` and write the new one with its manifest.
 
-    The default depth is the checkpoint's tuned one; all candidates where it has none. Candidates below that depth keep their
-    place and are neither encoded nor scored; at depth 1 nothing is, and the candidates keep their order.
+    The default depth is the checkpoint's tuned one, or all candidates if it has none. Candidates below that depth keep their
+    place and are not scored; at depth 1 none are, and all keep their order.
 
     Raises:
-        InputError: a candidate, at any depth, names a passage or query that is not there.
+        InputError: a candidate, at any depth, names an unknown passage or query.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     reranking, config, run = reranking or Reranking(), config or RankingConfig(), read_run(candidates)

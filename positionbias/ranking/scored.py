@@ -1,4 +1,4 @@
-"""Input and output types of both ways of scoring candidates."""
+"""Input and output types of scoring candidates."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class PassageTexts(Protocol):
 
 @dataclass
 class Scored:
-    """Scores by query id, each ``(candidates,)`` float32 in the candidates' order, and counts.
+    """Scores by query id, ``(candidates,)`` float32 each, in the candidates' order, and counts.
 
-    ``truncated``: passages (with each query alone: pairs) as long as the model reads, so that more may have been cut off;
-    ``again``: how often a passage was encoded that had been before; ``batch_tokens``: to what the device's memory cut the batches.
+    ``truncated``: passages (or pairs) at the model's limit, which may have been cut; ``again``: repeated encodings of passages;
+    ``batch_tokens``: the batch size to which the device's memory forced a cut.
     """
 
     scores: dict[str, np.ndarray] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""Teachers' scores: a model scores candidates and judged-relevant passages, or those of a training set, for students.
+"""Score candidates and relevant passages, or those of a training set, with a teacher for its students.
 
 Blocks of whole queries are scored and saved one by one, so an interrupted run resumes with the next, and memory does not
-grow with the number of pairs, but for the candidates themselves.
+grow with the number of pairs, except for the candidates themselves.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Pairs = Iterable[tuple[str, list[str]]]
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Whole queries with the passages to score."""
+    """Whole queries with their passages to score."""
 
     pairs: tuple[tuple[str, list[str]], ...]
 
@@ -56,7 +56,7 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A scoring job: the texts of the queries by id, their passages, the number of pairs; and its facts for the manifest."""
+    """A scoring job: the queries' texts by id, their passages, the number of pairs, and its facts for the manifest."""
 
     texts: Mapping[str, str]
     pairs: Pairs
@@ -77,15 +77,15 @@ def teach(
     config: RankingConfig | None = None,
     overwrite: bool = False,
 ) -> TeacherScores:
-    """Score the first ``depth`` candidates of each query of the run, and other passages judged relevant; or the pairs of a
-    training set, of which 8 bytes a distinct pair are held, and the ids once.
+    """Score the first ``depth`` candidates and the relevant passages of each query of a run, or the pairs of a training set.
 
-    The model computes on its device (``model.model.to(device)``). A score depends on blocks and batches by its rounding only; a
-    run resumed with the same ``block_pairs`` and ``config`` writes the same bytes as an uninterrupted one.
+    The model computes on its device (``model.model.to(device)``). Blocks and batches change only the rounding of a score. A run
+    resumed with the same ``block_pairs`` and ``config`` writes the same bytes as an uninterrupted one. A training set takes 8 bytes of
+    memory per distinct pair, and its ids once.
 
     Raises:
-        SettingError: the device's memory does not hold one text.
-        InputError: a candidate or a group names a passage or query that is not there, a score is not finite, or there are no groups.
+        SettingError: one text does not fit in the device's memory.
+        InputError: a candidate or a group names an unknown passage or query, a score is not finite, or there are no groups.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     asked = _of_candidates(collection, passages, out) if passages.trainset is None else _of_trainset(collection, passages, out)
@@ -203,7 +203,7 @@ def _distinct(keys: np.ndarray, more: array) -> np.ndarray:
 
 
 def _relevant(collection: Collection, split: str, run: Run, relevant_from: int) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """Return the relevant passages of the run's queries, and how many judgements name a query or passage that is not there."""
+    """Return the relevant passages of the run's queries, and counts of judgements with an unknown query or passage."""
     judged = relevant_passages(collection.qrels(split), relevant_from)
     absent = set(collection.absent(sorted({passage_id for passage_ids in judged.values() for passage_id in passage_ids})))
     relevant: dict[str, list[str]] = {}
@@ -223,7 +223,7 @@ def _missing(run: Run, query_id: str, passage_ids: Sequence[str]) -> list[str]:
 
 
 class _Scorer:
-    """Scorer of one block after another, with counts."""
+    """A scorer of blocks in sequence, with counts."""
 
     def __init__(
         self,
@@ -249,7 +249,7 @@ class _Scorer:
         return run.rescored(self.name, done.scores).rankings(), counts
 
     def announced(self, blocks: Iterable[_Block]) -> Iterator[_Block]:
-        """Yield the blocks on request; the progress bar skips those that an earlier run has scored."""
+        """Yield the blocks on request; the progress bar skips blocks scored by an earlier run."""
         for block in blocks:
             before = self.blocks
             yield block
@@ -258,7 +258,7 @@ class _Scorer:
 
 
 def _blocks(pairs: Pairs, size: int) -> Iterator[_Block]:
-    """Yield whole queries, as many at once as have ``size`` pairs."""
+    """Yield whole queries, in blocks of about ``size`` pairs."""
     held: list[tuple[str, list[str]]] = []
     count = 0
     for pair in pairs:

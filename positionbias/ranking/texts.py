@@ -1,7 +1,7 @@
-"""Scoring with any function from a query's text and its passages' texts to numbers.
+"""Score with any function from a query's text and its passages' texts to numbers.
 
-Queries come one by one, in the run's order (to an endpoint several at once), each with its passages best first; the next texts are read meanwhile. Nothing
-is assumed of the scorer, so its output is checked.
+Queries come one by one in the run's order (several at once for an endpoint), each with its passages best first; the next texts are
+read meanwhile. The scorer's output is checked.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def score_texts(
     *,
     name: str,
 ) -> Scored:
-    """Score all candidates; ``texts`` are the queries', by id, ``name`` the scorer's in errors. The progress bar counts pairs.
+    """Score all candidates. ``texts`` are the queries' texts by id, ``name`` names the scorer in errors; the progress bar counts pairs.
 
     Raises:
-        InputError: a passage is not in the collection; or the scorer fails, or gives another number of scores, or what are no
-            finite numbers: the line names the query and the passage.
+        InputError: a passage is not in the collection, or the scorer fails, returns a wrong number of scores, or values that are not
+            finite; the message names the query and the passage.
     """
     done = Scored()
     with config.autocast(model.device):
@@ -83,7 +83,7 @@ def _scores(model: TextScorer, name: str, candidates: Run, query_id: str, query:
         raise InputError(f"{name}: wanted {wanted}; found that it raised {where_raised(error)}; fix it") from error
     wanted, found = f"{len(passages):,} scores", None
     if given.dtype.kind not in "fiub":
-        wanted, found = "numbers", f"{given.dtype} values" if given.dtype.kind != "O" else "values that are no numbers"
+        wanted, found = "numbers", f"{given.dtype} values" if given.dtype.kind != "O" else "values that are not numbers"
     elif given.shape != (len(passages),):
         found = f"{len(given):,}" if given.ndim == 1 else f"an array of shape {given.shape}"
     else:

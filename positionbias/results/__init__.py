@@ -1,1 +1,1 @@
-"""Measurements: one typed payload for each kind, their header, and the folder they are saved in."""
+"""Measurements: their typed payloads, their header, and the folder they are saved in."""

@@ -1,4 +1,4 @@
-"""Figures of artefacts: exported files, vectors, encoders, a teacher's scores; and of a study's plan."""
+"""Figures of artefacts (exported files, vectors, encoders, a teacher's scores) and of a study's plan."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXPORT, VECTORS, WORD_VECTORS, NEW_ENCODER, TEACHING, PLAN = "export ", "vectors
 
 
 class ExportCounts(Rows[int], frozen=True):
-    """Records that an export wrote, and those that its form cannot hold. The measure is ``export FORM``."""
+    """The records that an export wrote, and those that its form cannot hold. The measure is ``export FORM``."""
 
     MEASURES = (EXPORT,)
 
@@ -58,7 +58,7 @@ class WordVectorFigures(Figures, frozen=True, kw_only=True):
 
 
 class NewEncoderFigures(Figures, frozen=True, kw_only=True):
-    """An encoder with random weights: its word pieces, the words from which they were learned, its number of weights."""
+    """An encoder with random weights: its word pieces, the words behind them, and its number of weights."""
 
     MEASURES = (NEW_ENCODER,)
 
@@ -68,7 +68,7 @@ class NewEncoderFigures(Figures, frozen=True, kw_only=True):
 
 
 class TeachingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """A teacher's scores. None: does not apply to this teacher or form of scores."""
+    """A teacher's scores; None where a figure does not apply to the teacher or the form of scores."""
 
     MEASURES = (TEACHING,)
 
@@ -93,7 +93,7 @@ class TeachingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PlannedStep(Struct, frozen=True):
-    """A step of a study: done or not, and the expected seconds where known."""
+    """A step of a study: whether it is done, and its expected seconds if known."""
 
     done: bool
     seconds: float | None

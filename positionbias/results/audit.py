@@ -1,4 +1,4 @@
-"""Figures of an audit beside its buckets and verdicts: counts, and changes by rotation."""
+"""Figures of an audit other than buckets and verdicts: counts, and changes by rotation."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ __all__ = [
 EVIDENCE, RETRIEVAL = "evidence", "retrieval over the whole collection"
 GAP, MANIPULATIONS, TWO_RUNS = "rotation gap", "manipulations", "two runs"
 VERDICT = "verdict"
-DEVIATIONS, RANKS = "deviations", "ranks"  # units of an effect; all others are measures
-READ_WHOLE = "read"  # an effect's subset: queries whose texts the system reads whole
-FIRST_STAGE = "first stage"  # facts.model of the ranking that the audited models re-rank
+DEVIATIONS, RANKS = "deviations", "ranks"  # units of effects; all others are measures
+READ_WHOLE = "read"  # the subset of queries whose texts the system reads whole
+FIRST_STAGE = "first stage"  # facts.model of the ranking that audited models re-rank
 AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS, LENGTHS, CHUNKS)
 
 
@@ -51,7 +51,7 @@ class EvidenceFigures(Figures, frozen=True, kw_only=True):
 
 
 class RetrievalFigures(Figures, frozen=True, kw_only=True):
-    """A retriever's ranking and its cost: ``encoded`` counts passages in all wordings, ``empty`` and ``truncated`` original ones."""
+    """A retriever's ranking and its cost: ``encoded`` counts passages and their changed copies, ``empty`` and ``truncated`` the originals."""
 
     MEASURES = (RETRIEVAL,)
 
@@ -65,7 +65,7 @@ class RetrievalFigures(Figures, frozen=True, kw_only=True):
 
 
 class ManipulationFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """The basis of moved evidence: ``unmoved`` queries by cause, and other changes of scores, as shares of a list's deviation."""
+    """Figures behind moved evidence: ``unmoved`` queries by cause, and other changes of scores, as shares of a list's deviation."""
 
     MEASURES = (MANIPULATIONS,)
 
@@ -81,7 +81,7 @@ class ManipulationFigures(Figures, frozen=True, kw_only=True, omit_defaults=True
 
 
 class GapFigures(Figures, frozen=True, kw_only=True):
-    """The change of a quality by rotating the whole collection; the change of its mean is the result's value.
+    """The change of a quality when the whole collection is rotated; the result's value is the change of its mean.
 
     ``cut`` and ``truncated`` are shares of answers, ``truncated`` None where the model's limit is unknown.
     """
@@ -102,8 +102,8 @@ class GapFigures(Figures, frozen=True, kw_only=True):
 
 
 class TwoRunFigures(Figures, frozen=True, kw_only=True):
-    """The basis of the verdict on two runs. ``moves`` are pairs of a query and a rotation, as are those left out: ``sentences_cut``,
-    ``unchanged`` and ``one_sentence`` passages. ``clusters`` are passages, None where the effect is undefined; ``means`` are of the first measure.
+    """Figures behind the verdict on two runs. ``moves`` counts pairs of a query and a rotation, as do the skipped ones: ``sentences_cut``,
+    ``unchanged`` and ``one_sentence``. ``clusters`` counts passages, None where the effect is undefined; ``means`` are of the first measure.
     """
 
     MEASURES = (TWO_RUNS,)

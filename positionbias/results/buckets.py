@@ -1,4 +1,4 @@
-"""Measurements by the place of the evidence: means by bucket and by place, and the figures tested over them."""
+"""Measurements by the place of the evidence: means by bucket and by place, and tests over them."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ __all__ = [
 PSI, GAIN = "PSI", "gain by position"
 MOVEMENT = "rotation gap by movement"
 RESPONSE, SEGMENTS = "position response", "segment similarity"
-BLIND = "position-blind scorers"  # measured for comparison, not systems themselves
+BLIND = "position-blind scorers"  # measured for comparison, not audited systems
 STANDARDISED = "standardised over passage length"  # the group of all passages
 
 
 class Slope(msgspec.Struct, frozen=True, kw_only=True):
-    """A slope with its interval, its p against 0 and the smallest slope found with 80 % power; None: undefined, and ``undefined`` says why."""
+    """A slope with its interval, its p against 0 and the smallest slope found with 80 % power; None if undefined, for the reason in ``undefined``."""
 
     value: float | None = field(name="", default=None)
     low: float | None = field(name="_low", default=None)
@@ -54,7 +54,7 @@ class Slope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Correlation(msgspec.Struct, frozen=True, kw_only=True):
-    """A rank correlation of the buckets' means with their places, its interval and p; None: undefined, and ``undefined`` says why."""
+    """A rank correlation of the buckets' means with their places, its interval and p; None if undefined, for the reason in ``undefined``."""
 
     undefined: str | UnsetType = field(name="_undefined", default=UNSET)
     value: float | None = field(name="", default=None)
@@ -64,7 +64,7 @@ class Correlation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Psi(msgspec.Struct, frozen=True, kw_only=True):
-    """PSI with its null, and the debiased PSI with its interval; None: undefined, and ``undefined`` says why."""
+    """PSI with its null, and the debiased PSI with its interval; None if undefined, for the reason in ``undefined``."""
 
     value: float | None = field(name="psi", default=None)
     null_mean: float | None = None
@@ -80,10 +80,10 @@ _NO_SLOPE, _NO_PSI, _NO_CORRELATION = Slope(), Psi(), Correlation()
 
 
 class BucketFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Tests over the buckets of queries. ``psi``, ``spearman`` and ``kendall`` are of means that cannot be below 0, else left out.
+    """Tests over the buckets of queries. ``psi``, ``spearman`` and ``kendall`` need means that cannot be below 0, and are otherwise missing.
 
-    ``queries`` in a bucket, ``outside`` of all, of these ``without_position`` those without a position; buckets of fewer than ``minimum``
-    queries count in no figure: ``left_out`` is their number, ``too_small`` their labels. ``permutations`` are the draws of the null, None: none.
+    ``queries`` are in a bucket, ``outside`` in none, of which ``without_position`` have no position. Buckets of fewer than ``minimum``
+    queries are skipped: ``left_out`` is their number, ``too_small`` their labels. ``permutations`` are the draws of the null, if any.
     """
 
     queries: int
@@ -102,7 +102,7 @@ class BucketFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SegmentFigures(Record, frozen=True, kw_only=True):
-    """The cosine with the first third less that with the last, paired (None: too few passages), and the left-out passages, which are too short."""
+    """The cosine with the first third less that with the last, paired (None: too few passages), and the number of too short passages."""
 
     difference: float | None = field(name="first − last")
     low: float | None = field(name="first − last low")
@@ -113,7 +113,8 @@ class SegmentFigures(Record, frozen=True, kw_only=True):
 class ResponseFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The slopes of scores and reciprocal ranks on the place within queries, last − first for a straight line.
 
-    ``unit`` of the scores, ``left_out`` queries with fewer than two places, ``unmoved`` queries whose evidence could not be moved, by cause.
+    ``unit`` is that of the scores; ``left_out`` counts queries with fewer than two places, ``unmoved`` those whose evidence could not be moved,
+    by cause.
     """
 
     unit: float
@@ -127,12 +128,12 @@ class ResponseFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class PositionBuckets:
-    """A quality by position: one entry a bucket, ``edges`` one more.
+    """A quality by position: one entry per bucket; ``edges`` has one more.
 
     ``scale`` names the unit of the edges: "relative" (the answer's first word over the last word at which it could start), "characters" (its start),
     "moved" (how far rotation moved the answer, as a share of the passage; negative: to the front), "segment" (thirds of a passage).
-    ``quality`` is the averaged figure ("nDCG@10", "change of nDCG@10", "cosine"); ``means`` and their intervals are None where a bucket is
-    empty or too small for one. ``group`` names the passages ("92 to 121 words"; empty: all).
+    ``quality`` is the averaged figure ("nDCG@10", "change of nDCG@10", "cosine"); ``means`` and their intervals are None for a bucket that
+    is empty or too small. ``group`` names the passages ("92 to 121 words"; empty: all).
     """
 
     scale: str
@@ -152,7 +153,7 @@ class PositionBuckets:
 
 @dataclass(frozen=True, slots=True)
 class QueryBuckets(PositionBuckets):
-    """Queries by the position of their evidence, or by its movement."""
+    """Buckets of queries by the position of their evidence, or by its movement."""
 
     figures: BucketFigures = column(kw_only=True)
 
@@ -164,14 +165,14 @@ class QueryBuckets(PositionBuckets):
 
 @dataclass(frozen=True, slots=True)
 class SegmentBuckets(PositionBuckets):
-    """Passages, by their thirds."""
+    """Buckets of the thirds of passages."""
 
     figures: SegmentFigures = column(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseCurve:
-    """A model's response to the same evidence at other places of the same passage: one entry a place, from 0 (first) to 1 (last).
+    """A model's response to the same evidence at several places of the same passage: one entry per place, from 0 (first) to 1 (last).
 
     ``scores`` are means of the score over queries, each query's own mean subtracted, in units of ``figures.unit``, the mean
     deviation of its candidates' scores; ``ranks`` the mean reciprocal rank of the passage among its query's candidates. ``counts`` are
@@ -188,5 +189,5 @@ class ResponseCurve:
 
 
 def bounds_of(found: Slope | Correlation | Psi | SegmentFigures, level: float = 0.95) -> Interval | None:
-    """Return the interval of a figure, of PSI that of the debiased one; None where an end is undefined."""
+    """Return the interval of a figure, for PSI that of the debiased one; None if an end is undefined."""
     return None if found.low is None or found.high is None else Interval(found.low, found.high, level)

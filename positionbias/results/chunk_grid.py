@@ -1,4 +1,4 @@
-"""The same evidence at several places of documents that are cut into chunks: cells, settings with their index budgets, and effects."""
+"""Figures of the same evidence at several places of documents cut into chunks: cells, settings with their index budgets, and effects."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ CHUNKS = "chunks by place"
 class Within(StrEnum):
     """A place of the evidence in a chunk.
 
-    ``ANYWHERE``: where its place in the document falls, perhaps across a border. ``START``, ``MIDDLE``, ``END``: whole in one chunk, there. ``CUT``: across
-    a border, whole in no chunk.
+    ``ANYWHERE``: wherever its place in the document falls, perhaps across a border. ``START``, ``MIDDLE``, ``END``: whole in one chunk, at this
+    place. ``CUT``: across a border, whole in no chunk.
     """
 
     ANYWHERE = "anywhere"
@@ -28,11 +28,11 @@ class Within(StrEnum):
 
 
 class ChunkEffectOf(StrEnum):
-    """What an effect is of.
+    """The cause of an effect, a difference of two leads.
 
-    ``PLACE``: evidence at a place in the document, where it falls, less place 0. ``IN_CHUNK``: at a place of its chunk, less another, over the same chunks.
-    ``OF_CHUNK``: in a chunk at a place of the document, less another, over the same places in the chunk. ``CUT``: across a border, less whole in a chunk. ``BUDGET``: the mean
-    lead over the places, less that of another setting with as many chunks.
+    ``PLACE``: evidence at a place in the document, wherever it falls in a chunk, less place 0. ``IN_CHUNK``: at one place of its chunk less another,
+    over the same chunks. ``OF_CHUNK``: in one chunk of the document less another, over the same places in the chunk. ``CUT``: across a border less
+    whole in a chunk. ``BUDGET``: the mean lead over the places, less that of another setting with as many chunks.
     """
 
     PLACE = "place in the document"
@@ -43,18 +43,19 @@ class ChunkEffectOf(StrEnum):
 
 
 class ChunkFigures(GridFigures, frozen=True, kw_only=True):
-    """The basis of the chunks: as of a grid of lengths, and ``document``, the length of a document."""
+    """Figures behind a chunk grid: those of a grid of lengths, and ``document``, the length of a document."""
 
     document: int
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkSetting:
-    """Chunks of ``chunk`` words or tokens that share ``overlap`` with their neighbours; one as long as the document is the whole document.
+    """Chunks of ``chunk`` words or tokens that share ``overlap`` with their neighbours; a chunk as long as the document is the whole document.
 
-    The index budget of a document: ``vectors`` chunks with ``stored`` words or tokens. ``budget`` numbers the settings of about as many vectors. ``lead`` is the mean
-    over the places of the document, with its interval, ``rank`` the mean rank among the competitors. Of ``documents``, those whose evidence or answer is whole in no
-    chunk; None where no answer is known. ``deviation`` of the competitors' scores, in the system's own unit.
+    A document's index budget is ``vectors`` chunks with ``stored`` words or tokens; ``budget`` numbers groups of settings with about as many
+    vectors. ``lead`` is the mean over the places of the document, with its interval; ``rank`` is the mean rank among the competitors. Of
+    ``documents``, ``evidence_cut`` and ``answers_cut`` count those whose evidence or answer is whole in no chunk (None: no answer is known).
+    ``deviation`` is that of the competitors' scores, in the system's own unit.
     """
 
     chunk: int
@@ -76,10 +77,10 @@ class ChunkSetting:
 class ChunkCell:
     """The evidence at one place of the documents of one setting.
 
-    ``place`` is that of the evidence in the document for ``ANYWHERE``, else that of its chunk among the whole chunks; None: the mean over these. ``score`` is its lead
-    over the competitors in their deviations, with a simultaneous 95 % interval where it has one, ``rank`` its mean rank among them. ``start`` is the mean word or token of the
-    document at which it starts, ``held`` the mean number of chunks that hold it whole, ``cut`` the share of queries where none does, ``beyond`` the share of queries where no chunk has its start within what the model
-    reads. ``queries`` have this cell.
+    ``place`` is that of the evidence in the document for ``ANYWHERE``, else that of its chunk among the whole chunks; None: the mean over these.
+    ``score`` is its lead over the competitors in their deviations, with a simultaneous 95 % interval if any; ``rank`` is its mean rank among
+    them. ``start`` is the mean word or token at which it starts in the document, ``held`` the mean number of chunks that hold it whole, ``cut``
+    the share of queries where none does, ``beyond`` the share where no chunk has its start within the model's limit. ``queries`` have this cell.
     """
 
     chunk: int
@@ -101,8 +102,8 @@ class ChunkCell:
 class ChunkEffect:
     """One effect in deviations, with its simultaneous 95 % interval over all effects.
 
-    ``place`` or ``within`` less ``against``. ``more``: how many more chunks hold the evidence whole on the first side than on the second; where it is not 0, the effect
-    includes what a maximum over more chunks does.
+    The effect is ``place`` or ``within`` less ``against``. ``more`` is the number of further chunks that hold the evidence whole on the first
+    side; unless it is 0, the effect includes that of a maximum over more chunks.
     """
 
     of: ChunkEffectOf
@@ -122,7 +123,7 @@ class ChunkEffect:
 
 @dataclass(frozen=True, slots=True)
 class ChunkGrid:
-    """A chunked system's response to the place of the same evidence in a document and in its chunk; a document has the score of its best chunk."""
+    """A chunked system's response to the place of the same evidence in a document and in its chunk; a document scores as its best chunk."""
 
     settings: Sequence[ChunkSetting]
     cells: Sequence[ChunkCell]

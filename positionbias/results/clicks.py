@@ -45,7 +45,7 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class ClickCounts(Figures, frozen=True, kw_only=True):
-    """Counts of a draw: a split's queries by outcome, positives, candidates, and triples drawn and kept.
+    """The counts of a draw: a split's queries by outcome, positives, candidates, and triples drawn and kept.
 
     Each query with a positive counts once: with all negatives, with fewer, without one, without a positive in the corpus,
     or without candidates.
@@ -69,7 +69,7 @@ class ClickCounts(Figures, frozen=True, kw_only=True):
 
 
 class TripleFigures(ClickCounts, frozen=True, kw_only=True):
-    """The counts, the negatives a positive ``asked`` for, and shares of the queries with a positive."""
+    """The counts, the number of negatives ``asked`` for per positive, and shares of the queries with a positive."""
 
     MEASURES = (TRIPLES,)
 
@@ -82,7 +82,7 @@ class TripleFigures(ClickCounts, frozen=True, kw_only=True):
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):
-    """Lengths of passages in words between white space; ``without`` counts passages without a word."""
+    """The lengths of passages in words between white space; ``without`` counts passages without a word."""
 
     mean: float
     median: float
@@ -93,7 +93,7 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
 class SampledTriples(Figures, frozen=True, kw_only=True):
     """A description of the first triples of a shuffled set.
 
-    ``relevant`` counts negatives that any judgement set of the split calls relevant.
+    ``relevant`` counts negatives that any judgement set of the split has as relevant.
     """
 
     MEASURES = (LENGTHS,)

@@ -1,4 +1,4 @@
-"""Figures of collections: their contents, and how they were made from others."""
+"""Figures of collections: their contents, and their making from others."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SourceInput(Struct, frozen=True):
 
 
 class Origin(Struct, frozen=True):
-    """The origin of a collection, by its manifest. Lists of a source are shortened to their length in ``content``."""
+    """The origin of a collection, from its manifest. In ``content``, lists of a source are replaced by their lengths."""
 
     command: str
     settings: JsonObject = {}
@@ -57,7 +57,7 @@ class Origin(Struct, frozen=True):
 
 
 class Lengths(Struct, frozen=True, kw_only=True):
-    """The lengths of texts in words: sum, mean, observed lengths by quantile, texts without a word. None: no text."""
+    """The lengths of texts in words: sum, mean, quantiles, and texts without a word; None without texts."""
 
     words: int
     mean_words: float | None
@@ -66,14 +66,14 @@ class Lengths(Struct, frozen=True, kw_only=True):
 
 
 class PassageLengths(Lengths, frozen=True, kw_only=True):
-    """The lengths of passages, and the share whose end a re-ranker does not read."""
+    """The lengths of passages, and the share that a re-ranker cuts."""
 
     READ: ClassVar[int] = 200
     share_over: float | None = field(name="share_over_200_words")
 
 
 class QueryLengths(Lengths, frozen=True, kw_only=True):
-    """The lengths of queries, and the share whose end a re-ranker does not read."""
+    """The lengths of queries, and the share that a re-ranker cuts."""
 
     READ: ClassVar[int] = 30
     share_over: float | None = field(name="share_over_30_words")
@@ -112,7 +112,7 @@ class QueryFigures(Figures, frozen=True, kw_only=True):
 
 
 class AnswersMoved(Struct, frozen=True, omit_defaults=True):
-    """Answers of a split or file: ``kept`` ones moved with their passage, ``cut`` ones were dropped."""
+    """The answers of a split or file: ``kept`` ones moved with their passage, ``cut`` ones were dropped."""
 
     answers: int
     kept: int
@@ -122,9 +122,9 @@ class AnswersMoved(Struct, frozen=True, omit_defaults=True):
 
 
 class RotationFigures(Figures, frozen=True, kw_only=True):
-    """The counts of a rotation. ``passages`` counts them by fate; ``answers`` are by split, of a file under the empty name.
+    """The counts of a rotation. ``passages`` are by outcome, ``answers`` by split, those of a file under the empty name.
 
-    A collection has ``passages_checksum``, a file ``sha256``; both are over the content alone.
+    A collection has ``passages_checksum``, a file ``sha256``; both cover only the content.
     """
 
     MEASURES = (ROTATION,)
@@ -136,7 +136,7 @@ class RotationFigures(Figures, frozen=True, kw_only=True):
     sha256: str | UnsetType = UNSET
 
     def to_rows(self) -> dict[str, Json]:
-        """Return the figures as JSON has them: the answers of a split as ``answers_SPLIT``."""
+        """Return the figures as in JSON, with a split's answers as ``answers_SPLIT``."""
         rows: dict[str, Json] = {}
         for name, value in super().to_rows().items():
             if name == "answers" and isinstance(value, Mapping):
@@ -153,7 +153,7 @@ class RotationFigures(Figures, frozen=True, kw_only=True):
 
 
 class SelectionFigures(Figures, frozen=True, kw_only=True):
-    """The queries of a split selected by the starts of their answers; ``kept`` of the ``queries``. ``answers`` counts by outcome, ``unmatched`` by cause."""
+    """The selection of a split's queries by the starts of their answers: ``kept`` of ``queries``, ``answers`` by outcome, ``unmatched`` by cause."""
 
     MEASURES = (SELECTION,)
 
@@ -168,7 +168,7 @@ class SelectionFigures(Figures, frozen=True, kw_only=True):
 
 
 class PlacementFigures(Figures, frozen=True, kw_only=True):
-    """The counts of a placing: ``passages`` by fate; ``questions`` by split and fate; answers by split."""
+    """The counts of a placing: ``passages`` by outcome, ``questions`` by split and outcome, answers by split."""
 
     MEASURES = (PLACEMENT,)
 

@@ -15,7 +15,7 @@ TRAINSET = "training set"
 
 
 class OrdinaryCounts(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Counts of the ordinary groups of a training split, made with them."""
+    """The counts of a training split's ordinary groups."""
 
     split: str
     queries: int = 0
@@ -26,7 +26,7 @@ class OrdinaryCounts(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class TargetCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Counts of the groups of a target's judgements. ``query_ids`` are the queries taken; missing passages are by query."""
+    """The counts of the groups of a target's judgements. ``query_ids`` are the queries used; missing passages are by query."""
 
     queries: int
     groups: int

@@ -1,4 +1,4 @@
-"""Figures that stand beside a histogram of positions, a curve of term similarity, or moved sentences, and sum it up."""
+"""Figures that summarise a histogram of positions, a curve of term similarity, or moved sentences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class PositionFigure(Struct, frozen=True):
-    """A mean over answers, what an unbiased collection would have, their difference, and the intervals of both."""
+    """A mean over answers, its value in an unbiased collection, their difference, and the intervals of both."""
 
     value: float | None
     expected: float | None = None
@@ -33,7 +33,7 @@ class PositionFigure(Struct, frozen=True):
 
 
 class VariationFigure(Struct, frozen=True):
-    """The total variation from unbiased positions; ``by_chance`` its mean, and the 95th percentile, where every passage is rotated."""
+    """The total variation from unbiased positions; ``by_chance`` is its mean, and the 95th percentile, when every passage is rotated."""
 
     value: float | None
     expected: float | None = None
@@ -43,7 +43,7 @@ class VariationFigure(Struct, frozen=True):
 
 
 class BinIntervals(Struct, frozen=True):
-    """The interval of each bin's share, one entry a bin."""
+    """The interval of each bin's share, one entry per bin."""
 
     low: Sequence[float]
     high: Sequence[float]
@@ -59,7 +59,7 @@ class Sample(Struct, frozen=True):
 
 
 class OffsetCheck(Struct, frozen=True):
-    """The success of matching on the ``spans`` that the source gave: how many are ``among_matches``, and why others were missed or found beside."""
+    """The success of matching, checked on the source's own ``spans``: the number ``among_matches``, and reasons why others were missed or found elsewhere."""
 
     spans: int
     among_matches: int
@@ -68,7 +68,7 @@ class OffsetCheck(Struct, frozen=True):
 
 
 class HistogramFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """The summary of a histogram of positions, its settings, and the fates of answers: ``unmatched`` by cause."""
+    """The summary of a histogram of positions, its settings, and the outcomes of answers; ``unmatched`` by cause."""
 
     mean: PositionFigure | None = None
     first_tenth: PositionFigure | None = None
@@ -83,7 +83,7 @@ class HistogramFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AtsFigures(Record, frozen=True, kw_only=True):
-    """MATS in its printed and plain forms with its deviation, why it is ``undefined``, where and why the curve was cut, and what was read."""
+    """MATS in its printed and plain forms with its deviation, why it is ``undefined``, where and why the curve was cut, and counts of the passages."""
 
     mats: float | None = None
     mats_plain: float | None = None
@@ -105,7 +105,7 @@ class AtsFigures(Record, frozen=True, kw_only=True):
 
 
 class MovesFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """The distances over which sentences were moved; the last four where questions are weighted."""
+    """The distances over which sentences were moved; the last four fields only with weighted questions."""
 
     mean_distance: float | None = None
     mean_distance_of_uniform: float | None = None

@@ -1,7 +1,7 @@
-"""Payloads of named figures: one class each, whose fields declare its JSON and which names its measures.
+"""Payloads of named figures: a class each, which declares its JSON fields and names its measures.
 
-A class of figures is written to JSON as ``{"rows": {…}}``, one entry a field under the field's JSON name, and read back by the measure of its
-result. So a measure's name is declared once, at its class, and readers of figures ask for the class.
+Figures are written to JSON as ``{"rows": {…}}``, one entry per field under its JSON name, and read back by the measure of their result. So a
+measure's name is declared once, at its class, and readers ask for the class.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ BESIDE = msgspec.Meta(extra={"beside": True})
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Named figures. Fields are keyword arguments; ``msgspec.field(name=…)`` gives a field another name in JSON.
 
-    A field ``Annotated[T, BESIDE]``, T a struct or a mapping, is no object in JSON: its content is flattened among the other figures, under its own
-    names after the field's. A class made with ``omit_defaults`` leaves fields with their default out of JSON.
+    A field ``Annotated[T, BESIDE]``, where T is a struct or a mapping, is flattened in JSON: its content stands among the other figures, under its
+    own names after the field's. A class made with ``omit_defaults`` omits fields with their default from JSON.
     """
 
-    FLAT: ClassVar[str] = ""  # a field whose content is flattened too, under its own names only
+    FLAT: ClassVar[str] = ""  # a field whose content is flattened under its own names only
 
     def to_rows(self) -> dict[str, Json]:
-        """Return the figures as JSON has them, in the order of the fields."""
+        """Return the figures as in JSON, in the order of the fields."""
         rows: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_of_numpy)
         prefixes = {field.encode_name: prefix for field, prefix in _beside(type(self))}
         found: dict[str, Json] = {}
@@ -59,7 +59,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @classmethod
     def of_facts(cls, facts: JsonObject) -> Self:
-        """Return the figures that stand in a manifest under the fields' own names; other facts are skipped.
+        """Read the figures from a manifest, under the fields' own names; other facts are skipped.
 
         Raises:
             ValueError: a field is missing, or of another type.
@@ -71,15 +71,15 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Figures(Record, frozen=True, kw_only=True):
     """Figures that are the payload of a result.
 
-    ``MEASURES`` are the measures whose results carry these figures; classes of one measure differ in their fields. A name that ends in a space or
-    "@" means all that begin with it, one that begins with a space all that end with it, one with both all that contain it.
+    ``MEASURES`` are the measures whose results have these figures; classes of one measure differ in their fields. A name that ends with a space or
+    "@" matches all that begin with it, one that begins with a space all that end with it, and one with both all that contain it.
     """
 
     MEASURES: ClassVar[tuple[str, ...]] = ()
 
 
 class Rows(Figures, Generic[T], frozen=True, kw_only=True):
-    """Figures by names from the data: a row a split, a source, a cause. In JSON the rows are the object itself."""
+    """Figures named by the data: a row per split, source or cause. In JSON the rows are the object itself."""
 
     FLAT = "rows"
     rows: Mapping[str, T]
@@ -89,7 +89,7 @@ def read_figures(measure: str, rows: JsonObject) -> Figures:
     """Return the figures of a result from its rows.
 
     Raises:
-        ValueError: the measure has no class of figures, or the rows are of none of its classes.
+        ValueError: the measure has no class of figures, or the rows fit none of its classes.
     """
     known = _by_measure()
     name = measure if measure in known else max((name for name in known if _stands_for(name, measure)), key=len, default="")
@@ -111,14 +111,14 @@ def _stands_for(name: str, measure: str) -> bool:
 
 @cache
 def _beside(kind: type[Record]) -> list[tuple[FieldInfo, str]]:
-    """The flattened fields, each with the prefix of its names; mappings last, as they take all names."""
+    """Return the flattened fields, each with the prefix of its names; mappings last, as they take all names."""
     found = [(field, field.encode_name) for field in fields(kind) if BESIDE in get_args(field.type)]
     found += [(field, "") for field in fields(kind) if field.name == kind.FLAT]
     return sorted(found, key=lambda one: _names(*one) is None)
 
 
 def _names(field: FieldInfo, prefix: str) -> set[str] | None:
-    """The names in JSON of a field's content; None: any, for a mapping."""
+    """Return the names in JSON of a field's content; None (any) for a mapping."""
     kinds = () if get_origin(field.type) is Mapping else (field.type, *get_args(field.type))
     known = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, msgspec.Struct)), None)
     return None if known is None else {f"{prefix}{own.encode_name}" for own in fields(known)}

@@ -15,7 +15,7 @@ LESS_CLEAN = " leaked − clean"  # how the measures of systems on leaked and cl
 
 
 class DrawnSet(Figures, frozen=True, kw_only=True):
-    """The material of a training set: leaked and filling queries, by source split; the sources' queries and the pairs, by outcome.
+    """The content of a training set: leaked and filling queries by source split, and the sources' queries and pairs by outcome.
 
     ``leaked_share`` is that of its queries. ``missing`` counts passages of judgements or candidates that the corpus lacks.
     """
@@ -36,7 +36,7 @@ class DrawnSet(Figures, frozen=True, kw_only=True):
 
 
 class MeanOfPart(Struct, frozen=True):
-    """The mean over some of the queries with its 95 % interval; None without queries, no interval with few."""
+    """The mean over some of the queries with its 95 % interval; None without queries, and no interval with few."""
 
     queries: int
     mean: float | None
@@ -45,7 +45,7 @@ class MeanOfPart(Struct, frozen=True):
 
 
 class LeakedAndClean(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """A system on all, leaked and clean queries; with a ``baseline`` its gain over that."""
+    """A system on all, leaked and clean queries; with a ``baseline``, its gain over it."""
 
     MEASURES = (LESS_CLEAN,)
 

@@ -1,4 +1,4 @@
-"""Figures of pairs of a training and a test query: found, compared with a truth, drawn to label, labelled, with a threshold; queries removed."""
+"""Figures of pairs of a training and a test query (found, compared with a truth, drawn, labelled, with a threshold) and of removed queries."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class CandidateCounts(Rows[Mapping[str, TopicsAndQueries]], frozen=True, kw_only
 
 
 class LabelCounts(Rows[int], frozen=True, kw_only=True):
-    """Pairs by label, guessed or by people."""
+    """Pairs by label, guessed or given by people."""
 
     MEASURES = (GUESSED_TYPES, LABEL_COUNTS, f"{LABEL_COUNTS}{PUBLISHED}")
 
@@ -93,7 +93,7 @@ class QueriesRead(Rows[ReadCount], frozen=True, kw_only=True):
 
 
 class FoundOfTrue(Struct, frozen=True, omit_defaults=True):
-    """True pairs and those found. For all types together also: pairs found, and their precision, None where nothing was found."""
+    """True pairs and those found. For all types together also the found pairs and their precision (None if nothing was found)."""
 
     true: int
     found: int
@@ -103,7 +103,7 @@ class FoundOfTrue(Struct, frozen=True, omit_defaults=True):
 
 
 class TruthFigures(Rows[FoundOfTrue], frozen=True, kw_only=True):
-    """The found part of a known truth, for all types and by type."""
+    """The found part of a known truth, in all and by type."""
 
     MEASURES = (TRUTH,)
 
@@ -127,7 +127,7 @@ class ReviewedPairs(Struct, frozen=True):
 
 
 class ReviewFigures(Figures, frozen=True, kw_only=True):
-    """The leakage paper's Table 2a: pairs labelled as leaks and as no leaks, and others: labelled differently, or not at all."""
+    """The leakage paper's Table 2a: pairs labelled as leaks, as no leaks, and others (labelled differently or not at all)."""
 
     MEASURES = (REVIEWED,)
 
@@ -144,7 +144,7 @@ class PublishedReview(Rows[Mapping[str, int]], frozen=True, kw_only=True):
 
 
 class KappaFigures(Figures, frozen=True, kw_only=True):
-    """The share of pairs with equal labels of two people, and that expected by chance."""
+    """The share of pairs that two people label equally, and that expected by chance."""
 
     MEASURES = (KAPPA,)
 
@@ -180,9 +180,9 @@ class HeldOut(Struct, frozen=True):
 
 
 class ThresholdCurve(Struct, frozen=True):
-    """At each occurring score, falling: pairs at or above, their precision, its lower bound, the share of labelled leaks among them.
+    """For each occurring score, falling: the pairs at or above it, their precision, its lower bound, and the share of labelled leaks found.
 
-    ``found`` is weighted as precision is, and no recall (``NO_RECALL``); None where no pair leaks.
+    ``found`` is weighted like precision, and is not recall (``NO_RECALL``); None if no pair leaks.
     """
 
     thresholds: Sequence[float]
@@ -193,7 +193,7 @@ class ThresholdCurve(Struct, frozen=True):
 
 
 class ThresholdFigures(Figures, frozen=True, kw_only=True):
-    """A threshold and its basis; None where no score is sufficient.
+    """A threshold and the figures behind it; None if no score is sufficient.
 
     ``lower_bound`` is the one-sided 95 % bound of the precision there. ``resamples_without_threshold`` is a share; from 2.5 % on the threshold
     has no interval. ``higher_thresholds_below`` counts the insufficient higher thresholds. ``held_out`` is None with fewer test queries than folds.
@@ -214,7 +214,7 @@ class ThresholdFigures(Figures, frozen=True, kw_only=True):
 
 
 class QueriesRemoved(Figures, frozen=True, kw_only=True):
-    """Leaking queries removed from a split, with their removed records; the pairs that do not count, by cause.
+    """Leaked queries removed from a split with their records, and skipped pairs by cause.
 
     ``checksum`` is that of the file listing them.
     """

@@ -9,7 +9,7 @@ __all__ = ["AgainstSplits", "LeakedOrder", "OrderAnswer", "Power", "Swap"]
 
 
 class OrderAnswer(StrEnum):
-    """The answer to whether leakage changes the order; ``UNCHANGED`` where the smallest gain of interest would have been found."""
+    """The answer to whether leakage changes the order; ``UNCHANGED`` if the smallest gain of interest would have been found."""
 
     CHANGED = "leakage changes the order of systems"
     UNCHANGED = "no change of the order of systems found"
@@ -18,7 +18,7 @@ class OrderAnswer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AgainstSplits:
-    """A figure of leaked against clean queries, and of random splits: their mean and the ends of their middle 90 %."""
+    """A figure of leaked against clean queries, and the mean and middle 90 % of random splits."""
 
     value: float
     expected: float
@@ -38,7 +38,7 @@ class AgainstSplits:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """The power to find a change where some systems gain ``gain`` of the measure on every leaked query."""
+    """The power to find a change if some systems gain ``gain`` of the measure on every leaked query."""
 
     gain: float
     found: float
@@ -48,7 +48,7 @@ class Power:
 class Swap:
     """``falls`` leads ``behind`` on clean queries and trails it on leaked ones; the leads are ``falls`` − ``behind``.
 
-    ``p``: how often random splits swap the two by as much; ``q``: p corrected for the false discovery rate over all pairs.
+    ``p``: the share of random splits that swap the two by as much; ``q``: p corrected for the false discovery rate over all pairs.
     """
 
     falls: str

@@ -55,9 +55,9 @@ __all__ = [
 class PositionHistogram:
     """Answer positions. Positions are relative, in [0, 1); densities sum to 1 over the bins.
 
-    ``counts`` per bin; ``expected`` the share of each bin in an unbiased collection (uniform over the
+    ``counts`` are per bin; ``expected`` is the share of each bin in an unbiased collection (uniform over the
     possible starts of every answer); ``outcomes`` counts answers by outcome (answers, matched,
-    unmatched, empty, cut …); ``figures`` holds each summary with its expectation and interval.
+    unmatched, empty, cut …); ``figures`` has each summary with its expectation and interval.
     """
 
     edges: Sequence[float]
@@ -67,14 +67,14 @@ class PositionHistogram:
     figures: HistogramFigures
 
 
-REMARKS = "remarks"  # a note with caveats of a system's figures, a list of sentences
+REMARKS = "remarks"  # the note with caveats of a system's figures, a list of sentences
 
 
 @dataclass(frozen=True, slots=True)
 class PerQuery:
-    """One value a query; saved as Parquet beside the JSON.
+    """One value per query; saved as Parquet beside the JSON.
 
-    ``clusters`` has one label a query: queries of one label are drawn together. Empty: each query is its own.
+    ``clusters`` has one label per query: queries of one label are drawn together. Empty: each query is a cluster of its own.
     """
 
     query_ids: Sequence[str]
@@ -84,10 +84,10 @@ class PerQuery:
 
 
 class Noted(Struct, frozen=True):
-    """The notes of a comparison that programs read; the others are remarks for people.
+    """The notes of a comparison that programs read; other notes are remarks for people.
 
-    ``axis`` is what the two differ in, ``systems`` and ``test_sets`` theirs, ``baseline`` the facts of the baseline. Over trainings: how many, with how many
-    rotations, what intervals are ``over``, and the difference ``by_seed``, also as a share.
+    ``axis`` is the difference between the two, ``systems`` and ``test_sets`` are theirs, ``baseline`` has the facts of the baseline. Over
+    trainings: their number and that of rotations, what intervals are ``over``, and the difference ``by_seed``, also as a share.
     """
 
     queries: int = 0
@@ -137,7 +137,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class AtsCurve:
-    """Average term similarity by distance Δ (Eq. 8): one entry a Δ, from 0.
+    """Average term similarity by distance Δ (Eq. 8): one entry per Δ, from 0.
 
     ``terms`` and ``pairs`` are the counts behind each point; ``std_terms`` is the exact deviation over terms, ``std_pairs``
     the deviation over a seeded sample of pairs (Figure 2's band). ``figures`` holds MATS in its printed and plain forms.
@@ -153,8 +153,8 @@ class AtsCurve:
 
 
 class TrainingNotes(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A training as its checkpoint's manifest records it: the step whose ``weights`` were kept, the steps done and what ``stopped`` them, the
-    tuned re-ranking depth, and what it was trained and validated on."""
+    """A training by its checkpoint's manifest: the step of the kept ``weights``, the steps done and what ``stopped`` them, the tuned re-ranking
+    depth, and the data of training and validation."""
 
     best_step: int | None = None
     weights: str = ""
@@ -178,15 +178,15 @@ class TrainingCurve:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding from figures, in a sentence; ``holds`` is None where they are undecided."""
+    """A sentence about figures; ``holds`` is None if they are undecided."""
 
     text: str
     holds: bool | None = None
 
 
 class Question(StrEnum):
-    """The question of a verdict: the effect of the evidence's place in its passage, of the order of a passage's text where no answer is known, or of a
-    passage's place in the list."""
+    """The question of a verdict: the effect of the evidence's place in its passage, of the order of a passage's text (if no answer is known), or
+    of a passage's place in the list."""
 
     PASSAGE = "position in the passage"
     TEXT = "order of a passage's text"
@@ -194,8 +194,8 @@ class Question(StrEnum):
 
 
 class Preference(StrEnum):
-    """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNKNOWN`` too little data to say. ``SENSITIVE`` and ``INSENSITIVE`` answer
-    for the order of a text, which has no side."""
+    """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNKNOWN`` too little data. ``SENSITIVE`` and ``INSENSITIVE`` are answers on
+    the order of a text, which has no side."""
 
     FRONT = "prefers the front"
     END = "prefers the end"
@@ -210,8 +210,8 @@ class Preference(StrEnum):
 
 
 class Contrast(StrEnum):
-    """A contrast of places: the first named less the second, so the second is preferred below 0. ``ORDER`` is the loss in
-    ranks from the list's first place to its last, so the first places are preferred above 0; ``ORDER_MIDDLE`` that from its ends to its middle.
+    """A contrast of places, the first named less the second: below 0 the second is preferred. ``ORDER`` is the loss in
+    ranks from the list's first place to its last: above 0 the first places are preferred. ``ORDER_MIDDLE`` is that from its ends to its middle.
 
     ``TURNED`` and ``HALVES`` are mean sizes of changes, without a sign; ``TURNED_MORE`` and ``HALVES_MORE`` are these less an irrelevant passage's."""
 
@@ -252,10 +252,11 @@ class Effect:
 class Verdict:
     """The answer to one question about one system.
 
-    ``sentences`` give the answer with its effect, its meaning for a user, and the next step, if any. ``effects`` are its
-    basis, the deciding one first. ``margin`` is the smallest effect of interest, in the unit of the first effect; ``exceeds`` says
-    whether the interval lies beyond it (None: no preference was found). ``queries`` of ``drawn`` were manipulated, the others could not be; ``wanted`` is the
-    number to draw where the answer is "cannot tell". ``reads`` is the system's limit in words where texts were longer, and ``unread`` the share of queries with such a text.
+    ``sentences`` give the answer with its effect, its meaning for a user, and the next step, if any. ``effects`` are the
+    effects behind it, the deciding one first. ``margin`` is the smallest effect of interest, in the unit of the first effect; ``exceeds`` says
+    whether the interval lies beyond it (None: no preference was found). ``queries`` of ``drawn`` could be manipulated; ``wanted`` is the
+    number to draw if the answer is "cannot tell". ``reads`` is the system's limit in words if texts were longer, ``unread`` the share of queries
+    with such a text.
     """
 
     question: Question
@@ -273,7 +274,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A query whose passage lost (or won) by rotation, with the texts; spans ``(start, end)`` in characters mark the answers.
+    """A query whose passage lost (or gained) by rotation, with the texts; spans ``(start, end)`` in characters mark the answers.
 
     ``before`` and ``after`` are the query's quality with the original and with the rotated passages.
     """
@@ -293,7 +294,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Queries for inspection. They hold texts: do not publish them."""
+    """Queries for inspection, with texts: do not publish them."""
 
     examples: Sequence[Example]
     quality: str

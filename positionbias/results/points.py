@@ -1,4 +1,4 @@
-"""Means with their intervals, as parts of figures."""
+"""Means with their intervals, for use in figures."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ SCORE, ORDERS = "score by ", "orders by "
 
 
 class RunAnswer(StrEnum):
-    """The answer to whether a collection can judge a run by a measure. ``UNKNOWN``: no prediction could be calibrated."""
+    """The answer to whether a collection can judge a run by a measure; ``UNKNOWN`` if no prediction could be calibrated."""
 
     YES = "can be judged"
     MORE = "cannot be judged yet"
@@ -33,10 +33,10 @@ class RunAnswer(StrEnum):
 
 
 class UnjudgedFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="unjudged"):
-    """The unjudged ``share`` of a run's first ``depth``, a mean over queries with candidates; its unjudged ``documents``.
+    """The unjudged ``share`` of a run's first ``depth``, a mean over queries with candidates, and its unjudged ``documents``.
 
-    Down to ``judged_depth`` 95 % are judged at every rank. ``most_open``: the largest share of a run left out with its
-    group, None without a fit; ``pooled_mean``, ``pooled_most``: of the pooled runs, None without any.
+    Down to ``judged_depth``, 95 % are judged at every rank. ``most_open`` is the largest share of a run left out with its
+    group, None without a fit; ``pooled_mean`` and ``pooled_most`` are the pooled runs' shares, None without pooled runs.
     """
 
     MEASURES = (UNJUDGED,)
@@ -72,11 +72,11 @@ class PooledScore(Struct, frozen=True):
 
 
 class ScoreFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="score"):
-    """The new run's score as judged and its bounds, ``low`` to ``high``; ``expected`` by a guess of unjudged documents.
+    """The new run's score as judged and its bounds, ``low`` to ``high``; ``expected`` is the score with a guess of unjudged documents.
 
-    None without a calibrated prediction: ``predicted`` with the ends of its 95 % interval, the judgements ``needed``, the
-    share of pooled runs that such intervals ``covered``. None with one query: ``query_half``, half the width of the
-    interval over queries. ``grouped``: pooled runs share groups.
+    None without a calibrated prediction: ``predicted`` with the ends of its 95 % interval, the judgements ``needed``, and the
+    share of pooled runs that such intervals ``covered``. ``query_half`` is half the width of the interval over queries, None with
+    one query. ``grouped``: pooled runs share groups.
     """
 
     MEASURES = (SCORE,)
@@ -98,10 +98,10 @@ class ScoreFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag
 
 
 class ComparedRun(Struct, frozen=True):
-    """The new run against a pooled one: the difference of scores, new less pooled, with its bounds.
+    """The new run against a pooled one: the difference of scores (new less pooled) with its bounds.
 
-    ``predicted`` and the ``probability`` of a better new run are None without a prediction. ``says`` is "better" or "worse"
-    where the probability is at least 0.95; ``certain``: no choice of relevant documents changes it; ``new_queries``: it
+    ``predicted`` and the ``probability`` that the new run is better are None without a prediction. ``says`` is "better" or "worse"
+    if the probability is at least 0.95. ``certain``: no choice of relevant documents changes it; ``new_queries``: it
     holds over queries like these; ``now``: the answer by the present judgements.
     """
 

@@ -27,7 +27,7 @@ __all__ = [
     "measures_in", "pools_in", "systems_under", "task_of", "tests_in",
 ]  # fmt: skip
 
-ALL = "all"  # the test systems of every kind together
+ALL = "all"  # the test systems of all kinds together
 
 TASK = "collection"
 COVERAGE = "coverage"
@@ -58,9 +58,9 @@ class PoolSize(Struct, frozen=True):
 
 
 class TaskFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, tag_field="what", tag="collection"):
-    """The counts of a test collection. ``mixed_groups`` have runs of several kinds; ``skipped`` counts by cause.
+    """The counts of a test collection. ``mixed_groups`` have runs of several kinds; ``skipped`` is by cause.
 
-    From ``depth`` on: of the drawn pools, ``sizes`` by kind and of the "gold"; None or empty where none were drawn.
+    The fields from ``depth`` on describe the drawn pools, with ``sizes`` by kind and of the "gold"; None or empty without pools.
     """
 
     MEASURES = (TASK,)
@@ -81,7 +81,7 @@ class TaskFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, ta
 
 
 class CoverageFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="coverage"):
-    """Relevant documents of a kind's pool: ``relevant`` and ``unique`` to it at ``depth``, and both at each of ``depths``.
+    """The relevant documents of a kind's pool: ``relevant`` and ``unique`` to it at ``depth``, and both at each of ``depths``.
 
     ``found_by_query`` and ``unique_by_query`` hold the counts at ``depths_by_query``, by query id.
     """
@@ -112,10 +112,10 @@ class UnderPools(PoolFigures, frozen=True, kw_only=True):
 
 
 class OrderFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag="order"):
-    """The order of systems by the pools against gold: τ, a mean over pools with 95 % ends; τ_b is ``undefined`` in some.
+    """The order of systems by the pools against gold: τ, a mean over pools with its 95 % interval; τ_b is ``undefined`` in some.
 
-    ``power_gold`` and ``power``: the shares of pairs of systems that gold and pools distinguish; ``kept`` and ``reversed``:
-    of gold's, those that pools distinguish in the same and in the other way. None: undefined in every pool.
+    ``power_gold`` and ``power`` are the shares of pairs of systems that gold and pools distinguish. Of gold's pairs, pools distinguish
+    ``kept`` in the same and ``reversed`` in the other direction. None: undefined in every pool.
     """
 
     MEASURES = (ORDER,)
@@ -137,9 +137,9 @@ class OrderFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag=
 
 
 class ChangeFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag="change"):
-    """Mean scores by gold and by the pools (``estimated``), ``relative`` the change as a share of the gold score.
+    """Mean scores by gold and by the pools (``estimated``); ``relative`` is the change as a share of the gold score.
 
-    ``judged``: the judged share of the first ranks; ``residual``: RBP's. None: no pool has such a test system.
+    ``judged`` is the judged share of the first ranks, ``residual`` RBP's. None: no pool has such a test system.
     """
 
     MEASURES = (CHANGE,)
@@ -188,7 +188,7 @@ class Contrast(StrEnum):
 
 
 class KindAnswer(StrEnum):
-    """The answer on a kind: pools underestimate it more, or less, or by less than 0.03 either way, or unknown."""
+    """The answer on a kind: pools underestimate it more, less, or by less than 0.03 either way, or unknown."""
 
     WORSE = "worse"
     BETTER = "better"
@@ -208,9 +208,9 @@ class FalseAlarms(Struct, frozen=True):
 class KindFigures(PoolFigures, frozen=True, kw_only=True):
     """A test of kind: the ``gap`` in score, its mean ``by_chance`` under permuted kinds, p and Holm's p.
 
-    The rule's false ``alarms``; how often it calls a gap of ``planted`` worse (``power``) or within it (``missed``);
-    the ``groups`` taking part and those ``needed`` for 80 % power, None where no number suffices. With too few ``arrangements`` of
-    kinds ``among`` groups, figures from permutations are None.
+    ``alarms`` are the rule's false alarms; ``power`` and ``missed`` are how often it calls a gap of ``planted`` worse, or within it. ``groups``
+    take part, and ``needed`` would give 80 % power (None: no number suffices). With too few ``arrangements`` of kinds ``among`` groups, figures
+    from permutations are None.
     """
 
     MEASURES = tuple(f"{contrast} by " for contrast in Contrast)
@@ -235,7 +235,7 @@ class KindFigures(PoolFigures, frozen=True, kw_only=True):
 
 
 class Moved(Struct, frozen=True):
-    """A run's mean score and rank, from 1, with its group in the pool and without."""
+    """A run's mean score and rank (from 1), with its group in the pool and without."""
 
     before: float
     after: float
@@ -257,7 +257,7 @@ class LeftOutRun(Struct, frozen=True):
 
 
 class LeftOutFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="left out"):
-    """One group out of the pool: judgements ``unique`` to it, ``relevant`` ones among them, and its runs, rescored.
+    """One group left out of the pool: judgements ``unique`` to it, the ``relevant`` ones among them, and its rescored runs.
 
     In JSON a run's measures are flattened beside its name and kind.
     """
@@ -270,7 +270,7 @@ class LeftOutFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", t
     runs: Sequence[LeftOutRun]
 
     def to_rows(self) -> dict[str, Json]:
-        """Return the figures as JSON has them."""
+        """Return the figures as in JSON."""
         runs = [{"run": run.run, "kind": run.kind, **to_builtins(run.measures)} for run in self.runs]
         return {**super().to_rows(), "runs": runs}
 
@@ -283,7 +283,7 @@ class LeftOutFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", t
 
 
 class LeftOutByKind(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="left out by kind"):
-    """The loss of a kind's runs without their own group: the ``largest_fall`` in score, ``ranks_lost`` on average and at most."""
+    """The loss of a kind's runs without their own group: the ``largest_fall`` in score, and the mean and most ranks lost."""
 
     MEASURES = (LEFT_OUT_BY,)
 
@@ -296,7 +296,7 @@ class LeftOutByKind(PoolFigures, frozen=True, kw_only=True, tag_field="what", ta
 
 
 class CurveFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, tag_field="what", tag="curve"):
-    """τ_b, change of score with 95 % ends, and the pools' sizes ``at`` each point of ``axis``, "depth" or "groups".
+    """τ_b, the change of score with its 95 % interval, and the pools' sizes ``at`` each point of ``axis``, "depth" or "groups".
 
     None: undefined in every pool, or without an interval. A kind with too few groups has no points.
     """
@@ -317,7 +317,7 @@ class CurveFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, t
 
 
 class Spread(Struct, frozen=True):
-    """A figure with the labels as ``given``, and over relabellings: mean and the ends of the middle 95 %. None: undefined."""
+    """A figure with the labels as ``given``, and over relabellings its mean and middle 95 %. None: undefined."""
 
     given: float | None
     mean: float | None = None
@@ -326,7 +326,7 @@ class Spread(Struct, frozen=True):
 
 
 class RelabelledFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag="relabelled"):
-    """τ_b and change of score with a ``share`` of runs relabelled, in those ``repeats`` of ``drawn`` with such pools."""
+    """τ_b and change of score with a ``share`` of runs relabelled, in the ``repeats`` of ``drawn`` that allow such pools."""
 
     MEASURES = (RELABELLED,)
 
@@ -358,7 +358,7 @@ def ends_of(interval: Interval | None) -> tuple[float | None, float | None]:
 
 
 def is_of_pools(result: Result) -> bool:
-    """Return whether a result is of pools, so that sections for other results exclude it."""
+    """Return True for a result about pools, which sections on other results exclude."""
     if isinstance(result.payload, PerQuery):
         return result.measure.startswith((FOUND, UNJUDGED))
     return isinstance(result.payload, PoolFigures)
@@ -377,7 +377,7 @@ def task_of(results: Iterable[Result]) -> TaskFigures | None:
 
 
 def kind_effects_of(results: Iterable[Result]) -> list[tuple[Result, KindFigures]]:
-    """Return the tests of kind, one contrast after the other."""
+    """Return the tests of kind, sorted by contrast."""
     contrasts = list(Contrast)
     return sorted(of_type(results, KindFigures), key=lambda item: contrasts.index(item[1].contrast))
 
@@ -388,7 +388,7 @@ def by_contrast(results: Iterable[Result]) -> dict[tuple[Contrast, str, str, str
 
 
 def by_measure(found: Sequence[tuple[Result, M]]) -> list[tuple[Result, M]]:
-    """Return the same results, one measure after the other."""
+    """Return the results sorted by measure."""
     measures = measures_in(found)
     return sorted(found, key=lambda item: measures.index(item[1].measure))
 

@@ -1,4 +1,4 @@
-"""Printed figures of papers, each with its place, for comparison with ours."""
+"""Printed figures of papers, each with its place in the paper, for comparison with ours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from positionbias.results.result import Facts
 
 __all__ = ["DELTA", "DEVIATION", "PublishedCell", "read_cells", "under_pools"]
 
-DELTA = "Δ"  # after a measure's name: the printed relative difference of the two test sets
+DELTA = "Δ"  # suffix of a measure's name: the printed relative difference of the two test sets
 DEVIATION = "deviation"  # after a measure's name
 
 
@@ -36,10 +36,10 @@ class PublishedCell:
 
 
 def read_cells(path: Path) -> tuple[PublishedCell, ...]:
-    """Return the cells of a CSV file, a line a row of a printed table.
+    """Read the cells of a CSV file, in which a line is a row of a printed table.
 
-    The columns ``table``, ``row``, ``split`` and ``place`` are the row's, as are those named like a text field of ``Facts``.
-    Every other column holds figures, possibly empty, and is named COLLECTION|MEASURE|PLACE; letters may follow
+    The columns ``table``, ``row``, ``split`` and ``place`` describe the row, as do those named like a text field of ``Facts``.
+    Every other column has figures, possibly empty, and is named COLLECTION|MEASURE|PLACE; letters may follow
     a figure.
     """
     cells = []

@@ -30,26 +30,26 @@ __all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
 
 RESULTS = "results.json"
 FIGURES = "statistics"  # the kind of every class of figures
-TEXTS = ("original", "rotated")  # the passages that were read
+TEXTS = ("original", "rotated")  # the test or training passages
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A system and its data, so that no code parses names. Empty or None: does not apply.
+    """A system and its data, so that no code has to parse names. Empty or None: does not apply.
 
-    ``model`` the kind ("tk", "bert_cat", "knrm" …; "bm25" and "position-only" of a baseline). ``training`` the passages
-    of its last training, ``test`` those of the measurement: "original" or "rotated". ``source`` the collection of its
-    earlier training, ``source_training`` the passages of that. ``rotation`` the seed of the draw behind every rotated passage
-    of training and test, ``seed`` that of the training. ``pretrained`` the weights that training began with (an encoder, word
-    vectors; empty: drawn at random). ``variant`` a study's other variation, in words ("no positions", "answers in 0:0.2").
+    ``model`` is the kind ("tk", "bert_cat", "knrm" …, or of a baseline "bm25", "position-only"). ``training`` are the passages
+    of its last training, ``test`` those of the measurement: "original" or "rotated". ``source`` is the collection of its
+    earlier training, ``source_training`` the passages of that. ``rotation`` is the seed of the draw behind all rotated passages
+    of training and test, ``seed`` that of the training. ``pretrained`` names the initial weights (an encoder, word
+    vectors; empty: random). ``variant`` is a study's other variation, in words ("no positions", "answers in 0:0.2").
 
-    Of distillation: ``role`` is "teacher" or "student", ``loss`` the loss's name. Where a teacher saw test judgements, ``source`` is their
-    split and ``share`` the share of its queries; a student's are its teacher's. Elsewhere ``role`` is the system's task: "first stage",
+    In distillation ``role`` is "teacher" or "student", and ``loss`` the loss's name. If a teacher saw test judgements, ``source`` is their
+    split and ``share`` the share of its queries; a student has its teacher's. Elsewhere ``role`` is the system's task: "first stage",
     "re-ranker", "ensemble", "retriever".
 
-    ``unfinished``: one of its trainings was not finished when it ended (``core.convergence``). So finished and unfinished trainings
-    are different systems: no mean and no comparison mixes them. ``evidence``: what chose the sentence that an audit takes for the evidence
-    ("query terms", a model's name); empty: it is the answer.
+    ``unfinished``: one of its trainings was not finished when it ended (``core.convergence``). Finished and unfinished trainings
+    are different systems, so no mean or comparison mixes them. ``evidence``: the rule that chose the evidence of an audit
+    ("query terms", a model's name); empty: the evidence is the answer.
     """
 
     model: str = ""
@@ -75,11 +75,11 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One measurement: measure, collection, system and seed; the value and its interval.
+    """One measurement: its measure, collection, system and seed, the value and its interval.
 
-    ``value`` None means undefined (the payload says why). ``count`` is the sample size: queries, answers, passages.
+    ``value`` is None if undefined (the payload says why). ``count`` is the sample size: queries, answers, passages.
     ``seed`` is that of the measurement's own draws (a bootstrap, a sample of pairs); ``facts`` has the training's. In a comparison,
-    they are the candidate's.
+    ``facts`` are the candidate's.
 
     Example:
         >>> import positionbias as pb
@@ -110,7 +110,7 @@ class Result:
         return next(name for name, type_ in KINDS.items() if isinstance(self.payload, type_))
 
     def to_json(self, *, items: bool = True) -> dict[str, Any]:
-        """A JSON-ready dictionary; ``items=False`` leaves per-query values out (they stand in Parquet)."""
+        """Return a JSON-ready dictionary; ``items=False`` omits per-query values (they are in Parquet)."""
         record = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
         record["facts"] = {
             name: value for name, value in record["facts"].items() if value not in ("", None) and value is not False
@@ -157,12 +157,12 @@ def _payload(kind: str, measure: str, record: Mapping[str, Any]) -> Payload:
 
 
 def _part(type_: Any, value: Any) -> Any:
-    """A part of a payload: named figures as their type, and no interval for one with an end that is no number."""
+    """Convert a part of a payload: named figures to their type, and an interval without a finite end to None."""
     return type_.from_rows(_closed(value)) if isinstance(type_, type) and issubclass(type_, Record) else _closed(value)
 
 
 def _closed(value: Any) -> Any:
-    """None for an interval with an end that is no number, also within an object."""
+    """Replace an interval without a finite end by None, also within an object."""
     if not isinstance(value, dict):
         return value
     ends = "low" in value and "high" in value
@@ -189,7 +189,7 @@ def _plain(value: Any) -> Any:
 
 
 def save_results(folder: Path | str, results: Sequence[Result], manifest: Manifest, *, overwrite: bool = False) -> None:
-    """Write results as a folder, per-query values as ``items-NUMBER.parquet``."""
+    """Write results to a folder, with per-query values as ``items-NUMBER.parquet``."""
     with atomic_folder(folder, overwrite=overwrite) as partial:
         write_results(partial, results, manifest)
 
@@ -214,10 +214,10 @@ def write_results(folder: Path, results: Sequence[Result], manifest: Manifest) -
 
 
 def load_results(folder: Path | str) -> list[Result]:
-    """Read the results of a folder by ``save_results``.
+    """Read the results that ``save_results`` wrote.
 
     Raises:
-        InputError: no results, or not in our form.
+        InputError: no results there, or malformed ones.
     """
     import pyarrow.parquet as pq
 

@@ -18,7 +18,7 @@ ENSEMBLE = "ensemble"
 
 
 class BM25Figures(Figures, frozen=True, kw_only=True):
-    """Retrieval by BM25. ``index`` is the origin of its index."""
+    """Retrieval by BM25. ``index`` says how its index was obtained."""
 
     MEASURES = (CANDIDATES,)
 
@@ -43,7 +43,7 @@ class DenseFigures(Figures, frozen=True, kw_only=True):
 
 
 class RerankingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """Texts read by a re-ranking. ``long_passages`` or ``long_pairs`` reach the model's limit; None: not counted."""
+    """The texts read by a re-ranking. ``long_passages`` or ``long_pairs`` reach the model's limit; None: not counted."""
 
     MEASURES = ("re-ranking",)
 
@@ -57,7 +57,7 @@ class RerankingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Missing(msgspec.Struct, forbid_unknown_fields=True):
-    """Queries of all runs of an ensemble that one run lacks, and passages of the queries that it has.
+    """The queries of an ensemble's runs that one run lacks, and the passages that it lacks for its own queries.
 
     ``equal`` counts its queries whose scores are all equal; ``below`` its passages without a score
     of its own, below its re-ranking depth.
@@ -70,7 +70,7 @@ class Missing(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class EnsembleFigures(Figures, frozen=True, kw_only=True):
-    """The content of an ensemble, and by label of each run what it lacks; in JSON ``LABEL: COUNT`` beside the others."""
+    """The content of an ensemble, and what each run lacks, by its label; in JSON ``LABEL: COUNT`` beside the others."""
 
     MEASURES = (ENSEMBLE,)
 

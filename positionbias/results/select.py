@@ -1,4 +1,4 @@
-"""Selections of results for figures and tables, and their shortest distinct labels."""
+"""Select results for figures and tables, and give them the shortest distinct labels."""
 
 from __future__ import annotations
 
@@ -47,29 +47,29 @@ MODELS = {
 
 
 def model_name(facts: Facts) -> str:
-    """Return the papers' name of a model; an unfinished training is named so."""
+    """Return a model's name in the papers, marked if its training is not finished."""
     return ended_name(MODELS.get(facts.model, facts.model), facts.unfinished)
 
 
 def of_type(results: Iterable[Result], kind: type[P]) -> list[tuple[Result, P]]:
-    """Return the results whose payload is of this type, each with it, in the order given."""
+    """Return results of this payload type with their payloads, in the given order."""
     return [(result, result.payload) for result in results if isinstance(result.payload, kind)]
 
 
 def of_kind(results: Iterable[Result], kind: str) -> list[Result]:
-    """Return the results whose payload is of this kind ("histogram", "ats", …), in the order given."""
+    """Return results of this kind of payload ("histogram", "ats", …), in the given order."""
     return [result for result in results if result.kind == kind]
 
 
 def axis_of(result: Result) -> str:
-    """Return the axis of a comparison: one of ``AXES``, also over trainings, or "" where unknown."""
+    """Return the axis of a comparison: one of ``AXES``, also over trainings, or "" if unknown."""
     assert isinstance(result.payload, Comparison)
     axis = result.payload.noted.axis
     return axis if axis in (*AXES, *map(over_axis, AXES)) else ""
 
 
 def over_axis(axis: str) -> str:
-    """Return the axis of comparisons over all trainings, for those along ``axis``."""
+    """Return the axis of comparisons over all trainings along ``axis``."""
     return f"{axis}, over trainings"
 
 
@@ -89,7 +89,7 @@ def comparisons(
 
 
 def compared(payload: Comparison) -> str:
-    """Name a comparison as "baseline → candidate": by the systems where the notes name them, else by the two names."""
+    """Name a comparison "baseline → candidate", by the systems in its notes, else by the two names."""
     first, second = payload.noted.systems or (payload.baseline, payload.candidate)
     return f"{first} → {second}"
 
@@ -114,7 +114,7 @@ _FIELDS: tuple[Callable[[Result], str], ...] = (
 
 
 def labels(results: Sequence[Result], *, first: int = 0) -> list[str]:
-    """Return one label a result: the field numbered ``first``, then those others that differ among these results.
+    """Return one label per result: the field numbered ``first``, then the other fields that differ among these results.
 
     Fields: 0 system, 1 collection, 2 split, 3 seed, 4 rotation draw. "tk-original" alone where all else is equal; "tk-original ·
     squad" with several collections.

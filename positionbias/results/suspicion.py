@@ -1,4 +1,4 @@
-"""The suspicion that a model has seen a test set: one typed answer for the screen, JSON and pages."""
+"""The answer to whether a model has seen a test set, for the screen, JSON and pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMITS = (
 
 
 class Suspected(StrEnum):
-    """The answer. ``NO`` is an excess whose interval lies below the margin, ``UNKNOWN`` neither."""
+    """The answer. ``NO``: the interval of the excess lies below the margin; ``UNKNOWN``: neither."""
 
     YES = "suspicious"
     NO = "not suspicious"
@@ -25,7 +25,7 @@ class Suspected(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """The reason why the answer is "cannot tell"."""
+    """The reason for "cannot tell"."""
 
     FEW = "fewer than two controls"
     UNLIKE = "controls of another configuration"
@@ -36,7 +36,7 @@ class Obstacle(StrEnum):
 
 
 class Signal(StrEnum):
-    """The compared signal: a query's measure, or the margin of relevant candidates over the others in its scores."""
+    """The compared signal: a query's measure, or the lead of relevant candidates over the others in its scores."""
 
     MEASURE = "measure"
     MARGIN = "score margin"
@@ -46,9 +46,9 @@ class Signal(StrEnum):
 class Excess:
     """A model's gain on possibly seen queries beyond its controls', by one signal.
 
-    ``unit`` is the measure's name, or "deviations" of a query's scores. ``low`` and ``high`` are the interval's ends at ``level``. ``p_trainings`` is one-sided, the model against
-    trainings known to be clean; ``p_queries`` that of the same excess over queries; ``p`` the larger of both, ``p_holm`` corrected for all tests
-    of the call (None: not a test).
+    ``unit`` is the measure's name, or "deviations" of a query's scores. ``low`` and ``high`` are the interval's ends at ``level``.
+    ``p_trainings`` is one-sided, the model against trainings known to be clean; ``p_queries`` is that of the same excess over queries; ``p`` is
+    the larger of both, ``p_holm`` corrected for all tests of the call (None: not a test).
     ``spread`` is the standard deviation of the difference among trainings, with ``freedom`` degrees of freedom.
     """
 
@@ -68,7 +68,7 @@ class Excess:
 
 @dataclass(frozen=True, slots=True)
 class CleanInTurn:
-    """Known clean models, each tested in turn against the others of its configuration: the numbers called suspicious as they
+    """Known clean models, each tested against the others of its configuration: the numbers called suspicious as they
     are, and with the margin added."""
 
     models: int
@@ -78,10 +78,11 @@ class CleanInTurn:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRates:
-    """Error rates of the call as configured, by simulation from its own spread.
+    """The error rates of the call with its settings, by simulation from its own spread.
 
-    ``level`` is the p that a test needs, corrected for all tests of the call. ``false_alarms`` of one clean model; ``power[i]`` at an excess of ``effects[i]`` in the measure.
-    ``controls_wanted`` would give 80 % power at the margin (None: no number does), as would multiplying the queries by ``queries_wanted`` with these controls.
+    ``level`` is the p that a test needs, corrected for all tests of the call. ``false_alarms`` is the rate for a clean model; ``power[i]`` is that
+    at an excess of ``effects[i]`` in the measure. ``controls_wanted`` controls would give 80 % power at the margin (None: no number does), as
+    would ``queries_wanted`` times as many queries with these controls.
     """
 
     level: float
@@ -97,9 +98,9 @@ class ErrorRates:
 class Suspicion:
     """The answer about one model on one pair of query sets.
 
-    ``sentences`` give answer and effect, error rates, limits, the next step. ``excesses`` are its basis, the measure's first; none where
-    nothing could be tested. ``margin`` is the smallest excess of interest, in the measure. ``tests`` is the size of Holm's family. ``left_out`` counts queries
-    without a partner in a paired design.
+    ``sentences`` give the answer with its effect, the error rates, the limits and the next step. ``excesses`` are the figures behind it, the
+    measure's first; empty if nothing could be tested. ``margin`` is the smallest excess of interest, in the measure. ``tests`` is the size of
+    Holm's family. ``left_out`` counts queries without a partner in a paired design.
     """
 
     answer: Suspected

@@ -1,4 +1,4 @@
-"""Batches: training groups as a model's inputs, each passage read as stored or rotated anew."""
+"""Turn training groups into batches of a model's inputs, each passage as stored or rotated at every read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Indexed = tuple[int, TrainingGroup]
 
 @dataclass(frozen=True, slots=True)
 class TrainingTexts:
-    """Data of batches. ``rotation`` rotates every read of a passage anew."""
+    """The data of batches. With ``rotation`` each read of a passage is rotated by a cut of its own."""
 
     collection: Collection
     queries: Mapping[str, str]
@@ -35,12 +35,12 @@ class TrainingTexts:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One process's part of a batch: ``queries`` (n), ``passages`` (n · m), the n positives first, then the first negatives …
+    """One process's part of a batch: ``queries`` (n), ``passages`` (n · m): the n positives, then the first negatives …
 
-    m is the size of the largest group; a short passage of the batch pads smaller ones, where ``there`` (n, m) is false
+    m is the size of the largest group. Smaller ones are padded by a short passage of the batch, where ``there`` (n, m) is false
     (None: all groups are of one size). ``teacher`` (n, m) are a teacher's scores, None where a group has none.
-    ``number`` counts batches within the epoch; ``dropped`` groups have an empty side and were skipped. A process without groups
-    that others wait for computes a group of theirs, unused, and ``idle`` is true.
+    ``number`` counts batches within the epoch; ``dropped`` groups have an empty side and were skipped. If a process has no groups while
+    others do, it computes one of theirs, discards the result, and ``idle`` is true.
     """
 
     epoch: int
@@ -71,10 +71,9 @@ def batches(
 ) -> Iterator[Batch]:
     """Yield the batches of one epoch from batch ``start`` on; ``part`` (i, n) takes the groups i, i + n, i + 2n … of each.
 
-    ``bucket`` batches at a time are sorted by the length of the longest passage (in characters [decision]: a text need not be
-    read for that), cut, and shuffled, keyed by (seed, epoch, first batch). With a rotation, each read of a passage draws its
-    own cut, keyed by (seed, epoch, index of the example in the epoch, passage id), so positive and negatives turn independently
-    and a second epoch sees other cuts.
+    ``bucket`` batches at a time are sorted by the length of the longest passage (in characters, which need no tokenizing [decision]),
+    cut, and shuffled, keyed by (seed, epoch, first batch). With a rotation, each read of a passage draws its own cut, keyed by (seed,
+    epoch, index of the example in the epoch, passage id), so positive and negatives rotate independently and each epoch sees other cuts.
     """
     number = start // bucket * bucket
     stream = texts.source.epoch(epoch, number * size)
@@ -104,7 +103,7 @@ def _part(
     if batch.groups or parts == 1:
         return batch
     others = _read(model, texts, block, epoch, number)
-    # where the whole batch has nothing, any token will do
+    # if the whole batch is empty, any token will do
     queries: Sequence[Tokens] = others.queries[:1] or [[1]]
     passages: Sequence[Tokens] = others.passages[:: max(1, len(others.groups))] or [[1], [1]]
     teacher = torch.zeros(1, len(passages))  # its result is unused
@@ -133,7 +132,7 @@ def _read(model: Ranker, texts: TrainingTexts, block: Sequence[Indexed], epoch: 
 
 
 def _columns(passages: Sequence[Sequence[Tokens]]) -> tuple[list[Tokens], Tensor | None]:
-    """Return passages of groups by column, and which of them are there, (groups, passages); None where all are."""
+    """Return passages of groups by column, and a mask of the existing ones, (groups, passages); None if all exist."""
     sizes = [len(group) for group in passages]
     largest = max(sizes)
     if min(sizes) == largest:
@@ -145,7 +144,7 @@ def _columns(passages: Sequence[Sequence[Tokens]]) -> tuple[list[Tokens], Tensor
 
 
 def _teacher(groups: Sequence[TrainingGroup], there: Tensor | None) -> Tensor | None:
-    """Return a teacher's scores (groups, passages), 0 where no passage is there; None where a group has none."""
+    """Return a teacher's scores (groups, passages), 0 for padding; None if a group has none."""
     scores = [group.teacher_scores for group in groups]
     if any(of is None for of in scores):
         return None

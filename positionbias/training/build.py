@@ -1,4 +1,4 @@
-"""Initial models of trainings: new, over an encoder, or from a checkpoint."""
+"""Build the initial model of a training: new, over an encoder, or from a checkpoint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["build_model", "model_like"]
 
 
 def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mapping[str, int]]:
-    """The model before its first step, on the CPU, and what was counted in making it. A function of plan and collection.
+    """Return the model before its first step, on the CPU, and counts of its making. Depends only on plan and collection.
 
     Raises:
         InputError: word vectors, an encoder or a checkpoint that cannot be used.
@@ -38,9 +38,9 @@ def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mappin
 
 
 def model_like(plan: TrainPlan, texts: Sequence[str]) -> Ranker | None:
-    """Return a model of the plan's shape that knows the words of a few texts, to time it; its weights do not matter.
+    """Return a model of the plan's shape over the words of a few texts, to time it; its weights do not matter.
 
-    None where it goes on from a checkpoint that does not exist yet.
+    None if it starts from a checkpoint that does not exist yet.
     """
     if plan.start is not None and plan.start.exists():
         return load_checkpoint(plan.start).ranker

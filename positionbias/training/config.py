@@ -1,4 +1,4 @@
-"""Settings of a training: one frozen record, checked when made."""
+"""Settings of a training, checked when made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRACKERS = ("aim", "clearml", "comet_ml", "dvclive", "mlflow", "swanlab", "tenso
 
 
 class LossKind(NamedTuple):
-    """Inputs of a loss: log-probabilities of "relevant"; a teacher's scores beside them, or their order alone."""
+    """The inputs of a loss: log-probabilities of "relevant", or also a teacher's scores, or only their order."""
 
     log_probabilities: bool = False
     teacher: bool = False
@@ -39,7 +39,7 @@ LOSSES = {
     "ranknet": LossKind(teacher=True, order_alone=True),
 }
 
-# settings that change how fast or safely a training runs, not where it ends
+# settings that change the speed or safety of a training, not its result
 _MEANS = ("threads", "read_ahead", "save_every", "save_minutes")
 
 
@@ -52,13 +52,13 @@ class TrainConfig:
     ``learning_rate`` None is the kind's own. It grows linearly over ``warmup_steps``, or the share ``warmup_share`` of all
     steps, and then stays [decision: the position-bias paper names no schedule, its reference has none], or with ``schedule``
     "linear" falls to 0 at the last step (contaminated-distillation paper, §4). ``clip`` bounds the norm of a step's gradient;
-    0 leaves it.
+    0 means no limit.
 
     ``loss`` is one of ``LOSSES``; None is the model's own: pointwise where its scores are log-probabilities, else hinge, with
-    its ``margin``; ``temperature`` is that of kl. At most ``max_steps`` steps are made, or with ``epochs`` those of so many
+    its ``margin``; ``temperature`` is that of kl. A training has at most ``max_steps`` steps, or with ``epochs`` those of so many
     passes over the groups.
 
-    ``dropout`` false turns off an encoder's own (TK has none): on a CPU drawing it can take as long as the rest of a step.
+    ``dropout`` false turns off an encoder's dropout (TK has none): on a CPU, drawing it can take as long as the rest of a step.
 
     ``bucket`` batches at a time are sorted by length before they are cut, to save padding; 1 keeps the epoch's order.
     ``patience`` counts validations without a better nDCG@10. ``least_depth`` and ``most_depth`` bound the depths tried at a
@@ -66,8 +66,8 @@ class TrainConfig:
     finished model's depth is always tuned on all. ``probe_passages`` is the fixed sample for MATS; 0 turns it off.
 
     The rest affects only speed and the cost of an interruption: ``read_ahead`` batches are read in the background, the state is
-    saved at each validation, every ``save_every`` steps (0: no) and after ``save_minutes`` (0: no); ``threads`` 0 is torch's
-    number. (Another number of threads may round differently.)
+    saved at each validation, every ``save_every`` steps (0: never) and after ``save_minutes`` (0: never); ``threads`` 0 is torch's
+    default. (Another number of threads may round differently.)
     """
 
     batch_size: int = setting(32, "Training groups (a query and its passages) a batch.", least=1)
@@ -79,11 +79,11 @@ class TrainConfig:
     )
     learning_rate: float | None = setting(
         None,
-        "Of all but the kernels.",
+        "Learning rate of all weights but the kernels'.",
         above=0,
         absent="; ".join(f"{rate:.0e} for {', '.join(names)}".replace("e-0", "e-") for rate, names in learning_rates().items()),
     )
-    kernel_learning_rate: float = setting(1e-3, "Of tk's and knrm's kernel weights.", above=0)
+    kernel_learning_rate: float = setting(1e-3, "Learning rate of tk's and knrm's kernel weights.", above=0)
     loss: str | None = setting(
         None,
         "Over a query's passages: pairwise hinge; pointwise, cross-entropy of relevant and not; lce, cross-entropy of the positive among "
@@ -91,9 +91,9 @@ class TrainConfig:
         choices=LOSSES.keys(),
         absent="hinge; pointwise for mono_t5",
     )
-    margin: float = setting(1.0, "Of the pairwise hinge loss.", above=0)
-    temperature: float = setting(1.0, "Of the softmax in kl.", above=0)
-    max_steps: int = setting(100_000, "Steps at most.", least=1)
+    margin: float = setting(1.0, "Margin of the pairwise hinge loss.", above=0)
+    temperature: float = setting(1.0, "Temperature of the softmax in kl.", above=0)
+    max_steps: int = setting(100_000, "Most steps.", least=1)
     epochs: int | None = setting(
         None, "Passes over the training groups, instead of --max-steps.", least=1, absent="as many as these steps take"
     )
@@ -103,26 +103,28 @@ class TrainConfig:
     most_depth: int = setting(100, "Deepest re-ranking depth tried in validation.", least=1)
     validation_queries: int | None = setting(
         None,
-        "Queries that a validation during training looks at, drawn by --seed; the depth at the end is tuned on all.",
+        "Queries of each validation during training, drawn by --seed; the final depth is tuned on all.",
         least=1,
         absent="all",
     )
-    probe_passages: int = setting(500, "Passages on which MATS is logged; 0: none.", least=0)
-    precision: str = setting("float32", "Of the arithmetic in training; float16 needs a GPU.", choices=PRECISIONS)
-    warmup_steps: int = setting(0, "Steps over which the learning rate grows from nothing.", least=0)
-    warmup_share: float = setting(0.0, "Instead of --warmup-steps: a share of all steps.")
+    probe_passages: int = setting(500, "Passages on which MATS is logged; 0: no MATS.", least=0)
+    precision: str = setting("float32", "Precision of training; float16 needs a GPU.", choices=PRECISIONS)
+    warmup_steps: int = setting(0, "Steps over which the learning rate grows from 0.", least=0)
+    warmup_share: float = setting(0.0, "Warm-up as a share of all steps, instead of --warmup-steps.")
     schedule: str = setting(
         "constant",
-        "The learning rate after the warm-up: as it is, or falling to nothing at the last step.",
+        "Learning rate after the warm-up: constant, or falling to 0 at the last step.",
         choices=SCHEDULES,
     )
-    accumulate: int = setting(1, "Batches a step of training: more groups than memory holds.", least=1)
-    clip: float = setting(0.0, "Largest norm of a step's gradient; 0: any.", least=0)
-    dropout: bool = setting(True, "The encoder's own, in training; a step is quicker without.")
-    bucket: int = setting(1, "Batches sorted by length together, so that less is padded; 1: not sorted.", least=1)
+    accumulate: int = setting(1, "Batches a training step, for more groups than fit in memory.", least=1)
+    clip: float = setting(0.0, "Largest norm of a step's gradient; 0: no limit.", least=0)
+    dropout: bool = setting(True, "Use the encoder's dropout in training; steps are faster without.")
+    bucket: int = setting(1, "Batches sorted by length together, to save padding; 1: not sorted.", least=1)
     read_ahead: int = setting(4, "Batches read in the background; 0: none.", least=0)
-    save_every: int = setting(0, "Steps between saves for --resume; 0: by time alone.", least=0)
-    save_minutes: float = setting(10.0, "Minutes between saves for --resume, beside those at validations; 0: none.", least=0)
+    save_every: int = setting(0, "Steps between saves for --resume; 0: only by time.", least=0)
+    save_minutes: float = setting(
+        10.0, "Minutes between saves for --resume, in addition to those at validations; 0: none.", least=0
+    )
     threads: int = setting(0, "CPU threads in training; 0 leaves it to torch.", least=0)
     seed: int = seed_setting()
 
@@ -138,7 +140,7 @@ class TrainConfig:
             )
 
     def of_kind(self, kind: str, *, log_probabilities: bool = False) -> TrainConfig:
-        """Return these settings with the learning rate and the loss of a kind of model, where none was given.
+        """Fill in the learning rate and the loss of a kind of model, where none was given.
 
         ``log_probabilities``: whether the model's scores are.
         """
@@ -147,40 +149,40 @@ class TrainConfig:
         return replace(self, learning_rate=rate, loss=self.loss or own)
 
     def steps(self, groups: int) -> int:
-        """Return the most steps over so many groups: in the last of some ``epochs`` fewer batches may be left."""
+        """Return the most steps over so many groups; with ``epochs``, the last may have fewer batches."""
         if self.epochs is None:
             return self.max_steps
         return -(-self.epochs * -(-groups // self.batch_size) // self.accumulate)
 
     def deciding(self) -> JsonObject:
-        """The settings that decide the outcome: what a manifest records and a resumed training must be given again.
+        """Return the settings that decide the outcome, which a manifest records and a resumed training must repeat.
 
-        ``least_depth`` and ``validation_queries`` are named where they are given: trainings from before there were any stay what they are.
+        ``least_depth`` and ``validation_queries`` are recorded only where given, so that older trainings stay the same.
         """
         later = {"least_depth": 1, "validation_queries": None}
         left_out = (*_MEANS, *(name for name, value in later.items() if getattr(self, name) == value))
         return {name: value for name, value in asdict(self).items() if name not in left_out}
 
     def means(self) -> JsonObject:
-        """The other settings: provenance."""
+        """Return the other settings, which belong to the provenance."""
         return {name: getattr(self, name) for name in _MEANS}
 
 
 def refuse_validating(found: str) -> None:
-    """Refuse options of validation on a command line without one.
+    """Refuse options of validation on a command line without validation.
 
     Raises:
         SettingError: one was given.
     """
     of_validation = ("--patience", "--validation-queries", "--most-depth", "--probe-passages")
-    refuse_idle(of_validation, wanted="a validation, which it is for", found=found)
+    refuse_idle(of_validation, wanted="a validation", found=found)
 
 
 def settle_steps(given: Given) -> None:
-    """Let steps of warm-up that somebody gave take the place of a share that nobody did.
+    """Let given warm-up steps replace the default share.
 
     Raises:
-        SettingError: both a number of epochs and one of steps were given.
+        SettingError: both epochs and steps were given.
     """
     if given.get("epochs") is not None and {"epochs", "max_steps"} <= given.stated:
         found = f"{given['epochs']} and {given['max_steps']}"

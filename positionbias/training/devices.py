@@ -1,4 +1,4 @@
-"""Devices of a training: one, or several with one process each, as ``accelerate launch`` or ``torchrun`` started them."""
+"""The devices of a training: one, or several with a process each, started by ``accelerate launch`` or ``torchrun``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HALVES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 class Devices:
-    """This process's device, and the others. All processes must make every call but ``autocast`` alike."""
+    """This process's device, and the others. All processes must make the same calls, except ``autocast``."""
 
     def __init__(self, accelerator: Accelerator, precision: str) -> None:
         self.accelerator, self.half = accelerator, _HALVES.get(precision)
@@ -43,13 +43,13 @@ class Devices:
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.half is torch.float16)
 
     def autocast(self) -> Any:
-        """Return a context of arithmetic in the wanted precision."""
+        """Return a context that computes in the wanted precision."""
         return torch.autocast(self.device.type, dtype=self.half, enabled=self.half is not None)
 
     def prepare(self, model: Ranker) -> nn.Module:
         """Return the callable for scores: the model itself or, in several processes, a wrapper that averages its gradients.
 
-        An embedding of sparse gradients stays out of that: ``share_sparse`` adds those up.
+        It skips embeddings with sparse gradients, which ``share_sparse`` adds up.
         """
         assert isinstance(model, nn.Module)
         sparse = set(map(id, model.parameter_roles()["embedding"]))
@@ -102,12 +102,12 @@ class Devices:
 
 
 def find_devices(precision: str = "float32", tracker: str | None = None, logs: Path | None = None) -> Devices:
-    """Return the devices that this process and its peers were started for.
+    """Return the devices for which this process and its peers were started.
 
-    ``tracker`` is one of accelerate's (``config.TRACKERS``), ``logs`` the folder for what it keeps in files.
+    ``tracker`` is one of accelerate's (``config.TRACKERS``), ``logs`` the folder of its files.
 
     Raises:
-        SettingError: a precision that the device does not have, or processes whose devices cannot work together.
+        SettingError: a precision that the device lacks, or devices that cannot work together.
         DependencyError: the tracker's package is not installed.
     """
     from accelerate import Accelerator
@@ -120,7 +120,7 @@ def find_devices(precision: str = "float32", tracker: str | None = None, logs: P
         )
     # the others wait while the main process validates, however long that takes
     options = [InitProcessGroupKwargs(timeout=timedelta(days=7))]
-    # half precision is ours: accelerate's would stay on the model, and change what validation computes
+    # half precision is ours: accelerate's would stay on the model, and change validation
     accelerator = Accelerator(
         cpu=not torch.accelerator.is_available(),
         mixed_precision="no",

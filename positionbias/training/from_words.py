@@ -1,4 +1,4 @@
-"""New models from a collection's words: their vocabulary and vectors, their IDF, or their n-graphs."""
+"""Make models from a collection's words: their vocabulary and vectors, their IDF, or their n-graphs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ __all__ = ["model_of_texts", "model_of_words"]
 
 
 def model_of_words(collection: Collection, plan: TrainPlan, start: Ranker | None) -> tuple[Ranker, Mapping[str, int]]:
-    """A model over the words of the collection's passages and training queries, and what was counted.
+    """Return a model over the words of the collection's passages and training queries, and counts.
 
-    A model of words that goes on from ``start`` keeps the rows of its words, and new ones follow; one of n-graphs keeps those that it
-    has [decision].
+    From ``start``, a model of words keeps the rows of its words and appends new ones; a model of n-graphs keeps its n-graphs [decision].
     """
     if begins_with(plan.kind) == "n-graphs" and start is not None:
         return start, {}
@@ -70,7 +69,7 @@ def _new(
 
 
 def _rows(start: WordModel, new: Sequence[str], vectors: Mapping[str, np.ndarray], seed: int) -> np.ndarray:
-    """Return vectors ``(len(new), dimension)`` of words that the start lacks: those given, else random ones.
+    """Return vectors ``(len(new), dimension)`` of words that the start lacks: given ones, else random ones.
 
     Random ones are normal, with the mean and deviation of the start's own vectors.
     """

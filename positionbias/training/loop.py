@@ -1,8 +1,8 @@
 """The training loop, visible from top to bottom: batches, steps, validation, early stopping, resuming.
 
 In several processes (``accelerate launch``, ``torchrun``) each computes its part of every batch, and gradients are averaged, so that
-a step is the same whatever their number, but for rounding. The main process alone validates and writes; the others are told
-what it found.
+a step is the same for any number of processes, up to rounding. Only the main process validates and writes; the others get its
+results.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ def train(
     *,
     on_validation: Callable[[Row], None] = lambda row: None,
 ) -> Trained:
-    """Train ``model`` in place and leave its best weights in it (in the main process); without ``validation`` the last.
+    """Train ``model`` in place and load its best weights (in the main process), or without ``validation`` keep the last.
 
-    A resumed training must be given the settings it began with. The state stands in a working folder beside ``towards.out``; the caller removes it (``forget_state``) once the checkpoint is written.
+    A resumed training needs the settings it began with. The state is in a working folder beside ``towards.out``; the caller removes it
+    (``forget_state``) once the checkpoint is written.
 
     Raises:
-        OutputExistsError: an unfinished training stands there and ``towards.resume`` is false.
+        OutputExistsError: there is an unfinished training and ``towards.resume`` is false.
         InputError: nothing to resume, or other settings.
         SettingError: the training diverged, or a batch is too large for the GPU's memory.
     """
@@ -72,7 +73,7 @@ def train(
         board.add(record.log[-1])
         save()
 
-    quiet = Lock()  # a tokenizer serves one thread at a time: nothing is read ahead while the model is validated
+    quiet = Lock()  # a tokenizer serves one thread at a time, so nothing is read ahead during validation
     with closing(board), progress_step(f"training {out.stem}", steps, unit="steps") as bar:
         if saved is None and validation is not None:
             look(None)
@@ -108,7 +109,7 @@ def train(
 def _batches(
     model: Ranker, texts: TrainingTexts, config: TrainConfig, devices: Devices, start_at: tuple[int, int], quiet: Lock
 ) -> Generator[Batch]:
-    """Yield batches epoch by epoch from this (epoch, batch) on: endlessly, or for the given number of epochs."""
+    """Yield batches epoch by epoch from (epoch, batch) ``start_at`` on: endlessly, or for the given number of epochs."""
     epoch, start = start_at
     while config.epochs is None or epoch < config.epochs:
         own = batches(
@@ -131,7 +132,7 @@ def _batches(
 
 
 def _recorded(record: Json, folder: Path) -> Trained:
-    return read_as(Trained, record, folder, do="resume with the version that began it, or remove the folder to begin anew")
+    return read_as(Trained, record, folder, do="resume with the version that began it, or remove the folder to start over")
 
 
 def _validated(trainer: Trainer, validation: Validation) -> Row:
@@ -145,8 +146,8 @@ def _validated(trainer: Trainer, validation: Validation) -> Row:
         except InputError as error:
             if not record.step:
                 raise
-            # faults of candidates and judgements showed at the first validation: these are the scores
-            raise trainer.diverged("scores that are no finite numbers", f"validating step {record.step:,}") from error
+            # candidates and judgements passed the first validation, so the scores are at fault
+            raise trainer.diverged("scores that are not finite numbers", f"validating step {record.step:,}") from error
     return devices.from_main(measured)
 
 

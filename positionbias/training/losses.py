@@ -1,8 +1,8 @@
-"""Losses over training groups: functions of a student's scores and, for distillation, of its teacher's.
+"""Losses over training groups, from a student's scores and, for distillation, its teacher's.
 
 Scores are ``(groups, passages)``, the positive in column 0; losses ``(groups,)``, a step's loss their mean. Groups of uneven size
-are padded: ``there`` ``(groups, passages)`` is false where no passage is, and such places change neither a loss nor a
-gradient. None means that all are there.
+are padded: ``there`` ``(groups, passages)`` is false for padding, which changes neither a loss nor a gradient. None means no
+padding.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Scored(NamedTuple):
-    """Inputs of a loss for a batch: ``(groups, passages)`` each; ``teacher`` None where the groups have no teacher's scores."""
+    """The inputs of a loss for a batch, ``(groups, passages)`` each; ``teacher`` is None without a teacher's scores."""
 
     student: Tensor
     there: Tensor | None = None
@@ -41,14 +41,14 @@ class Scored(NamedTuple):
 
 
 def mean_there(values: Tensor, there: Tensor | None) -> Tensor:
-    """Return means over the columns of ``values`` ``(groups, n)`` where ``there`` is true; 0 for a row where it nowhere is."""
+    """Return row means of ``values`` ``(groups, n)`` where ``there`` is true; 0 for a row where it is nowhere true."""
     if there is None:
         return values.mean(dim=1)
     return torch.where(there, values, 0.0).sum(dim=1) / there.sum(dim=1).clamp(min=1)
 
 
 def pairwise_hinge(scores: Tensor, margin: float = 1.0, there: Tensor | None = None) -> Tensor:
-    """mean over negatives of max(0, margin − positive + negative) (position-bias paper, §3, whose groups are pairs).
+    """Return the mean over negatives of max(0, margin − positive + negative) (position-bias paper, §3, where groups are pairs).
 
     >>> pairwise_hinge(torch.tensor([[2.0, 0.5], [0.5, 0.0]])).tolist()
     [0.0, 0.5]
@@ -57,9 +57,9 @@ def pairwise_hinge(scores: Tensor, margin: float = 1.0, there: Tensor | None = N
 
 
 def pointwise(scores: Tensor, there: Tensor | None = None) -> Tensor:
-    """Cross-entropy of each passage alone: mean over passages of −log p of the positive, −log(1 − p) of a negative.
+    """Return the cross-entropy of single passages: the mean of −log p of the positive and −log(1 − p) of negatives.
 
-    Scores are log p, p the probability of "relevant" (monoBERT, Nogueira et al. 2019; monoT5, Nogueira et al. 2020).
+    Scores are log p, where p is the probability of "relevant" (monoBERT, Nogueira et al. 2019; monoT5, Nogueira et al. 2020).
 
     >>> pointwise(torch.tensor([[0.5, 0.25]]).log()).item()  # (log 2 + log 4/3) / 2
     0.4904...
@@ -68,7 +68,7 @@ def pointwise(scores: Tensor, there: Tensor | None = None) -> Tensor:
 
 
 def lce(scores: Tensor, there: Tensor | None = None) -> Tensor:
-    """Localized contrastive estimation: −log softmax(scores) of the positive among its group (Gao et al. 2021).
+    """Return the localized contrastive estimation, −log softmax(scores) of the positive in its group (Gao et al. 2021).
 
     >>> lce(torch.tensor([[0.0, 0.0, 0.0]])).item()  # log 3
     1.0986...
@@ -77,7 +77,7 @@ def lce(scores: Tensor, there: Tensor | None = None) -> Tensor:
 
 
 def margin_mse(student: Tensor, teacher: Tensor, there: Tensor | None = None) -> Tensor:
-    """mean over negatives of ((s⁺ − s⁻) − (t⁺ − t⁻))², s the student's scores, t the teacher's (Hofstätter et al. 2020).
+    """Return the mean over negatives of ((s⁺ − s⁻) − (t⁺ − t⁻))² for student s and teacher t (Hofstätter et al. 2020).
 
     >>> margin_mse(torch.tensor([[2.0, 1.0]]), torch.tensor([[5.0, 1.0]])).item()  # (1 − 4)²
     9.0
@@ -87,7 +87,7 @@ def margin_mse(student: Tensor, teacher: Tensor, there: Tensor | None = None) ->
 
 
 def kl_divergence(student: Tensor, teacher: Tensor, there: Tensor | None = None, temperature: float = 1.0) -> Tensor:
-    """T² · KL(softmax(t / T) ‖ softmax(s / T)) over a group (Lin et al. 2020; T² as Hinton et al. 2015, so that gradients keep their size).
+    """Return T² · KL(softmax(t / T) ‖ softmax(s / T)) over a group (Lin et al. 2020; T² keeps gradients' size, Hinton et al. 2015).
 
     >>> kl_divergence(torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0, 2.0]])).item()  # a shift changes nothing
     0.0
@@ -99,9 +99,9 @@ def kl_divergence(student: Tensor, teacher: Tensor, there: Tensor | None = None,
 
 
 def ranknet(student: Tensor, teacher: Tensor, there: Tensor | None = None) -> Tensor:
-    """mean over the pairs that the teacher orders, t_i > t_j, of log(1 + exp(−(s_i − s_j))) (Burges 2010).
+    """Return the mean of log(1 + exp(−(s_i − s_j))) over the pairs that the teacher orders, t_i > t_j (Burges 2010).
 
-    Pairs that the teacher ties are left out; a group of ties alone has the loss 0 [decision].
+    Pairs that the teacher ties are skipped; a group with only ties has the loss 0 [decision].
 
     >>> ranknet(torch.tensor([[0.0, 0.0, 0.0]]), torch.tensor([[2.0, 1.0, 0.0]])).item()  # log 2 of each of three pairs
     0.6931...
@@ -114,8 +114,8 @@ def ranknet(student: Tensor, teacher: Tensor, there: Tensor | None = None) -> Te
 
 
 def log_one_minus_exp(scores: Tensor) -> Tensor:
-    """log(1 − exp(s)) for s ≤ 0, exact to rounding on both sides of −log 2; of s = 0 the least that the number type has, −87."""
-    near = scores > -math.log(2)  # two forms, each exact where the other cancels; neither gets values it cannot take
+    """Return log(1 − exp(s)) for s ≤ 0, exact to rounding on both sides of −log 2; for s = 0 the least of the number type, −87."""
+    near = scores > -math.log(2)  # two forms, each exact where the other cancels, and each given only values it can take
     small = torch.where(near, scores, -1.0).clamp(max=-torch.finfo(scores.dtype).tiny)
     large = torch.where(near, -1.0, scores)
     return torch.where(near, torch.log(-torch.expm1(small)), torch.log1p(-torch.exp(large)))
@@ -126,7 +126,7 @@ def _negatives(there: Tensor | None) -> Tensor | None:
 
 
 def _log_softmax(scores: Tensor, there: Tensor | None) -> Tensor:
-    """Return log softmax over the columns that are there; of the others a meaningless finite number, as −inf · 0 is NaN."""
+    """Return log softmax over the columns in ``there``, and an arbitrary finite number elsewhere, as −inf · 0 is NaN."""
     if there is not None:
         scores = scores.masked_fill(~there, torch.finfo(scores.dtype).min / 2)
     return torch.log_softmax(scores, dim=1)
@@ -137,7 +137,7 @@ def _taught(of: Scored) -> Tensor:
     return of.teacher
 
 
-# by the names of ``config.LOSSES``
+# named as in ``config.LOSSES``
 FUNCTIONS: Mapping[str, Callable[[Scored, TrainConfig], Tensor]] = {
     "hinge": lambda of, config: pairwise_hinge(of.student, config.margin, of.there),
     "pointwise": lambda of, config: pointwise(of.student, of.there),
@@ -149,6 +149,6 @@ FUNCTIONS: Mapping[str, Callable[[Scored, TrainConfig], Tensor]] = {
 
 
 def group_losses(scored: Scored, config: TrainConfig) -> Tensor:
-    """Return losses ``(groups,)`` of a batch's scores by the settings' loss."""
+    """Return the losses ``(groups,)`` of a batch's scores, by the loss in the settings."""
     assert config.loss is not None
     return FUNCTIONS[config.loss](scored, config)

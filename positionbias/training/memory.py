@@ -1,4 +1,4 @@
-"""Advice for a batch that exceeds the GPU's memory: the size that would fit."""
+"""Find the batch size that would fit, for a batch that exceeds the GPU's memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["fitting_size", "out_of_memory", "room_for_moments"]
 
 
 def fitting_size(attempt: Callable[[int], None], size: int) -> int:
-    """Return the largest of size/2, size/4 … 1 at which ``attempt`` does not run out of memory; 0 where none does."""
+    """Return the largest of size/2, size/4 … 1 at which ``attempt`` does not run out of memory; 0 if none fits."""
     while size := size // 2:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
@@ -37,7 +37,7 @@ def room_for_moments(optimizers: Sequence[torch.optim.Optimizer]) -> list[torch.
 
 
 def out_of_memory(size: int, fits: int, *, accumulate: int, where: str, folder: object) -> SettingError:
-    """Return the one-line error for a batch of ``size`` groups that did not fit, where ``fits`` do."""
+    """Return the one-line error for a batch of ``size`` groups that did not fit, when ``fits`` would."""
     found = f"--batch-size: wanted room for {size} groups in the GPU's memory; found too little of it, {where}; "
     if not fits:
         return SettingError(
@@ -46,5 +46,5 @@ def out_of_memory(size: int, fits: int, *, accumulate: int, where: str, folder: 
     parts = accumulate * -(-size // fits)
     same = "the same number a step" if size % fits == 0 else f"{fits * parts} a step"
     return SettingError(
-        f"{found}{fits} fit: give --batch-size {fits} --accumulate {parts} ({same}), and begin anew (remove {folder})"
+        f"{found}{fits} fit: give --batch-size {fits} --accumulate {parts} ({same}), and start over (remove {folder})"
     )

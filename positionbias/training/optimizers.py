@@ -1,4 +1,4 @@
-"""Optimisers: one for sparse gradients, one for the rest; warm-up; clipping."""
+"""Optimisers (one for sparse gradients, one for the rest), warm-up and clipping."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["clip_gradients", "make_optimizers", "set_learning_rates"]
 
 
 def make_optimizers(model: Ranker, config: TrainConfig) -> list[torch.optim.Optimizer]:
-    """Return SparseAdam for an embedding (a dense one would touch every word), Adam for the rest; kernels faster."""
+    """Return SparseAdam for an embedding (Adam would update every word), and Adam for the rest, with the kernels' own rate."""
     roles = model.parameter_roles()
     assert config.learning_rate is not None
     rates: dict[Role, float] = {"body": config.learning_rate, "kernels": config.kernel_learning_rate}
@@ -28,7 +28,7 @@ def make_optimizers(model: Ranker, config: TrainConfig) -> list[torch.optim.Opti
 
 
 def set_learning_rates(optimizers: Sequence[torch.optim.Optimizer], step: int, steps: int, config: TrainConfig) -> float:
-    """Set the rates of the step after ``step`` others, of ``steps`` in all; return the body's.
+    """Set the learning rates of step ``step`` (from 0) of ``steps``; return the body's.
 
     base · min(1, (step + 1) / warm-up); with the linear schedule after it base · (steps − step) / (steps − warm-up).
     """
@@ -45,7 +45,7 @@ def set_learning_rates(optimizers: Sequence[torch.optim.Optimizer], step: int, s
 
 
 def clip_gradients(parameters: Iterable[Tensor], most: float) -> Tensor:
-    """Scale gradients, sparse (coalesced) ones too, so that their joint norm is at most ``most``; return the norm before."""
+    """Scale gradients, also sparse (coalesced) ones, to a joint norm of at most ``most``; return the norm before."""
     held = [p.grad for p in parameters if p.grad is not None]
     values = [gradient._values() if gradient.is_sparse else gradient for gradient in held]
     norms = torch.stack([torch.linalg.vector_norm(value) for value in values]) if values else torch.zeros(1)

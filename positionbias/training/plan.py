@@ -1,4 +1,4 @@
-"""Plan of a training: its model, data and start in one frozen record, checked when made."""
+"""The plan of a training: its model, data and start in one frozen record, checked when made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["INPUTS", "TrainPlan", "check_loss"]
 
 INPUTS = ("candidates", "trainset", "teacher_scores", "validation_candidates", "word_vectors", "start")  # files and folders
 TEACHER_DEPTH = 100  # contaminated-distillation paper, §4
-# settings named only where given
+# settings recorded only where given
 _OPTIONAL = ("validation_candidates", "trainset", "teacher_scores", "teacher_depth", "split", "words_of", "encoder", "start")
 
 
@@ -28,40 +28,38 @@ _OPTIONAL = ("validation_candidates", "trainset", "teacher_scores", "teacher_dep
 class TrainPlan:
     """Everything that determines a training, besides the collection's content.
 
-    Groups are sampled from ``candidates`` and the judgements, or read from ``trainset``: one of the two is given, or neither
-    with ``teacher_scores``: then negatives come from the first ``teacher_depth`` passages in the teacher's order (None: 100).
-    Beside ``candidates`` or a ``trainset``, a teacher's scores are those of the passages named there.
+    Groups are sampled from ``candidates`` and the judgements, or read from ``trainset``. With ``teacher_scores`` both may be missing:
+    then negatives come from the first ``teacher_depth`` passages in the teacher's order (None: 100). Otherwise the teacher must have
+    scored the passages of ``candidates`` or ``trainset``.
     ``split`` is the queries' split (None: "train"); a training set names its own, and ``split`` may only be one of them.
-    ``model`` is the shape (None: the kind's own, or that of ``start``). A model of words knows those of the passages and of its
-    training queries, or beside them of the splits ``words_of``: models with the same initial weights need the same words. It
-    starts from ``word_vectors`` or at random, one over an encoder from ``encoder``, any from ``start``, its kind's checkpoint.
-    ``rotate`` rotates every read of a training passage anew (as the reference does); None reads passages as stored.
+    ``model`` is the shape (None: the kind's own, or that of ``start``). A model of words knows the words of the passages and of its
+    training queries, and those of the splits ``words_of``: models with the same initial weights need the same words. It
+    starts from ``word_vectors`` or at random, a model over an encoder from ``encoder``, any model from ``start``, a checkpoint of its kind.
+    ``rotate`` rotates each read of a training passage by a cut of its own (as the reference does); None reads passages as stored.
     Without ``validation_candidates`` all steps are made, and the last weights are kept.
     """
 
     kind: str = "tk"
     candidates: Path | None = setting(
-        None, "Over the training queries: negatives are drawn from it.", metavar="RUN", place="read"
+        None, "A run over the training queries, from which negatives are drawn.", metavar="RUN", place="read"
     )
     validation_candidates: Path | None = setting(
         None,
-        "Over the validation queries; without them all steps are made, and the last weights are kept.",
+        "A run over the validation queries; without it all steps are made, and the last weights are kept.",
         metavar="RUN",
         place="read",
     )
-    trainset: Path | None = setting(
-        None, "Training groups to take as they are, instead of --candidates.", metavar="DIR", place="read"
-    )
+    trainset: Path | None = setting(None, "A set of training groups, instead of --candidates.", metavar="DIR", place="read")
     teacher_scores: Path | None = setting(
         None,
-        "A teacher's scores (posbias teach; or a run, or a TSV), for losses that read them; alone, negatives come from its ranking.",
+        "A teacher's scores (from posbias teach, a run, or a TSV), for losses of distillation; without --candidates and --trainset, negatives come from its ranking.",
         metavar="FILE",
         place="read",
     )
     teacher_depth: int | None = setting(
-        None, "First passages in the teacher's order that negatives are drawn from.", least=1, absent=str(TEACHER_DEPTH)
+        None, "Depth of the teacher's ranking from which negatives are drawn.", least=1, absent=str(TEACHER_DEPTH)
     )
-    split: str | None = setting(None, "Queries to train on.", absent="train, or those that --trainset speaks of")
+    split: str | None = setting(None, "Queries to train on.", absent="train, or the splits of --trainset")
     validation_split: str = setting("validation", "Queries to validate on.")
     relevant_from: int = setting(
         1, "Grade from which a passage counts as relevant.", least=1, wanted="a grade from 1 (0 is judged not relevant)"
@@ -76,10 +74,10 @@ class TrainPlan:
         metavar="FILE",
         place="read",
     )
-    encoder: str | None = setting(None, "What a model over an encoder starts from.", metavar="PATH|ID", place="read")
+    encoder: str | None = setting(None, "The encoder to start from.", metavar="PATH|ID", place="read")
     start: Path | None = setting(
         None,
-        "A checkpoint of this kind to go on from: its weights, and its shape.",
+        "A checkpoint of this kind to continue from: its weights and its shape.",
         metavar="CHECKPOINT",
         place="read",
     )
@@ -133,15 +131,15 @@ class TrainPlan:
 
     @property
     def named(self) -> str:
-        """Return the model by what its speed depends on, beside its shape: of two encoders one may be far larger."""
+        """The kind, with the encoder's name, as speed depends on the encoder."""
         return f"{self.kind} over {Path(self.encoder).name}" if self.encoder else self.kind
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Return the splits whose queries are trained on: those of the training set, where there is one.
+        """Return the splits whose queries are trained on: those of the training set, if there is one.
 
         Raises:
-            InputError: there is no such set.
+            InputError: the training set does not exist.
         """
         if self.trainset is not None:
             from positionbias.core.groups import Groups
@@ -151,10 +149,10 @@ class TrainPlan:
         return (self.split,)
 
     def settings(self, collection: Collection) -> JsonObject:
-        """The settings as the manifest and the resumable state record them: files by their checksum, no paths.
+        """Return the settings for the manifest and the resumable state, with checksums instead of paths.
 
         Raises:
-            InputError: there is no such file.
+            InputError: a file does not exist.
         """
         from positionbias.core.files import sha256_file
         from positionbias.core.groups import Groups
@@ -185,7 +183,7 @@ class TrainPlan:
 
 
 def check_loss(loss: str, kind: str, shape: Any) -> None:
-    """Check that a loss takes the scores of a model of this shape.
+    """Check that a loss fits the scores of a model of this shape.
 
     Raises:
         SettingError: it does not.
@@ -209,7 +207,7 @@ def _named(*, teacher: bool) -> str:
 
 
 def _encoder_facts(name: str) -> dict[str, str]:
-    """Return an encoder as settings record it: its name (a folder's last part), and the checksum of all it uses."""
+    """Return an encoder's record for settings: its name (the last part of a folder), and the checksum of all its files."""
     from positionbias.models.encoder_source import encoder_folder
     from positionbias.models.identity import model_checksum
 

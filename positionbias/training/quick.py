@@ -1,4 +1,4 @@
-"""Settings for trainings that end within minutes on two cores; docs/studies.md has their results."""
+"""Settings of trainings that take minutes on two cores; docs/studies.md has their results."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ENCODER = {
     "warmup_share": 0.1,
     "schedule": "linear",
     "max_steps": 200,
-    "validate_every": 50,  # fewer than four would not tell whether it is finished
-    "validation_queries": 200,  # 1,000 take longer than the steps between two validations
+    "validate_every": 50,  # at least four, to tell whether it is finished
+    "validation_queries": 200,  # a validation of 1,000 takes longer than the steps between two validations
     "dropout": False,
     "bucket": 16,
 }
@@ -33,7 +33,7 @@ _SHAPE = {"layers": 1, "heads": 8, "head_size": 16, "feed_forward": 64}
 
 
 def quick_training(kind: str) -> dict[str, Any]:
-    """The settings of a quick training of a kind, by their names in ``TrainConfig``."""
+    """Return the settings of a kind's quick training, by their names in ``TrainConfig``."""
     if begins_with(kind) == "encoder":
         return dict(_ENCODER)
     return _WORDS | (_TK if kind == "tk" else {})

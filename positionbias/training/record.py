@@ -19,10 +19,10 @@ __all__ = ["TIMES", "Board", "Row", "Sums", "Trained", "untimed", "write_log"]
 Row = dict[str, int | float | None]
 
 _PROJECT = "positionbias"
-# what trackers call the name of one training in a project
+# trackers' keyword for the name of a training in a project
 _NAMES = {"mlflow": "run_name", "swanlab": "experiment_name", "trackio": "name", "wandb": "name"}
 
-# what differs from run to run: not in training.json
+# differs from run to run, so not in training.json
 TIMES = ("seconds", "pairs_per_second")
 
 
@@ -37,20 +37,20 @@ class Sums:
     seconds: float = 0.0
 
     def means(self) -> Row:
-        """Return loss, share of pairs in the right order and score margin: means over pairs; None where there were none."""
+        """Return the loss, the share of pairs in the right order and the score margin, means over pairs; None without pairs."""
         names = {"loss": self.loss, "pair_accuracy": self.right, "score_margin": self.margin}
         return {name: value / self.pairs if self.pairs else None for name, value in names.items()}
 
 
 @dataclass
 class Trained:
-    """Course of a training. The log holds one row a validation, step 0 (the untrained model) first.
+    """The course of a training. The log has one row per validation, step 0 (the untrained model) first.
 
-    ``best_ndcg`` is that of the validation whose weights are kept, at the depths tried while training; ``ndcg`` that of the
-    same weights at the tuned ``depth``, and ``first_stage`` that of the candidates' own order, both computed at the end.
+    ``best_ndcg`` is that of the validation whose weights are kept, at the depths tried in training. ``ndcg`` is that of the
+    same weights at the tuned ``depth``, and ``first_stage`` that of the candidates' own order; both are computed at the end.
 
-    ``epoch`` and ``batch`` are where the next step begins; ``since`` has the sums of the next row. Without validation there is
-    no row of step 0, ``best_ndcg`` and ``depth`` stay None, and ``best_step`` is the last: its weights are kept.
+    The next step begins at ``epoch`` and ``batch``; ``since`` has the sums of the next row. Without validation there is no row of
+    step 0, ``best_ndcg`` and ``depth`` stay None, and ``best_step`` is the last, whose weights are kept.
     """
 
     step: int = 0
@@ -69,13 +69,13 @@ class Trained:
     log: list[Row] = field(default_factory=list)
 
     def ending(self) -> Ending:
-        """Return whether it is finished, and the validation result of its weights."""
+        """Return the ending: whether it is finished, and the validation result of its weights."""
         after = [row["ndcg"] for row in self.log if row["step"]]
         return Ending(finish_of([value for value in after if value is not None]), self.ndcg, self.depth, self.first_stage)
 
 
 def untimed(log: Sequence[Row]) -> list[Row]:
-    """Return the log without what differs from run to run."""
+    """Return the log without the values that differ from run to run."""
     return [{name: value for name, value in row.items() if name not in TIMES} for row in log]
 
 
@@ -86,14 +86,14 @@ def write_log(path: Path, log: Sequence[Row]) -> None:
 
 
 class Board:
-    """The tracker that accelerate was started with, if any. TensorBoard has a folder for each training, which a resumed one continues."""
+    """The tracker that accelerate was started with, if any. In TensorBoard each training has a folder; a resumed one continues it."""
 
     def __init__(self, accelerator: Accelerator | None, name: str, first_step: int) -> None:
         self._accelerator = accelerator
         if accelerator is None or not accelerator.log_with:
             return
         in_files = "tensorboard" in map(str, accelerator.log_with)
-        # events after an interrupted training's last state come again
+        # a resumed training repeats the events after its last state
         settings = {"tensorboard": {"purge_step": first_step}, **{tracker: {key: name} for tracker, key in _NAMES.items()}}
         accelerator.init_trackers(name if in_files else _PROJECT, init_kwargs=settings)
 
@@ -104,6 +104,6 @@ class Board:
             self._accelerator.log(values, step=int(row["step"] or 0))
 
     def close(self) -> None:
-        """Finish the tracker; accelerate's own ``end_training`` would part the processes, too."""
+        """Finish the tracker; accelerate's own ``end_training`` would also disconnect the processes."""
         for tracker in self._accelerator.trackers if self._accelerator is not None else ():
             tracker.finish()

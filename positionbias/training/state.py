@@ -1,13 +1,13 @@
-"""State from which a training resumes: weights, optimisers, counters and the log, in safetensors and JSON.
+"""The state from which a training resumes: weights, optimisers, counters and the log, in safetensors and JSON.
 
 It lives in a working folder beside the checkpoint to be (``.NAME.training``):
 
 state-STEP/  model.safetensors, optimizers.safetensors, state.json (settings, counters, log, the scale of half precision), manifest.json
 best-STEP/   model.safetensors, the weights with the best validation so far, manifest.json
-log.jsonl    a line a validation, for onlookers; a resumed training reads the state
+log.jsonl    a line per validation, for users to watch; a resumed training reads the state
 
-Each save is whole before what it replaces goes, so a training killed at any moment continues from its last save to the weights
-it would have had.
+A save is complete before the one it replaces is removed, so a training killed at any moment continues from its last save and
+reaches the same weights.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OF_A_WEIGHT = ("step", "exp_avg", "exp_avg_sq")  # state of all our optimisers
 
 
 def working_folder(out: Path) -> Path:
-    """Return the folder where a training towards ``out`` keeps its state."""
+    """Return the state folder of a training towards ``out``."""
     return out.with_name(f".{out.name}.training")
 
 
@@ -47,7 +47,7 @@ def unfinished(out: Path) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Towards:
-    """The checkpoint that a training makes, all settings that decide it, and whether to resume its unfinished training."""
+    """The checkpoint that a training makes, the settings that decide it, and whether to resume an unfinished training."""
 
     out: Path
     settings: JsonObject
@@ -55,11 +55,12 @@ class Towards:
 
 
 def find_state(training: Towards) -> JsonObject | None:
-    """The record that ``save_state`` wrote last, checked against the settings; None where a training begins anew.
+    """Return the last record of ``save_state``, checked against the settings; None for a new training.
 
     Raises:
-        OutputExistsError: an unfinished training stands there and ``resume`` is false.
-        InputError: a link in place of the folder or in it, nothing to resume, a damaged state, or one of other settings (the first that differs is named).
+        OutputExistsError: there is an unfinished training and ``resume`` is false.
+        InputError: the folder is or holds a link, there is nothing to resume, the state is damaged, or its settings differ (the first
+            is named).
     """
     folder, latest = working_folder(training.out), unfinished(training.out)
     refuse_links(folder)
@@ -84,13 +85,13 @@ def find_state(training: Towards) -> JsonObject | None:
                 folder,
                 wanted=f"the settings it began with ({name} = {before.get(name)})",
                 found=f"{name} = {now.get(name)}",
-                do="resume with the same, or remove the folder to begin anew",
+                do="resume with the same, or remove the folder to start over",
             )
     return record
 
 
 def _flat(settings: JsonObject, prefix: str = "") -> Iterator[tuple[str, Json]]:
-    """Nested settings under dotted names."""
+    """Yield nested settings under dotted names."""
     for key, value in settings.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{key}.")
@@ -142,7 +143,7 @@ def save_state(
     scaler: torch.amp.GradScaler,
     record: Mapping[str, Any],
 ) -> None:
-    """Write the whole state, then drop what it replaces.
+    """Write the whole state, then remove the previous one.
 
     ``record`` holds ``step``, ``settings``, and as ``record`` the counters (``best_step`` among them) and the log.
     """
@@ -177,7 +178,7 @@ def _best(folder: Path, step: int) -> Path:
 
 
 def save_best(folder: Path, model: Ranker, step: int) -> None:
-    """Keep these weights. Earlier ones stay until ``save_state`` has written a state that names these."""
+    """Save these weights. Earlier ones stay until ``save_state`` has written a state that names these."""
     with atomic_folder(_best(folder, step), overwrite=True, owned=True) as partial:
         save_tensors(partial / "model.safetensors", model.state_dict())
         write_manifest(partial / MANIFEST, Manifest(_KIND, _best(folder, step).name, "train"))

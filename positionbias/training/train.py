@@ -1,4 +1,4 @@
-"""From a collection and candidates to a checkpoint, for any kind of model: the plan, the training, the manifest."""
+"""Train any kind of model, from a collection and a plan to a checkpoint with its manifest."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def train_model(
     on_validation: Callable[[Row], None] = lambda row: None,
     tracker: str | None = None,
 ) -> Checkpoint:
-    """Train a model by ``plan``, on the files that it names, and write its checkpoint to ``out``.
+    """Train a model by ``plan`` and write its checkpoint to ``out``.
 
-    Started by ``accelerate launch`` or ``torchrun`` in several processes, all of them make this call; ``out`` is a place that
-    all of them see, and ``on_validation`` is called in the main one. ``before`` is called when all has been checked and the first step is next.
+    In several processes (``accelerate launch``, ``torchrun``) all must make this call, and all must see ``out``; only the main one calls
+    ``on_validation``. ``before`` is called after all checks, before the first step.
 
     Raises:
-        InputError: candidates that do not fit collection and split, nothing to resume, other settings than it began with.
-        OutputExistsError: ``out``, or an unfinished training towards it, stands there.
-        SettingError: a precision that the device has not, a training that diverged, a batch that memory has no room for.
+        InputError: candidates that do not fit collection and split, nothing to resume, or settings that differ from those it began with.
+        OutputExistsError: ``out`` or an unfinished training towards it exists.
+        SettingError: a precision that the device lacks, a training that diverged, or a batch that does not fit in memory.
         DependencyError: ``tracker`` without its package.
     """
     refuse_existing(out, overwrite=overwrite)
@@ -63,7 +63,7 @@ def train_model(
     devices = find_devices(plan.training.precision, tracker, out.parent / "tensorboard")
     if plan.training.threads:
         torch.set_num_threads(plan.training.threads)
-    # faults show now, not when the words have been counted or a batch draws an unknown passage
+    # report faults now, not after the words were counted or when a batch draws an unknown passage
     towards = Towards(out, settings, resume)
     find_state(towards)
     validation_candidates = None if plan.validation_candidates is None else read_run(plan.validation_candidates)
@@ -105,7 +105,7 @@ def train_model(
 
 def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Validation:
     training = plan.training
-    # MATS is logged on passages of the original collection always, so that trainings can be compared
+    # MATS is always logged on passages of the original collection, so that trainings can be compared
     looked_at = training.probe_passages if has_term_vectors(plan.kind) else 0
     probed = original_collection(collection) if looked_at else collection
     return Validation(
@@ -123,7 +123,7 @@ def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Val
 
 
 def _overlap(collection: Collection, plan: TrainPlan, groups: GroupSource) -> dict[str, int]:
-    """Return how many validation queries have a relevant passage, and how many one that is also a training positive."""
+    """Count the validation queries with a relevant passage, and those with one that is also a training positive."""
     if plan.validation_candidates is None:
         return {}
     relevant = relevant_passages(collection.qrels(plan.validation_split), plan.relevant_from)

@@ -1,4 +1,4 @@
-"""One step of a training: scores, loss, gradients over devices and batches, the update, and what is counted of it."""
+"""One step of a training: scores, loss, gradients over devices and batches, the update, and counts."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from positionbias.training.record import Trained
 
 __all__ = ["Trainer"]
 
-_LOOK_EVERY = 16  # batches between two reads of the losses: on a GPU a read waits for all work under way
+_LOOK_EVERY = 16  # batches between two reads of the losses: on a GPU a read waits for all queued work
 
 
 @dataclass
 class _Pending:
-    """A batch with unread numbers on the device: loss, right, margin, pairs, dropped, whether to save."""
+    """A batch whose numbers are still on the device: loss, right, margin, pairs, dropped, whether to save."""
 
     batch: Batch
     numbers: Tensor
@@ -64,12 +64,12 @@ class Trainer:
             if len(self._pending) >= _LOOK_EVERY or self.devices.device.type == "cpu":
                 self._look()
             return rate
-        raise self._too_large(parts[-1])  # here, where nothing holds the failed step's tensors any more
+        raise self._too_large(parts[-1])  # here, where the failed step's tensors are freed
 
     def _compute(self, parts: Sequence[Batch]) -> None:
         config, devices = self.config, self.devices
         pairs = torch.tensor(float(sum(map(len, parts))), device=devices.device)
-        share = devices.processes / devices.total(pairs).clamp(min=1)  # of a pair in the mean, which processes average to
+        share = devices.processes / devices.total(pairs).clamp(min=1)  # share of a pair in the mean; processes average to it
         late = devices.main and config.save_minutes and time.monotonic() - self._settled >= 60 * config.save_minutes
         for number, part in enumerate(parts, 1):
             numbers = torch.zeros(6, device=devices.device)
@@ -83,12 +83,12 @@ class Trainer:
             self._update()
 
     def _backward(self, part: Batch, share: Tensor) -> Tensor:
-        """Add a part's gradients; return its sums of losses, of groups in the right order and of margins, and its groups.
+        """Add a part's gradients; return its sums of losses, right orders and margins, and its number of groups.
 
-        Of a group of more than two the share of its negatives in the right order counts, and the mean of its margins.
+        A group of more than two counts with the share of its negatives in the right order, and the mean of its margins.
         """
         devices, pairs = self.devices, len(part)
-        # a model's draws (dropout) are a function of seed and place, so that a resumed training draws the same
+        # a model's draws (dropout) depend on seed and place only, so that a resumed training draws the same
         torch.manual_seed(key64(self.config.seed, "dropout", part.epoch, part.number, devices.place) % 2**63)
         self.model.train(self.config.dropout)
         scored = self._scores(part)
@@ -106,7 +106,7 @@ class Trainer:
         """Return scores ``(groups, passages)``, the positives first, in full precision, and the teacher's.
 
         Raises:
-            InputError: the loss is one of distillation, and a group has no teacher's scores.
+            InputError: the loss needs a teacher's scores, and a group has none.
         """
         if part.teacher is None and LOSSES[str(self.config.loss)].teacher:
             group = next(group for group in part.groups if group.teacher_scores is None)
@@ -137,16 +137,16 @@ class Trainer:
             optimizer.zero_grad()
 
     def settle(self) -> None:
-        """Count all work under way, before a validation or save; the time since the last count is training time.
+        """Finish and count all queued work before a validation or save; the time since the last count is training time.
 
         Raises:
-            SettingError: a loss, or a weight, is no finite number.
+            SettingError: a loss or a weight is not a finite number.
         """
         self._look()
-        # the ends of each tensor (NaN is both): isfinite of all of it would hold a copy, gigabytes where words are many
+        # minimum and maximum of each tensor (NaN gives NaN); isfinite would copy it, gigabytes for many words
         ends = [torch.stack(torch.aminmax(parameter.detach())) for parameter in self.model.parameters()]
         if not torch.cat([pair.float() for pair in ends]).isfinite().all():
-            raise self.diverged("a weight that is no finite number", f"after step {self.record.step:,}")
+            raise self.diverged("a weight that is not a finite number", f"after step {self.record.step:,}")
         self._settled = time.monotonic()
         seconds = self._settled - self._began
         self._began, self.due = 0.0, False
@@ -157,7 +157,7 @@ class Trainer:
         """Count the batches computed since the last count.
 
         Raises:
-            SettingError: a loss is no finite number. Nothing has been saved since.
+            SettingError: a loss is not a finite number. Nothing has been saved since.
         """
         if not self._pending:
             return
@@ -178,11 +178,11 @@ class Trainer:
         best = "" if record.best_ndcg is None else f" (best nDCG@10 {record.best_ndcg:.4f} at step {record.best_step:,})"
         return SettingError(
             f"--learning-rate: wanted a finite loss; found {found} {where}; lower it, or --kernel-learning-rate, or train in "
-            f"float32; what was saved before{best} stands in {self.folder}"
+            f"float32; what was saved before{best} is in {self.folder}"
         )
 
     def _too_large(self, part: Batch) -> SettingError:
-        """Return what fits instead, found by trying; in this process alone, so without the wrapper that waits for others."""
+        """Return an error with the size that fits, found by trying in this process only, without the wrapper that waits for others."""
         self._pending.clear()
         self.scorer = self.model
         count = len(part.queries)

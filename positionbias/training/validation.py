@@ -24,7 +24,7 @@ MEASURED = ("ndcg", "depth", "mats")
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Data of a validation: queries with judgements and candidates, and the passages on which MATS is logged."""
+    """The data of a validation: queries with judgements and candidates, and the passages for MATS."""
 
     collection: PassageTexts
     queries: Sequence[Query]
@@ -34,7 +34,7 @@ class Validation:
     probe_ids: Sequence[str]
 
     def drawn(self, number: int | None, seed: int) -> Validation:
-        """Return the validation on ``number`` of its judged queries, drawn by ``seed``; on all for None or where fewer exist.
+        """Return the validation on ``number`` of its judged queries, drawn by ``seed``; on all for None or if there are fewer.
 
         Raises:
             SettingError: none of the drawn queries has candidates.
@@ -58,10 +58,10 @@ class Validation:
 def validate(
     model: Ranker, validation: Validation, *, most_depth: int, least_depth: int = 1, every_depth: bool = False
 ) -> dict[str, float | None]:
-    """Return nDCG@10 at the best depth (``depth``) and, of a model with vectors of terms, MATS of the probe's passages.
+    """Return nDCG@10 at the best depth (``depth``) and, for a model with term vectors, MATS on the probe's passages.
 
-    Depths 5, 10 … while training, every depth when ``every_depth`` (at the end), from ``least_depth`` on; where candidates reach
-    less deep, down to their end.
+    It tries depths 5, 10 …, or every depth with ``every_depth`` (at the end), from ``least_depth`` on and at most as deep as the
+    candidates.
     """
     deepest = min(most_depth, validation.candidates.depth)
     shallow = validation.candidates.top(deepest)
@@ -73,7 +73,7 @@ def validate(
 
 
 def first_stage(validation: Validation) -> float:
-    """Return nDCG@10 of the candidates in their own order: that of re-ranking to depth 1."""
+    """Return nDCG@10 of the candidates in their own order, as re-ranked to depth 1."""
     return tune_depth(validation.candidates, validation.candidates, validation.qrels, [1]).value
 
 

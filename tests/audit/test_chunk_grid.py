@@ -255,7 +255,7 @@ def test_nothing_is_measured_where_all_competitors_score_alike_or_the_scorer_is_
     assert any("no document in chunks could be compared (competitors that all score alike)" in line for line in told)
     results = audit(task.task, [system(reads_all)], replace(SETTINGS, lists="listwise"), tell=told.append)
     assert not any(isinstance(one.payload, ChunkGrid) for one in results)
-    assert "scorer: --chunk is left out, as the scorer is listwise" in told
+    assert "scorer: --chunk is skipped, as the scorer is listwise" in told
 
 
 def test_no_answer_is_cut_where_none_is_known(task: Shared) -> None:

@@ -316,7 +316,7 @@ def test_whole_relevant_passages_move_where_no_answer_is_known(task: Task, tmp_p
 def test_unknown_limit_is_said(task: Task) -> None:
     said = grid_sentences("scorer", grid(task, decays, replace(SETTINGS, lengths=Lengths((128, 256)))))
     assert any("changes with length: −" in one for one in said)
-    assert said[-1].startswith("How much it reads is not known")
+    assert said[-1].startswith("Its length limit is not known")
 
 
 def test_listwise_scorers_have_no_grid(task: Task) -> None:
@@ -324,7 +324,7 @@ def test_listwise_scorers_have_no_grid(task: Task) -> None:
     settings = replace(SETTINGS, lengths=Lengths((128,)), lists="listwise")
     results = audit(task, [system(reads_all)], settings, tell=told.append)
     assert not any(isinstance(result.payload, LengthGrid) for result in results)
-    assert "scorer: --lengths is left out, as the scorer is listwise" in told
+    assert "scorer: --lengths is skipped, as the scorer is listwise" in told
 
 
 @pytest.mark.parametrize("given", ["", "128,128", "31", "128,x", (0.5,), ()])

@@ -308,7 +308,7 @@ def test_limits_that_need_answers_cannot_tell(results: list[Result]) -> None:
     outcomes = [found[name].outcome for name in ("max-response", "max-movement", "max-order", "max-rotation-gap", "max-psi")]
     assert outcomes == [Outcome.CANNOT_TELL, Outcome.CANNOT_TELL, Outcome.PASS, Outcome.PASS, Outcome.CANNOT_TELL]
     for name in ("max-response", "max-movement", "max-psi"):
-        assert "it takes answers" in found[name].reason
+        assert "it needs answers" in found[name].reason
     ((failed),) = [check for check in checks_of(results, Limits(max_order=1)) if check.outcome is Outcome.FAIL]
     assert (failed.system, failed.limit) == ("listwise", "max-order")
 

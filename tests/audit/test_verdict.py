@@ -257,7 +257,7 @@ def test_a_preference_that_changes_no_rank_says_so_and_asks_for_nothing() -> Non
     still = replace(found, by_unit={**found.by_unit, "ranks": np.zeros((200, 3)), NDCG: np.zeros((200, 3))})
     made = verdict(still)
     assert made.preference == Preference.FRONT
-    assert made.sentences[1] == "Yet no passage changes its rank by it: each stands too far from the next."
+    assert made.sentences[1] == "Yet no passage changes its rank by it, as scores are too far apart."
 
 
 def test_where_few_texts_are_read_whole_their_contrast_shows_a_preference_or_decides_nothing() -> None:

@@ -162,7 +162,7 @@ def test_text_results_and_page(place: Path, tmp_path: Path, capsys: pytest.Captu
     assert isinstance(found, Suspicion)
     assert lines[: len(found.sentences)] == list(found.sentences)
     assert found.rates is not None
-    assert any(line.startswith("Error rates of this call, simulated (3 controls; spread among trainings") for line in lines)
+    assert any(line.startswith("Simulated error rates of this call (3 controls; spread among trainings") for line in lines)
     assert next(line for line in lines if line.startswith("system")).split()[1:] == [
         "test",
         "(12)",
@@ -215,8 +215,8 @@ def test_an_output_is_none_of_what_settings_name(place: Path, capsys: pytest.Cap
         (["--fresh", "paraphrased"], "--model, --run: wanted a model or its rankings; found neither"),
         (["--model", "m1.ckpt"], "--fresh, --pairs: wanted judged queries that the model cannot have seen, or pairs of near-duplicates; found neither"),
         (["--model", "m1.ckpt", "--fresh", "fresh"], "--fresh-candidates: wanted a run of 'fresh', whose queries are none of 'test'"),
-        (["--run", "test.run", "--fresh", "fresh"], "--fresh-run: wanted one for each --run where there is --fresh, in the same order; found 0 for 1"),
-        (["--run", "test.run", "--fresh-run", "fresh.run", "--pairs", "pairs.jsonl"], "--fresh-run: wanted one for each --run where there is --fresh, in the same order; found 1 for 0"),
+        (["--run", "test.run", "--fresh", "fresh"], "--fresh-run: wanted one for each --run if there is --fresh, in the same order; found 0 for 1"),
+        (["--run", "test.run", "--fresh-run", "fresh.run", "--pairs", "pairs.jsonl"], "--fresh-run: wanted one for each --run if there is --fresh, in the same order; found 1 for 0"),
         (["--model", "m1.ckpt", "--pairs", "pairs.jsonl", "--fresh-candidates", "fresh.run"], "--fresh-candidates: wanted --fresh beside it; found none"),
         (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control", "m1.ckpt"], "cannot be its own control"),
         (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control-run", "test.run"], "--control-fresh-run: wanted one for each --control-run where there is --fresh"),

@@ -60,11 +60,11 @@ def test_a_re_ranked_run_and_a_constant_one(runs: tuple[Path, Path], capsys, tmp
 def test_what_is_refused(runs: tuple[Path, Path], capsys, tmp_path: Path) -> None:
     write_run(tmp_path / "other.run", Run("other", [("elsewhere", ["a"], [1.0])]))
     for arguments, complaint in (
-        ((runs[0],), "RUN: wanted two runs or more; found 1"),
+        ((runs[0],), "RUN: wanted at least 2 runs; found 1"),
         ((runs[0], tmp_path / "other.run"), "run 'other': wanted queries of run 'bm25'; found none of them"),
         ((runs[0], tmp_path / "none.run"), "none.run: wanted"),
         ((*runs, "--overwrite", "--out", runs[0]), "--out: wanted a place apart from what is read; found"),
-        ((*runs, "--k", 5), "--k: wanted --by reciprocal-ranks beside it; found --by z-scores"),
+        ((*runs, "--k", 5), "--k: wanted --by reciprocal-ranks; found --by z-scores"),
     ):
         code, _, err = posbias(capsys, "ensemble", "--out", tmp_path / "no.run", *arguments)
         assert (code, err.count("\n")) == (2, 1), err

@@ -367,7 +367,7 @@ def test_data_for_a_closed_standard_output_is_refused(posbias_home: Path) -> Non
         ["sh", "-c", '"$@" >&-', "sh", *command], input="p\tone two\n", capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr == "posbias: --out: wanted an open standard output to write to; found it closed; give --out FILE\n"
+    assert done.stderr == "posbias: --out: wanted an open standard output; found it closed; give --out FILE\n"
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["an argument", "the working folder"])

@@ -70,7 +70,7 @@ def test_review_calibrate_and_clean(run_posbias: RunPosbias, pairs: Path, small_
     assert "1 other topics at or above 0.9300" in shown.stdout
     done = run_posbias("leakage", "clean", "./small", "--pairs", two, "--threshold", "0.9", "--out", "./clean")
     assert done.returncode == 2  # q1 and q2 leak, and no query is left
-    assert "found a reason against all 2" in done.stderr
+    assert "found reasons to remove all 2" in done.stderr
     done = run_posbias("leakage", "clean", "./small", "--pairs", pairs, "--threshold", "0.94", "--out", "./clean")
     assert done.returncode == 0, done.stderr
     assert "clean: removed 1 of 2 train queries (50.00%)" in done.stdout

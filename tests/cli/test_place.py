@@ -41,7 +41,7 @@ def test_place_prints_what_it_did(source: Path, tmp_path: Path, capsys: pytest.C
     assert code == 0
     assert "front: 40 passages, evidence placed front:0.8, seed 1" in out
     assert "train: 80 of 120 questions kept" in out
-    assert "dropped, answered by another sentence than the one kept: 40" in out
+    assert "dropped, answered by a sentence other than the kept one: 40" in out
     assert "eval: 0 of 1 questions kept" in out
     assert "left out, as it has no question" in out
     assert "Where evidence was put" in out

@@ -77,13 +77,13 @@ def test_reliability_with_all_that_can_be_asked(run_posbias: RunPosbias, folder:
         "Means of 4 pools of depth 10",
         "Without a run's own group: by kind",
         "Each group left out",
-        "What wrong labels do",
+        "Effect of wrong labels",
         "change by depth of pools",
         "change by groups of pools",
     ):
         assert part in done.stdout
     assert "Relabelled: 20\u00a0% of the runs given another kind at random, 2 times" in done.stdout
-    assert "Cannot tell: under pools of traditional runs, the change of RR of neural runs less that of unseen" in done.stdout
+    assert "Cannot tell: under pools of traditional runs, the change of RR of neural runs minus that of unseen" in done.stdout
     assert read_manifest(folder / "pools").notes[0].startswith("Half of a kind's groups feed a pool")
     saved = load_results(folder / "pools")
     assert {figures.to_rows()["what"] for _, figures in of_type(saved, PoolFigures)} == {
@@ -149,13 +149,13 @@ def test_a_verdict_needs_a_run_and_judgements_alone(run_posbias: RunPosbias, see
         (("coverage", "./nowhere", "qrels.txt", "--systems", "systems.tsv"), "nowhere: wanted a folder of runs in TREC form; found nothing there"),
         (("coverage", "runs", "none.txt", "--systems", "systems.tsv"), "none.txt: wanted a readable file; found"),
         (("coverage", "runs", "qrels.txt", "--systems", "short.tsv"), "short.tsv: wanted a line for every run of runs; found 5 of 6 runs without one, the first 'neural-0'"),
-        (("coverage", "runs", "qrels.txt", "--systems", "bad.tsv"), "bad.tsv:2: wanted 3 columns, as the first line has; found 2"),
+        (("coverage", "runs", "qrels.txt", "--systems", "bad.tsv"), "bad.tsv:2: wanted 3 columns, as in the first line; found 2"),
         (("coverage", "runs", "bad.txt", "--systems", "systems.tsv"), "bad.txt:1: wanted four columns"),
-        (("reliability", *POOL, "-m", "nDCG@ten"), "-m: wanted settings that nDCG has; found 'nDCG@ten'"),
+        (("reliability", *POOL, "-m", "nDCG@ten"), "-m: wanted settings of nDCG; found 'nDCG@ten'"),
         (("reliability", *POOL, "-m", "quality"), "-m: wanted a measure; found 'quality'"),
-        (("reliability", "runs", "qrels.txt", "--systems", "one.tsv"), "systems: wanted two or more kinds; found old"),
+        (("reliability", "runs", "qrels.txt", "--systems", "one.tsv"), "systems: wanted at least 2 kinds; found old"),
         (("verdict", "runs/traditional-0.run", "qrels.txt", "--pool-runs", "runs"), "runs/traditional-0.run: wanted a new run; found one of the pooled runs"),
-        (("verdict", "new.run", "qrels.txt", "--pool-runs", "runs", "-m", "Bpref"), "-m: wanted nDCG@k, RR, P@k, AP or RBP, whose bounds are known; found 'Bpref'"),
+        (("verdict", "new.run", "qrels.txt", "--pool-runs", "runs", "-m", "Bpref"), "-m: wanted a measure with known bounds (nDCG@k, RR, P@k, AP or RBP); found 'Bpref'"),
         (("verdict", "new.run", "qrels.txt", "--judge-next", "./qrels.txt"), "--judge-next: wanted a place apart from what is read; found ./qrels.txt, which is the input qrels.txt"),
         (("verdict", "broken.run", "qrels.txt", "--pool-runs", "runs"), "broken.run:1: wanted six columns"),
     ],
@@ -196,7 +196,7 @@ def test_two_pooled_runs_of_one_name_are_refused_without_a_table_too(run_posbias
     (folder / "runs" / "traditional-0.txt").write_bytes((folder / "runs" / "traditional-2.run").read_bytes())
     done = run_posbias("pool", "verdict", "new.run", "qrels.txt", "--pool-runs", "runs")
     assert (done.returncode, done.stdout) == (2, "")
-    message = "runs: wanted one file of run 'traditional-0'; found traditional-0.run and traditional-0.txt; rename one of them"
+    message = "runs: wanted one file for run 'traditional-0'; found traditional-0.run and traditional-0.txt; rename one of them"
     assert message in done.stderr
 
 

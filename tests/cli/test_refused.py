@@ -36,17 +36,17 @@ def refusal(arguments: str) -> str:
         ("study architecture x --out ./s --positions none", "each once; found none; give --positions again"),
         # options that do nothing
         ("study architecture x --out ./s --set tk.positions=none", "found 'positions' in 'tk.positions=none', and --positions"),
-        (f"{LEAKED} --no-doses --shares 0.5", "--shares: wanted a curve, which it is of; found --no-doses, with which it does"),
-        (f"{LEAKED} --no-doses --dose-target test", "--dose-target: wanted a curve, which it is of; found --no-doses"),
-        (f"{LEAKED} --shares 0", "--shares: wanted shares above 0; found 0, which is the clean teacher"),
-        (f"{LEAKED} --patience 3", "--patience: wanted a validation, which it is for; found no --validation"),
+        (f"{LEAKED} --no-doses --shares 0.5", "--shares: wanted a curve; found --no-doses, with which it does"),
+        (f"{LEAKED} --no-doses --dose-target test", "--dose-target: wanted a curve; found --no-doses"),
+        (f"{LEAKED} --shares 0", "--shares: wanted shares above 0; found 0, the clean teacher"),
+        (f"{LEAKED} --patience 3", "--patience: wanted a validation; found no --validation"),
         ("study tripclick x --tests test --models tk --out ./s --patience 3", "--patience: wanted a validation"),
-        (f"train tk x {TRAIN} --patience 3", "--patience: wanted a validation, which it is for; found no --validation-cand"),
+        (f"train tk x {TRAIN} --patience 3", "--patience: wanted a validation; found no --validation-cand"),
         (
             f"train tk x {TRAIN} --most-depth 20",
-            "--most-depth: wanted a validation, which it is for; found no --validation-cand",
+            "--most-depth: wanted a validation; found no --validation-cand",
         ),
-        (f"train tk x {TRAIN} --probe-passages 20", "--probe-passages: wanted a validation, which it is for; found no --valid"),
+        (f"train tk x {TRAIN} --probe-passages 20", "--probe-passages: wanted a validation; found no --valid"),
         (
             f"train tk x {TRAIN} --relative-distance 4",
             "wanted --positions relative, which it is of; found --positions sinusoid",
@@ -58,8 +58,8 @@ def refusal(arguments: str) -> str:
         ("leakage find a b --detector lexical --out ./l --encoder e", "--encoder: wanted --detector semantic or both"),
         ("leakage find a b --detector lexical --out ./l --device cpu", "--device: wanted --detector semantic or both"),
         ("leakage find a b --detector semantic --out ./l --jaccard 0.6", "--jaccard: wanted --detector lexical or both"),
-        ("pool reliability r q --systems s --repeats 3", "--repeats: wanted --relabel above 0, whose repeats they are"),
-        (f"{POOLS} --relabel 0 --repeats 20", "--repeats: wanted --relabel above 0, whose repeats they are; found --relabel 0"),
+        ("pool reliability r q --systems s --repeats 3", "--repeats: wanted --relabel above 0"),
+        (f"{POOLS} --relabel 0 --repeats 20", "--repeats: wanted --relabel above 0; found --relabel 0"),
         # names given twice
         ("study position-bias x --out ./s --candidates test=A --candidates test=B", "--candidates: wanted each name once"),
         (

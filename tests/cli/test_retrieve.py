@@ -173,7 +173,7 @@ def test_lucene_in_a_process_of_its_own_says_nothing_but_ours(small_collection, 
     assert "index reused" in again.stderr
     broken = run_posbias(*arguments, "--overwrite", JAVA_HOME=str(_broken_java(tmp_path)))
     assert (broken.returncode, broken.stdout, broken.stderr.count("\n")) == (2, "", 1)
-    assert "wanted a running Java; found that it does not start" in broken.stderr
+    assert "wanted a running Java; found one that does not start" in broken.stderr
 
 
 def _broken_java(folder):

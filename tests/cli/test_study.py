@@ -157,10 +157,10 @@ def test_only_one_training_with_rotations_at_reading_and_all_passages_probed(col
         ),
         (("--models", "tk", "--models", "tk"), "--models: wanted at least one, each once; found tk, tk"),
         (("--models", "bert_cat"), "--encoder, --start: wanted one of the two; found neither"),
-        (("--encoder", "minilm"), "--encoder: wanted a model that it is for; found tk"),
+        (("--encoder", "minilm"), "--encoder: wanted a model that uses it; found tk"),
         (
             ("--models", "bert_cat", "--encoder", "minilm", "--word-vectors", "x"),
-            "--word-vectors: wanted a model that it is for",
+            "--word-vectors: wanted a model that uses it",
         ),
         (("--set", "tk.headz=2"), "found 'headz'"),
         (("--start", "tk"), "--start: wanted MODEL=CHECKPOINT with a model of the study (tk); found 'tk'"),

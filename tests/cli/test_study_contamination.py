@@ -51,7 +51,7 @@ def test_bad_options(
         (["--targets", "dl19"], "found no dl19 (there are train, validation, test)"),
         (["--target-relevant-from", 3], "wanted passages judged 3 or higher in target 'test'; found none"),
         (["--models", "bm25"], "--models: wanted some of tk,"),
-        (["--teacher", "tk", "--teacher-encoder", "minilm"], "--teacher-encoder: wanted a teacher that it is for; found tk"),
+        (["--teacher", "tk", "--teacher-encoder", "minilm"], "--teacher-encoder: wanted a teacher over an encoder; found tk"),
         (["--teacher-set", "width=3"], "--teacher-set: wanted a setting of one of the models:"),
         (["--contaminate", "train"], "--contaminate: wanted targets of the study (test); found 'train'"),
         (["--warmup-steps", 3, "--warmup-share", 0.2], "--warmup-share: wanted a share from 0 to 1, or --warmup-steps"),

@@ -41,13 +41,13 @@ def test_the_plan_and_bad_options(run_posbias: RunPosbias, command: list[object]
     assert "to-score-topics" in dry.stdout
     assert not (tmp_path / "study").exists()
     for more, line in (
-        (["--sizes", 13], "--sizes: wanted an even number of instances, two a query; found 13"),
-        (["--kinds", "test"], "--kinds: wanted no, and a leakage to set against it (msm, test); found test"),
+        (["--sizes", 13], "--sizes: wanted an even number of instances, two per query; found 13"),
+        (["--kinds", "test"], "--kinds: wanted no, and a leakage to compare with it (msm, test); found test"),
         (["--source", "validation"], "found no validation (there are train, topics)"),
         (["--folds", 20], "wanted at least one query a fold; found 12 for 20 folds"),
         (["--prefixes", "a", "b"], "wanted pairs with queries of the target"),
         (["--sizes", 4_000], "give a smaller --sizes, or another --source"),
-        (["--patience", 3], "--patience: wanted a validation, which it is for; found this study"),
+        (["--patience", 3], "--patience: wanted a validation; found this study"),
         (["--models", "bm25"], "--models: wanted some of tk,"),
     ):
         done = run_posbias(*command, *more)

@@ -51,10 +51,10 @@ def test_bad_options(
         (["--trainset", "mine"], "--trainset: wanted NAME=DIR; found 'mine'"),
         (["--compared", "bert_cat"], "--compared: wanted models of the study (tk, bert_dot); found 'bert_cat'"),
         (["--depth", "9"], "--depth: wanted at most --retrieval-depth (8)"),
-        (["--depths", "9"], "--depths: wanted at most --retrieval-depth (8), what BM25 gives; found 9"),
+        (["--depths", "9"], "--depths: wanted at most --retrieval-depth (8), the number of BM25's candidates; found 9"),
         (["--word-vectors", "none.bin"], "none.bin: wanted weights or word vectors to begin with; found no such file"),
         (["--group-size", "6"], "--group-size: wanted 2, as models are trained on triples; found 6"),
-        (["--set", "most_depth=50"], "found 'most_depth' in 'most_depth=50', and validation is at --depth alone; leave it out"),
+        (["--set", "most_depth=50"], "found 'most_depth' in 'most_depth=50', and validation is only at --depth; leave it out"),
         (["--set", "tk.probe_passages=9"], "found 'probe_passages' in 'tk.probe_passages=9', and MATS is not logged"),
         (
             ["--start", "nosuch=/nothing"],
@@ -65,7 +65,7 @@ def test_bad_options(
             ["--models", "bert_cat=CHECKPOINT", "--start", "bert_cat=CHECKPOINT"],
             "--start: wanted a model without an encoder of its own; found bert_cat=ENCODER; give one of the two",
         ),
-        (["--start", "bert_dot=CHECKPOINT"], "--encoder: wanted a model that it is for; found tk, bert_dot; leave it out"),
+        (["--start", "bert_dot=CHECKPOINT"], "--encoder: wanted a model that uses it; found tk, bert_dot; leave it out"),
         (["--negatives-of", "other=own", "--trainset", "other=CHECKPOINT"], "wanted each name once"),
         (["--start", "tk=none.ckpt"], "none.ckpt: wanted weights or word vectors to begin with; found no such file"),
     ):

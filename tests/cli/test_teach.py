@@ -124,7 +124,7 @@ def test_scores_for_others(posbias: Command, collection: Collection, run_path: P
     other.write_text(run_path.read_text() + "nobody Q0 nothing 1 1 x\n")
     code, _, err = posbias("teach", collection.path, "--scores", other, "--out", tmp_path / "scores")
     assert code == 2
-    assert "found 1 for queries that split 'train' has not, the first 'nobody'; check --split" in err
+    assert "found 1 for queries not in split 'train', the first 'nobody'; check --split" in err
     code, printed, _ = posbias("teach", collection.path, "--scores", other, "--only-known", "--out", tmp_path / "scores")
     assert code == 0
     assert re.search(r"pairs of unknown queries, left out +1\n", printed)

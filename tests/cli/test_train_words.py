@@ -133,4 +133,4 @@ def test_in_a_study(collection: Collection, capsys, tmp_path: Path) -> None:
     assert "probe" not in out  # none has term vectors
     code, _, err = posbias(capsys, *study, *vectors)
     assert (code, err.count("\n")) == (2, 1)
-    assert "--word-vectors: wanted a model that it is for; found duet" in err
+    assert "--word-vectors: wanted a model that uses it; found duet" in err

@@ -112,7 +112,7 @@ def test_what_was_found_against_the_truth(pair: Path, capsys: pytest.CaptureFixt
         ),
         (["--source", "train", "--source", "train", "--candidates", "train=train.run"], "--source: wanted each split once"),
         (["--source", "test", "--candidates", "test.run"], "--target, --source: wanted different splits; found 'test' as both"),
-        (["--candidates", "train.run"], "--size: wanted room for 36 leaked queries; found 30 instances"),
+        (["--candidates", "train.run"], "--size: wanted at least 72 instances for 36 leaked queries; found 30"),
         (["--candidates", "train.run", "--kind", "msm", "--leaked-queries", "21", "--size", "60"], "pair: wanted 21 leaked queries of kind msm; found 20"),
         (["--candidates", "train.run", "--kind", "no", "--size", "62"], "pair: wanted 31 queries that do not leak to fill a set of 62 instances"),
         (["--candidates", "train.run", "--size", "31"], "--size: wanted an even number of instances"),

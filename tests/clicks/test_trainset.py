@@ -205,7 +205,7 @@ def test_the_quality_page_says_what_the_set_is_like(
     assert ["all", "20,", "for", "each", "positive", "30", "96.8", "%"] in lines
     run_posbias("report", str(out / QUALITY), "--out", str(tmp_path / "page.html"))
     page = (tmp_path / "page.html").read_text()
-    assert "What became of the queries" in page
+    assert "Queries by outcome" in page
     assert "Where users clicked" not in page  # there is no log
 
 

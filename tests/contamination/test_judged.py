@@ -123,7 +123,7 @@ def test_a_smaller_share_is_the_beginning_of_a_larger_one(number: int, one: floa
     low, high = sorted((one, other))
     for share in (low, high):
         if share > 0 and round(share * number) == 0:
-            with pytest.raises(SettingError, match=r"--share: wanted a share that takes a query of 't'"):
+            with pytest.raises(SettingError, match=r"--share: wanted a share of at least one query of 't'"):
                 taken(target, share, seed)
             return
     fewer, more = taken(target, low, seed), taken(target, high, seed)

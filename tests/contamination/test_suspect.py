@@ -154,7 +154,7 @@ def test_near_duplicates_are_held_against_the_other_public_queries() -> None:
     # the model's own difference: (1 + 0.6) / 2 − (0.8 + 0.4) / 2; the controls have none
     assert judged(contrast, [CONTROL])[0].value == pytest.approx(0.2)
     for leaked in (set[str](), set(PUBLIC)):
-        with pytest.raises(InputError, match=r"^--pairs: wanted pairs that name some of 4 judged queries of 'test'; found"):
+        with pytest.raises(InputError, match=r"^--pairs: wanted pairs with some of the 4 judged queries of 'test'; found"):
             by_near_duplicates(PUBLIC, leaked, name="test", clusters={})
 
 

@@ -50,8 +50,8 @@ def test_few_rows_that_do_not_fit_leave_the_others_in_order() -> None:
     assert [row[1] for row in found] == [f"Text {n}." for n in range(5_000) if n not in (70, 71, 4_000)]
     assert counts.first == {
         "no passage": "rows 71",
-        "answer: offsets outside of the passage": "rows 72",
-        "query: no text": "rows 4,001",
+        "answer: offsets outside the passage": "rows 72",
+        "query: not a text": "rows 4,001",
     }
 
 

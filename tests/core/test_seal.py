@@ -221,7 +221,7 @@ def test_a_manifest_that_is_no_file_is_not_taken_for_none(tmp_path: Path, leave:
     with pytest.raises(InputError, match=r"wanted a posbias artefact; found bm25.run.manifest.json that is no file"):
         manifest_if_any(path)
     with pytest.raises(
-        InputError, match=r"bm25.run.manifest.json: wanted a posbias manifest; found something else than a file"
+        InputError, match=r"bm25.run.manifest.json: wanted a posbias manifest; found something other than a file"
     ):
         read_run(path)
 

@@ -48,7 +48,7 @@ def test_nothing_leaks_and_all_leak(small_collection: Collection, tmp_path: Path
     same = without(small_collection, tmp_path / "same", LeftOut("train", {}, "", "leakage clean", {}))
     assert same.checksum == small_collection.checksum
     everything = LeftOut("train", {"q1": [], "q2": []}, "", "leakage clean", {})
-    with pytest.raises(InputError, match="found a reason against all 2"):
+    with pytest.raises(InputError, match="found reasons to remove all 2"):
         without(small_collection, tmp_path / "none", everything)
     with pytest.raises(InputError, match="wanted split 'dev'"):
         without(small_collection, tmp_path / "none", LeftOut("dev", {}, "", "leakage clean", {}))

@@ -74,7 +74,7 @@ def test_slope_in_many_strata_is_that_within_queries():
     found = clustered_slope(x, y, list("aabbcc"), np.array([7, 7, 3, 3, 5, 5]))
     assert found.value == pytest.approx(3)
     assert found.interval.low == pytest.approx(3)
-    assert (found.p, found.undefined) == (None, "p: every cluster says the same")
+    assert (found.p, found.undefined) == (None, "p: all clusters agree")
 
 
 @given(st.integers(0, 1_000), st.randoms(use_true_random=False))
@@ -105,7 +105,7 @@ def test_detectable_is_found_with_the_power_it_names():
         ([0, 1], [0, 2], ["a", "a"], 2.0, "the interval: fewer than two clusters of queries"),
         ([0, 1], [0, 2], None, 2.0, "the interval: without one cluster every position is the same"),
         ([0, 0, 1], [0, 0, 2], None, 2.0, "the interval: without one cluster every position is the same"),
-        ([0, 0.4, 1], [0.1, 0.1, 0.1], None, 0.0, "p: every cluster says the same"),
+        ([0, 0.4, 1], [0.1, 0.1, 0.1], None, 0.0, "p: all clusters agree"),
     ],
 )
 def test_undefined_slopes_say_why(x, y, clusters, value, why):
@@ -121,7 +121,7 @@ def test_undefined_slopes_say_why(x, y, clusters, value, why):
         ([], None, None, "no query"),
         ([0.3], None, 0.3, "the interval: fewer than two clusters of queries"),
         ([0.3, 0.5], ["a", "a"], 0.4, "the interval: fewer than two clusters of queries"),
-        ([0.1] * 7, None, 0.1, "p: every cluster says the same"),
+        ([0.1] * 7, None, 0.1, "p: all clusters agree"),
     ],
 )
 def test_undefined_means_say_why(values, clusters, value, why):

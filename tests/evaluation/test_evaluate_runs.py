@@ -64,7 +64,7 @@ def test_runs_of_another_collection_are_named(small_collection):
     good = Run("mine", [("q3", ["p-bridge", "p-word"], [2.0, 1.0]), ("q1", ["p-lamp"], [1.0])])
     check_run(good, small_collection, "test")
     check_run(Run("empty", []), small_collection, "test")
-    with pytest.raises(InputError, match=r"run 'alien'.*found 1 of 2 that it does not hold, the first 'p-none'"):
+    with pytest.raises(InputError, match=r"run 'alien'.*found 1 of 2 that are not in it, the first 'p-none'"):
         check_run(Run("alien", [("q3", ["p-lamp", "p-none"], [2.0, 1.0])]), small_collection, "test")
     with pytest.raises(InputError, match=r"run 'alien'.*queries of .*found 1 of 2 .*, the first 'q9'"):
         check_run(Run("alien", [("q3", ["p-lamp"], [1.0]), ("q9", ["p-lamp"], [1.0])]), small_collection, "test")

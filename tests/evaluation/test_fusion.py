@@ -172,7 +172,7 @@ def test_a_constant_scorer_on_disk_says_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("runs", "settings", "complaint"),
     [
-        ([ONE], {}, "RUN: wanted two runs or more; found 1"),
+        ([ONE], {}, "RUN: wanted at least 2 runs; found 1"),
         ([ONE, TWO], {"scored": [None, 0]}, "--depth: wanted at least 1; found 0"),
         (
             [ONE, Run("dl20", [("other", ["a"], [1.0])])],
@@ -194,7 +194,7 @@ def test_what_is_no_ensemble(runs: list[Run], settings: dict, complaint: str) ->
         ({"by": "sum"}, "--by: wanted one of z-scores, reciprocal-ranks; found 'sum'"),
         ({"by": "reciprocal-ranks", "k": -1}, "--k: wanted at least 0; found -1"),
         ({"depth": 0}, "--depth: wanted at least 1; found 0"),
-        ({"k": 5}, "--k: wanted --by reciprocal-ranks beside it; found --by z-scores"),
+        ({"k": 5}, "--k: wanted --by reciprocal-ranks; found --by z-scores"),
     ],
 )
 def test_settings_out_of_range_name_their_flag(settings: dict, complaint: str) -> None:
@@ -275,7 +275,7 @@ def test_an_output_that_is_one_of_the_runs(tmp_path: Path) -> None:
     before = [path.read_bytes() for path in paths]
     (tmp_path / "link.run").symlink_to(paths[1])
     for out in (paths[0], tmp_path / "x" / ".." / "two.run", tmp_path / "link.run"):
-        with pytest.raises(SettingError, match=r"--out: wanted another place than the runs'; found .*; give a new one"):
+        with pytest.raises(SettingError, match=r"--out: wanted a new file; found .*; give a new one"):
             fuse_runs(paths, out, overwrite=True)
     with pytest.raises(SettingError, match=r"RUN: wanted each run once; found .*link.run twice"):
         fuse_runs([*paths, tmp_path / "link.run"], tmp_path / "no.run")
@@ -289,7 +289,7 @@ def test_an_output_that_is_one_of_the_runs(tmp_path: Path) -> None:
 
 def test_runs_on_different_collections(tmp_path: Path) -> None:
     paths = [kept(tmp_path, ONE, "abc"), kept(tmp_path, TWO, "xyz")]
-    with pytest.raises(InputError, match=r"two.run: wanted a run on the collection mini like the runs before it; found one on"):
+    with pytest.raises(InputError, match=r"two.run: wanted a run on the collection mini, like the earlier runs; found one on"):
         fuse_runs(paths, tmp_path / "no.run")
     with pytest.raises(SettingError, match=r"RUN: wanted each run once; found .*one.run twice"):
         fuse_runs([paths[0], paths[0]], tmp_path / "no.run")

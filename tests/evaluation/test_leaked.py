@@ -102,6 +102,6 @@ def test_what_is_undefined() -> None:
     tied = leaked_results(measured(a=[1.0, 0.0, 1.0, 0.0, 0.0], b=[1.0, 1.0, 0.0, 0.0, 0.0]), {"q1"}, seed=1).results[-1]
     assert tied.payload.undefined == "all systems tie on leaked or on clean queries"  # type: ignore[union-attr]
     assert len(leaked_results(RESULTS[:1], {"q1"}, seed=1).results) == 1  # one system has no order
-    with pytest.raises(InputError, match="--leaked: wanted pairs that name judged queries; found none among 5"):
+    with pytest.raises(InputError, match="--leaked: wanted pairs with judged queries; found none of the 5"):
         leaked_results(RESULTS, {"elsewhere"}, seed=1)
     assert unpaired_difference(np.array([1.0]), np.array([0.0, 0.5]), seed=1) == (0.75, None)

@@ -96,11 +96,11 @@ def test_what_cannot_be_estimated_says_why() -> None:
     assert moved_effect(none, none, none, none, none, []).undefined == "fewer than two draws that move the evidence"
     front = np.zeros(4)
     one_sided = moved_effect(front, np.array([0.1, 0.2, 0.3, 0.4]), front, np.ones(4), front, list("abcd"))
-    assert one_sided.undefined == "all answers stand on one side of their passages"
+    assert one_sided.undefined == "all answers are on one side of their passages"
     both = np.array([0.0, 0, 1, 1])
     assert (
         moved_effect(both, np.full(4, 0.5), front, np.ones(4), front, list("abcd")).undefined
-        == "all draws move the evidence alike"
+        == "all draws move the evidence equally"
     )
     assert moved_effect(both, np.array([0.1, 0.2, 0.3, 0.4]), front, front, front, list("aaaa")).undefined.startswith(
         "fewer than two"

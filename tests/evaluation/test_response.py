@@ -133,8 +133,8 @@ def test_nothing_to_move_and_one_query():
 @pytest.mark.parametrize(
     ("places", "scores", "ranks", "message"),
     [
-        ([0, 1], [1], [1, 1], "q: wanted a score and a reciprocal rank a place"),
-        ([0, 1], [1, np.nan], [1, 1], "q: wanted places, scores and ranks that are numbers"),
+        ([0, 1], [1], [1, 1], "q: wanted a score and a reciprocal rank per place"),
+        ([0, 1], [1, np.nan], [1, 1], "q: wanted finite places, scores and ranks"),
         ([0, 1.5], [1, 2], [1, 1], "q: wanted places from 0 to 1; found 0 to 1.5"),
     ],
 )

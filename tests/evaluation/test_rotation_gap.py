@@ -91,7 +91,7 @@ def test_a_preference_for_the_front_shows_against_the_movement():
 def test_a_blind_scorer_has_no_gap():
     gap = rotation_gap(np.linspace(0, 1, 10), np.tile(np.linspace(0, 1, 10), (4, 1)))
     assert (gap.change.value, gap.change.interval.low, gap.change.interval.high, gap.change.least) == (0, 0, 0, 0)
-    assert (gap.change.p, gap.change.undefined) == (None, "p: every cluster says the same")
+    assert (gap.change.p, gap.change.undefined) == (None, "p: all clusters agree")
 
 
 def test_one_query_has_no_interval():
@@ -109,7 +109,7 @@ def test_one_query_has_no_interval():
         ([0.5, 0.5], [[0.5]], {}, "wanted original"),
         ([], [[]], {}, "wanted original"),
         ([0.5], np.empty((0, 1)), {}, "wanted original"),
-        ([0.5], [[np.nan]], {}, "wanted qualities that are numbers"),
+        ([0.5], [[np.nan]], {}, "wanted finite qualities"),
         ([0.5], [[0.5]], {"first_changed": np.array([True])}, "first_changed: wanted"),
     ],
 )

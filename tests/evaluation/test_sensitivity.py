@@ -237,8 +237,8 @@ def test_changes_may_be_below_zero():
 @pytest.mark.parametrize(
     ("values", "positions", "clusters", "message"),
     [
-        ([1.0, 2.0], [0.1], None, "one value, position, stratum and cluster a query"),
-        ([1.0], [0.1], ["a", "b"], "one value, position, stratum and cluster a query"),
+        ([1.0, 2.0], [0.1], None, "one value, position, stratum and cluster per query"),
+        ([1.0], [0.1], ["a", "b"], "one value, position, stratum and cluster per query"),
         ([np.nan, 1.0], [0.1, 0.2], None, "found 1 NaN or infinite"),
     ],
 )

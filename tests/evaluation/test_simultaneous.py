@@ -201,11 +201,11 @@ def test_all_intervals_hold_together_in_95_of_100():
     [
         (np.zeros(3), None, r"contrasts: wanted finite numbers \(queries, k\), or NaN; found shape \(3,\)"),
         (np.array([[np.inf]]), None, "contrasts: wanted finite numbers"),
-        (np.zeros((2, 1)), np.ones(3), "units: wanted one a query, 2; found shape"),
+        (np.zeros((2, 1)), np.ones(3), "units: wanted one per query, 2; found shape"),
     ],
 )
 def test_faults(values, units, message):
     with pytest.raises(ValueError, match=message):
         simultaneous(values, units=units)
-    with pytest.raises(ValueError, match="clusters: wanted one a query"):
+    with pytest.raises(ValueError, match="clusters: wanted one per query"):
         simultaneous(np.zeros((2, 1)), ["a"])

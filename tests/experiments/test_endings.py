@@ -119,7 +119,7 @@ def test_what_is_found_of_endings() -> None:
     )
     assert [item.text.partition(". ")[0].rstrip(".") for item in found] == [
         "Trainings not finished: a",
-        "Whether these trainings are finished cannot be told from fewer than 4 validations: b (1 of 2 trainings)",
+        "Cannot tell from fewer than 4 validations whether these trainings are finished: b (1 of 2 trainings)",
         "Does not beat its first stage on validation: b (1 of 2 trainings)",
     ]
     assert not_finished([]) == []

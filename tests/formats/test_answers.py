@@ -65,7 +65,7 @@ def test_answers_go_to_their_splits_and_what_does_not_fit_is_counted(tmp_path: P
         "no answer": 1,
         "passage judged not relevant": 1,
         "passage not judged for the query": 1,
-        "answer: offsets outside of the passage": 1,
+        "answer: offsets outside the passage": 1,
     }
     assert facts.counts.first["unknown query"].endswith("answers.jsonl, line 4")
 

@@ -60,7 +60,7 @@ def test_a_header_without_end_is_not_held(kind: bytes) -> None:
             return (header("x", 1 << 32, kind) + bytes(size))[:size] if self.given == size else bytes(size)
 
     endless = Endless()
-    with pytest.raises(InputError, match=r"a\.tar: wanted a tar archive, whole; found a header of 4,294,967,296 bytes"):
+    with pytest.raises(InputError, match=r"a\.tar: wanted a complete tar archive; found a header of 4,294,967,296 bytes"):
         list(streams_in(endless, "a.tar"))  # type: ignore[arg-type]
     assert endless.given < 4 << 20
 

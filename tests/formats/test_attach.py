@@ -75,10 +75,10 @@ def test_a_name_with_a_dot_is_a_further_judgement_set(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("dl19", "--attach: wanted a name that is free; found 'dl19', which is taken"),
+        ("dl19", "--attach: wanted a new name; found 'dl19', which is taken"),
         ("a/b", "--attach: wanted a name of letters, digits, - and _; found 'a/b'"),
         ("", "--attach: wanted a name of letters"),
-        ("dl20.llm", "--attach: wanted 'dl20.llm' after its split 'dl20'; found no such split"),
+        ("dl20.llm", "--attach: wanted split 'dl20' before 'dl20.llm'; found no such split"),
         ("dl19.", "--attach: wanted a name of letters"),
     ],
 )

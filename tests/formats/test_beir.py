@@ -261,7 +261,7 @@ def test_what_beir_cannot_hold_is_one_line(tmp_path: Path, splits: dict[str, lis
 
 
 FAULTS: dict[str, tuple[dict[str, bytes | None], str]] = {
-    "no corpus": ({"corpus": None}, "in: wanted a BEIR folder with corpus.jsonl, or MTEB's with corpus/*.parquet; found a folder without it"),
+    "no corpus": ({"corpus": None}, "in: wanted a BEIR folder with corpus.jsonl, or MTEB's with corpus/*.parquet; found neither"),
     "no queries": ({"queries": None}, "in: wanted queries.jsonl beside the qrels; found none"),
     "an empty corpus": ({"corpus": b""}, "corpus.jsonl: wanted a corpus: one JSON object a line; found an empty file"),
     "corpus cut short": ({"corpus": lines(CORPUS)[:-5]}, "corpus.jsonl:5: wanted one JSON object a line; found Unterminated"),
@@ -281,8 +281,8 @@ FAULTS: dict[str, tuple[dict[str, bytes | None], str]] = {
     "a grade too large": ({"test": table([("q1", "d1", "1000001")])}, "test.tsv:2: wanted a whole number up to 1,000,000 as score"),
     "another header": ({"test": b"topic\tdoc\trel\n"}, "test.tsv:1: wanted a whole number up to 1,000,000 as score; found 'rel'"),
     "a header again": ({"test": table([]) * 2}, "test.tsv:2: wanted a whole number up to 1,000,000 as score; found 'score'"),
-    "unknown queries alone": ({"test": table([("q9", "d1", "1")])}, "test.tsv: wanted judgements of queries in queries.jsonl; found 1, all of others"),
-    "two grades": ({"test": table([("q1", "d1", "1"), ("q1", "d1", "2")])}, "test.tsv:3: wanted one score for each pair; found passage 'd1'"),
+    "unknown queries alone": ({"test": table([("q9", "d1", "1")])}, "test.tsv: wanted judgements of queries in queries.jsonl; found 1, all of other queries"),
+    "two grades": ({"test": table([("q1", "d1", "1"), ("q1", "d1", "2")])}, "test.tsv:3: wanted one score per pair; found passage 'd1'"),
     "dev and validation": ({"validation": table([])}, "wanted one file of qrels for split validation; found this beside"),
     "a split that is called unjudged": ({"unjudged": table([])}, "unjudged.tsv: wanted another name"),
 }  # fmt: skip

@@ -34,7 +34,7 @@ def test_without_the_package_it_is_named(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_what_is_no_data_set_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="empty: wanted a data set of the Hub, or a folder of one; found ") as caught:
+    with pytest.raises(InputError, match="empty: wanted a data set of the Hub, or its folder; found ") as caught:
         bring(str(tmp_path / "empty"), tmp_path / "c")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "c").exists()

@@ -138,7 +138,7 @@ FAULTS = {
     "no such column": ('{"c": {"0": 1}}', "wanted the columns a, b; found none of them"),
     "a row twice": ('{"a": {"0": 1, "0": 2}}', "wanted every row once in a column; found row 0 twice in column 'a'"),
     "a row twice in a later one": ('{"a": {"0": 1, "1": 2}, "b": {"0": 1, "1": 1, "0": 1}}', "found row 0 twice in column 'b'"),
-    "a missing row": ('{"a": {"0": 1, "5": 2, "6": 3}, "b": {"0": 1}}', "found no row 5 in column 'b', and 1 rows more"),
+    "a missing row": ('{"a": {"0": 1, "5": 2, "6": 3}, "b": {"0": 1}}', "found no row 5 in column 'b', and 1 more rows missing"),
     "a row too many": ('{"a": {"0": 1}, "b": {"0": 1, "8": 1}}', "found no row 8 in column 'a'"),
     "another order": ('{"a": {"0": 1, "1": 2}, "b": {"1": 1, "0": 2}}', "found row 1 of column 'b' where column 'a' has row 0"),
     "an empty column": ('{"a": {"0": 1}, "b": {}}', "found no row 0 in column 'b'"),
@@ -181,5 +181,5 @@ def test_a_file_that_changes_while_it_is_read_is_said(tmp_path: Path) -> None:
     [block] = column_blocks(path, ("a", "b"))
     for changed in ("", json.dumps(TABLE).replace('"1": -1', '"0": -1'), json.dumps(TABLE).replace("[1, ", "[1 3")):
         save(tmp_path, changed)
-        with pytest.raises(InputError, match="wanted a file that stays as it is"):
+        with pytest.raises(InputError, match="wanted an unchanged file"):
             list(block.rows())

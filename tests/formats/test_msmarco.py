@@ -156,7 +156,7 @@ def test_validation_is_drawn_from_train_without_dev_small(tmp_path: Path) -> Non
     assert {qrel.query_id for qrel in one.qrels("validation")} == drawn
     with pytest.raises(SettingError, match="--validation: wanted fewer than the 3 training queries; found 3"):
         import_msmarco([folder], tmp_path / "three", release=MsmarcoSettings(validation=ValidationDraw(3)))
-    with pytest.raises(SettingError, match="--validation: wanted a release without validation queries; found 1 of them"):
+    with pytest.raises(SettingError, match="--validation: wanted a release without validation queries; found 1; leave"):
         import_msmarco(
             [write_files(tmp_path / "all", RELEASE)], tmp_path / "four", release=MsmarcoSettings(validation=ValidationDraw(1))
         )
@@ -185,7 +185,7 @@ def test_attached_splits_and_judgement_sets(tmp_path: Path) -> None:
     assert made.qrels("train", "mine") == [Qrel("11", "1", 1)]
     assert made.manifest.content["source"]["not_read"] == {}  # the attached files are read
     assert made.manifest.content["absent"]["dl19"] == {"judgements": 1, "passages": 1}
-    with pytest.raises(SettingError, match="--attach: wanted a name that is free; found 'test'"):
+    with pytest.raises(SettingError, match="--attach: wanted a new name; found 'test'"):
         import_msmarco([folder], tmp_path / "no", release=MsmarcoSettings(attach=[dl19._replace(name="test")]))
     assert not (tmp_path / "no").exists()
 
@@ -241,12 +241,12 @@ def test_candidates_alone_bring_passages_and_queries(tmp_path: Path) -> None:
         (
             "queries.dev.small.tsv",
             "22\tanother text\n",
-            r"queries.dev.tsv: wanted one text a query; found another one for '22'",
+            r"queries.dev.tsv: wanted one text per query; found a text for '22' that differs",
         ),
-        ("qrels.dev.small.tsv", "22\t0\t2\t0\n", r"qrels.dev.tsv: wanted one grade a pair; found another one for passage '2'"),
+        ("qrels.dev.small.tsv", "22\t0\t2\t0\n", r"qrels.dev.tsv: wanted one grade per pair; found a grade for passage '2'"),
         ("top1000.dev", "22\t3\tquery\n", r"top1000.dev:1: wanted four columns separated by tabs: .*; found 3 columns"),
         ("top1000.dev", "22\t\tquery\ttext\n", r"top1000.dev:1: wanted four columns separated by tabs: .*; found an empty id"),
-        ("top1000.dev", "22\t3\tq\tt\n22\t3\tq\tt\n", r"top1000.dev: wanted each passage once a query; found '3' twice"),
+        ("top1000.dev", "22\t3\tq\tt\n22\t3\tq\tt\n", r"top1000.dev: wanted each passage once per query; found '3' twice"),
     ],
 )
 def test_faults_are_one_line_and_leave_nothing(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
@@ -262,7 +262,7 @@ def test_faults_are_one_line_and_leave_nothing(tmp_path: Path, name: str, conten
 def test_texts_that_do_not_agree(tmp_path: Path) -> None:
     for number, second in enumerate(("22\t3\tone\tanother text\n", "21\t3\tone\ttext\n22\t4\ttwo\ttext\n")):
         folder = write_files(tmp_path / f"{number}", {"top1000.dev": f"22\t3\tone\ttext\n{second}"})
-        with pytest.raises(InputError, match=("two for '3'", r"top1000.dev:3: wanted one text a query")[number]):
+        with pytest.raises(InputError, match=("two for '3'", r"top1000.dev:3: wanted one text per query")[number]):
             import_msmarco([folder], tmp_path / "out")
 
 

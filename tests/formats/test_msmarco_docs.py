@@ -99,7 +99,7 @@ def test_fields_that_cannot_be(tmp_path: Path, fields: tuple[str, ...]) -> None:
         (
             "msmarco-docdev-top100",
             "5 Q0 D1 1 2 x\n5 Q0 D1 2 1 x\n",
-            r"top100: wanted each passage once a query; found 'D1' twice",
+            r"top100: wanted each passage once per query; found 'D1' twice",
         ),
     ],
 )

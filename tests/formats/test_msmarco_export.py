@@ -95,11 +95,11 @@ def test_any_text_goes_round(
 @pytest.mark.parametrize(
     ("passage", "query", "message"),
     [
-        (Passage("p", "two\nlines"), Query("1", "x"), "passage 'p': wanted a text on one line; found a line break"),
+        (Passage("p", "two\nlines"), Query("1", "x"), "passage 'p': wanted text on one line; found a line break"),
         (Passage("a\tb", "x"), Query("1", "x"), r"passage 'a\\tb': wanted an id without white space"),
         (Passage("", "x"), Query("1", "x"), "passage '': wanted an id without white space"),
         (Passage("\ufeffp", "x"), Query("1", "x"), "wanted an id without white space or byte-order mark"),
-        (Passage("p", "x"), Query("1", "two\nlines"), "query '1': wanted a text on one line"),
+        (Passage("p", "x"), Query("1", "two\nlines"), "query '1': wanted text on one line"),
         (Passage("p", "x"), Query("a b", "x"), "query 'a b': wanted an id without white space"),
     ],
 )
@@ -120,7 +120,7 @@ def test_a_query_in_validation_and_test_and_a_taken_place(tmp_path: Path, small_
         for split in ("validation", "test"):
             writer.add_split(split, [Query("1", "x")], [Qrel("1", "p", 1)])
         writer.finish(Manifest("collection", "made", "a test"))
-    with pytest.raises(InputError, match="wanted each query in one of validation and test, .*; found '1' in both"):
+    with pytest.raises(InputError, match="wanted each query in either validation or test, .*; found '1' in both"):
         write_msmarco(Collection(tmp_path / "made"), tmp_path / "out", ["validation", "test"])
     with pytest.raises(OutputExistsError):
         write_msmarco(small_collection, tmp_path / "made", ["train"])

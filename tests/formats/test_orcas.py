@@ -78,7 +78,7 @@ def test_beside_the_documents_it_is_one_more_split(tmp_path: Path, small_collect
     [
         ("10\tgithub\tD1\n", r"orcas.tsv:1: wanted a click: .*; found 3 columns"),
         ("10\tgithub\t\thttps://a/\n", r"orcas.tsv:1: wanted a click: .*; found an empty id"),
-        ("10\ta\tD1\tu\n10\tb\tD2\tu\n", r"orcas.tsv:2: wanted one text a query; found another one for '10'"),
+        ("10\ta\tD1\tu\n10\tb\tD2\tu\n", r"orcas.tsv:2: wanted one text per query; found a second text for '10'"),
     ],
 )
 def test_faults_are_one_line_and_leave_nothing(tmp_path: Path, content: str, message: str) -> None:

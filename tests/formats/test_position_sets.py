@@ -61,10 +61,10 @@ def test_posir_s_spans_are_answers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "cause"),
     [
-        ({"pos_char_length": 62}, "passage of another length than pos_char_length"),
-        ({"pos_char_span": [36, 64]}, "span outside of the passage"),
-        ({"pos_char_span": [-1, 5]}, "span outside of the passage"),
-        ({"pos_char_span": [7, 7]}, "span outside of the passage"),
+        ({"pos_char_length": 62}, "passage length differs from pos_char_length"),
+        ({"pos_char_span": [36, 64]}, "span outside the passage"),
+        ({"pos_char_span": [-1, 5]}, "span outside the passage"),
+        ({"pos_char_span": [7, 7]}, "span outside the passage"),
         ({"_id": "unasked"}, "query without judgements"),
     ],
 )
@@ -212,4 +212,4 @@ def test_a_negative_that_does_not_fit_leaves_its_row_out(tmp_path: Path) -> None
     assert counts.unanswerable == 1
     # the first grade of a pair counts, and a query without an answer is left out with its negatives' judgements
     assert [qrel.grade for qrel in made.qrels("test")] == [1]
-    assert counts.again["pairs with another label, of which the first counts"] == 1
+    assert counts.again["pairs with another label; the first is used"] == 1

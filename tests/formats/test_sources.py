@@ -65,10 +65,10 @@ def test_what_is_not_read_is_named_with_its_reason(tmp_path: Path) -> None:
     found = release(tmp_path, skip="big")
     assert read(found) == {"a": [(1, "1\tone")], "b": [(1, "3\tthree")]}
     assert found.not_read == {
-        "big.tsv": "left out, as asked",
+        "big.tsv": "skipped, as asked",
         "more/": "a folder",
         "notes.txt": "not known",
-        "a.tar.gz": "its content stands beside it",
+        "a.tar.gz": "its unpacked content is beside it",
         "all.tar:a.tsv": "read from a.tsv",
         "all.tar:c.tsv": "not known",
     }
@@ -79,7 +79,7 @@ def test_what_is_not_read_is_named_with_its_reason(tmp_path: Path) -> None:
 def test_an_archive_of_what_is_left_out_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "big.tar.gz").write_bytes(b"no archive at all")
     found = release(tmp_path, skip="big")
-    assert (read(found), found.not_read) == ({}, {"big.tar.gz": "left out, as asked"})
+    assert (read(found), found.not_read) == ({}, {"big.tar.gz": "skipped, as asked"})
 
 
 def test_links_folders_and_odd_names_in_an_archive_do_nothing(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_an_archive_that_was_cut_is_one_line(tmp_path: Path, cut: int) -> None:
     whole = write_tar(tmp_path / "whole.tar", {"a.tsv": "1\tone\n", "b.tsv": "3\tthree\n"}).read_bytes()
     path = tmp_path / "cut.tar"
     path.write_bytes(whole[:cut])  # headers at 0 and 1024, contents at 512 and 1536, zeros from 2048
-    with pytest.raises(InputError, match=r"cut.tar: wanted a tar archive, whole; found .*; fetch the file again") as error:
+    with pytest.raises(InputError, match=r"cut.tar: wanted a complete tar archive; found .*; fetch the file again") as error:
         [list(source.lines()) for source in archive_members(path)]
     assert "\n" not in str(error.value)
 
@@ -119,7 +119,7 @@ def test_damage_in_an_archive_is_one_line(tmp_path: Path) -> None:
     plain[512 + 3_072 + 150] ^= 1  # in the second header: a header of 512 bytes and 6 blocks of content stand before
     for data in (whole[:-4], whole[: len(whole) // 2], gzip.compress(bytes(plain)), b"", b"\x1f\x8bnonsense"):
         path.write_bytes(data)
-        with pytest.raises(InputError, match="wanted a tar archive, whole"):
+        with pytest.raises(InputError, match="wanted a complete tar archive"):
             [list(source.lines()) for source in archive_members(path)]
 
 

@@ -194,7 +194,7 @@ def test_whole_floats_are_ids(tmp_path: Path) -> None:
     frame = pd.DataFrame({"pid": [1, None, 2.5], "passage": ["One.", "Two.", "Three."], "query": "Which?"})
     found = Collection.from_pandas(frame, tmp_path / "c")
     assert [(text, passage_id == "1") for passage_id, text in found.passages()] == [("One.", True), ("Two.", False)]
-    assert counts(found).left_out == {"passage id: no text": 1}
+    assert counts(found).left_out == {"passage id: not a text": 1}
 
 
 def test_columns_lead_into_objects_and_lists(tmp_path: Path) -> None:
@@ -247,22 +247,22 @@ def test_rows_that_do_not_fit_are_counted_by_cause(tmp_path: Path) -> None:
     assert found.rows == 11
     assert found.left_out == {
         "no passage": 1,
-        "passage: no text": 1,
-        "query: no text": 1,
-        "label: no whole number from 0 to 1,000,000": 3,
-        "answer: offsets outside of the passage": 1,
-        "answer: offsets that are no whole numbers": 1,
-        "answer: no text": 1,
-        "passage: text that is not Unicode": 1,
+        "passage: not a text": 1,
+        "query: not a text": 1,
+        "label: not a whole number from 0 to 1,000,000": 3,
+        "answer: offsets outside the passage": 1,
+        "answer: offsets that are not whole numbers": 1,
+        "answer: not a text": 1,
+        "passage: text that is not valid Unicode": 1,
     }
-    assert found.first["label: no whole number from 0 to 1,000,000"] == "records, number 4"
+    assert found.first["label: not a whole number from 0 to 1,000,000"] == "records, number 4"
 
 
 @pytest.mark.parametrize(
     ("answer", "cause"),
     [
-        ([0, 4, 25, 34], "answer: more numbers than a start and an end"),  # two spans as one list are no texts "0", "4" ...
-        ([0.5, 4.0], "answer: offsets that are no whole numbers"),
+        ([0, 4, 25, 34], "answer: more offsets than a start and an end"),  # two spans as one list are no texts "0", "4" ...
+        ([0.5, 4.0], "answer: offsets that are not whole numbers"),
         ([3, 4], "answer: offsets of white space"),
         ([[0, 3], [3, 4]], "answer: offsets of white space"),
         ({"answer_start": [4]}, "answer: an object without text, start or end"),
@@ -296,7 +296,7 @@ def test_splits_in_capitals_are_the_usual_ones_and_names_that_cannot_be_are_coun
     collection = Collection.from_records(rows, tmp_path / "c")
     assert sorted(collection.splits) == ["Own", "test", "train", "validation"]
     (cause,) = counts(collection).left_out
-    assert cause.startswith("split: a name with other characters than letters")
+    assert cause.startswith("split: a name with characters other than letters")
     assert counts(collection).first[cause] == "records, number 6"
 
 
@@ -310,7 +310,7 @@ def test_what_stands_twice_is_one(tmp_path: Path) -> None:
         "passages": 3,
         "queries": 2,
         "pairs": 2,
-        "pairs with another label, of which the first counts": 1,
+        "pairs with another label; the first is used": 1,
         "answers": 2,
     }
 
@@ -319,7 +319,7 @@ def test_what_stands_twice_is_one(tmp_path: Path) -> None:
     ("text", "name", "wanted"),
     [
         ("", "a.csv", "wanted a table; found an empty file"),
-        ("passage,passage\nx,y\n", "a.csv", "a.csv:1: wanted a line of column names; found 'passage' twice"),
+        ("passage,passage\nx,y\n", "a.csv", "a.csv:1: wanted unique column names; found 'passage' twice"),
         ("passage,query\nx,y,z\n", "a.csv", "a.csv:2: wanted 2 columns, as the first line has; found 3"),
         ('passage,query\n"x,y\n', "a.csv", "a.csv:2: wanted CSV; found unexpected end of data"),
         ("one,other\nx,y\n", "a.csv", "wanted a column of passages; found one, other; name it with --passage"),
@@ -332,7 +332,7 @@ def test_what_stands_twice_is_one(tmp_path: Path) -> None:
             "a.jsonl",
             "wanted one text a passage id; found passage 'p' with two texts; name another column with --passage-id",
         ),
-        ("PAR1 and no more", "a.parquet", "wanted a whole Parquet file; found"),
+        ("PAR1 and no more", "a.parquet", "wanted a complete Parquet file; found"),
     ],
 )
 def test_what_cannot_be_read_is_one_line(tmp_path: Path, text: str, name: str, wanted: str) -> None:

@@ -192,7 +192,7 @@ def test_washington_post(tmp_path):
         ("b.z", b"\x1f\x9d\xff123", r"b\.z: wanted a file made by Unix compress; found compressed with 31 bits"),
         ("a.gz", gzip.compress(FT * 9)[:-9], r"a\.gz: wanted a compressed file or archive, whole; found"),
         ("a.tar", tar({"x": FT, "y": FT})[:2000], r"a\.tar:?.*wanted"),
-        ("b.tar", b"x" * 1024, r"b\.tar: wanted a tar archive, whole"),
+        ("b.tar", b"x" * 1024, r"b\.tar: wanted a complete tar archive"),
         ("c.tar", tar({"x": FT[:-8]}), r"c\.tar:x:1: wanted </DOC>"),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 6 else "",

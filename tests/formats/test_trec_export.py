@@ -168,11 +168,11 @@ def test_splits_and_judgements_of_absent_documents(release):
         ("qrels test", "../a.qrels"),
         ("qrels test", "../b.qrels"),
     ]
-    with pytest.raises(SettingError, match="wanted topics of split 'dev' as well"):
+    with pytest.raises(SettingError, match="wanted topics of split 'dev'; found none"):
         import_trec([release / "docs"], [], [("dev", release / "a.qrels")], release / "d")
     with pytest.raises(InputError, match="found one of query '2'"):
         import_trec([release / "docs"], [("test", release / "a.txt")], [("test", release / "b.qrels")], release / "d")
-    with pytest.raises(InputError, match="passage 'FT911-1' of query '1' in another too"):
+    with pytest.raises(InputError, match="passage 'FT911-1' of query '1' in two files"):
         import_trec([release / "docs"], [("t", release / "a.txt")], [("t", release / "a.qrels")] * 2, release / "d")
 
 

@@ -240,7 +240,7 @@ def test_what_is_skipped_is_not_read(tmp_path: Path) -> None:
     collection = import_tripclick([place], tmp_path / "out", skip=["logs", "runs", "triples"])
     assert "log" not in collection.manifest.content["source"]
     assert not (collection.path / "runs").exists()
-    assert collection.manifest.content["source"]["not_read"]["2013-01-01.json"] == "left out, as asked"
+    assert collection.manifest.content["source"]["not_read"]["2013-01-01.json"] == "skipped, as asked"
 
 
 def test_roles_are_told_by_names() -> None:

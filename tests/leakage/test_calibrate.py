@@ -205,7 +205,7 @@ def test_scores_are_the_highest_over_the_searched_texts() -> None:
 
 def test_scores_that_cannot_be_made() -> None:
     bare = Pair("a", "t", {}, line=7, place="x.jsonl")
-    with pytest.raises(SettingError, match="--score: wanted a cosine with every pair"):
+    with pytest.raises(SettingError, match="--score: wanted a cosine for every pair"):
         scored([bare], "cosine")
     with pytest.raises(InputError, match=r"x.jsonl:7: wanted the texts of both queries.*no train_text"):
         scored([bare], "jaccard")

@@ -181,7 +181,7 @@ def test_settings_that_go_together_ill_are_refused() -> None:
         FindSettings("none")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match=r"--encoder: wanted an encoder for the semantic detector; found none"):
         find_pairs(SOURCES, texts)
-    with pytest.raises(SettingError, match=r"--source: wanted names that differ; found m, m"):
+    with pytest.raises(SettingError, match=r"--source: wanted different names; found m, m"):
         find_pairs([SOURCES[0], SOURCES[0]], texts, FindSettings("lexical"))
     with pytest.raises(InputError, match=r"vectors: wanted \(n, 6\) numbers"):
         find_pairs(SOURCES, texts, None, lambda asked: encode(asked) if len(asked) > 5 else np.ones((len(asked), 2)))

@@ -136,7 +136,7 @@ def test_a_label_decides_and_else_the_threshold(tmp_path: Path) -> None:
 def test_sources_are_kept_apart(tmp_path: Path) -> None:
     place = written(tmp_path, "source\ttrain_id\ttest_id\nms\ta\tt\norcas\ta\tu\n")
     assert leaks(read_pairs(place), source="ms").test_ids == {"t"}
-    with pytest.raises(InputError, match="one of ms|1 of ms, 1 of orcas; name one by --source"):
+    with pytest.raises(InputError, match="one of ms|1 of ms, 1 of orcas; name one with --source"):
         leaks(read_pairs(place))
     with pytest.raises(InputError, match="of source 'msm'; found 1 of ms"):
         leaks(read_pairs(place), source="msm")

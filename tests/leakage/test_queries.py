@@ -64,7 +64,7 @@ def test_variants_join_their_queries_and_others_are_counted(tmp_path: Path) -> N
     joined, others = add_variants(queries, tmp_path / "v.tsv")
     assert [dict(query.fields) for query in joined] == [{"variant1": "own", "variant2": "b", "variant3": "c"}, {}]
     assert others == 1
-    with pytest.raises(InputError, match=r"v.tsv: wanted variants of the test queries; found 3 lines that name others"):
+    with pytest.raises(InputError, match=r"v.tsv: wanted variants of the test queries; found 3 lines for other queries"):
         add_variants(queries[1:], tmp_path / "v.tsv")
 
 

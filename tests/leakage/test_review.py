@@ -95,9 +95,9 @@ def test_two_sheets() -> None:
 
 def test_what_a_review_refuses(tmp_path: Path) -> None:
     (place := tmp_path / "s.tsv").write_text("train_id\ttest_id\tlabel\na\tt\tleak\na\tt\tidentical\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"s.tsv:3: wanted one label a pair; found 'identical', and 'leak' at line 2"):
+    with pytest.raises(InputError, match=r"s.tsv:3: wanted one label per pair; found 'identical', and 'leak' at line 2"):
         read_sheet(place)
     with pytest.raises(InputError, match="--filled: wanted labels in the last column; found none"):
         review([{(item := pair("a", "t", 1)).ids: item}])
-    with pytest.raises(InputError, match="--filled: wanted one sheet or two; found 3"):
+    with pytest.raises(InputError, match="--filled: wanted one or two sheets; found 3"):
         review([{}, {}, {}])

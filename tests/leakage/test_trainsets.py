@@ -202,7 +202,7 @@ def test_pairs_that_cannot_be_judged_are_one_line() -> None:
     with pytest.raises(InputError, match=r"pairs.tsv:1: wanted a cosine or a label; found neither"):
         leaking_queries([pair("a", jaccard=1.0)], {"t"}, MaterialSettings(threshold=0.9))
     with pytest.raises(
-        InputError, match="wanted pairs with queries of the target; found 1 pairs of others, as 'u'; check --target"
+        InputError, match="wanted pairs with queries of the target; found 1 pairs with others, such as 'u'; check --target"
     ):
         leaking_queries([pair("a", test="u")], {"t"}, MaterialSettings())
 
@@ -226,7 +226,7 @@ FEW = material(
     [
         (
             LeakedSettings("msm", 8, leaked_queries=3),
-            "both: wanted 3 leaked queries of kind msm; found 2 that can be used, of 2 that pairs name (9 queries in 'train', of which 2 leak, "
+            "both: wanted 3 leaked queries of kind msm; found 2 usable of 2 that pairs name (9 queries in 'train', of which 2 leak, "
             "1 candidates of leakage that are not leaks); give --leaked-queries 2 or lower",
         ),
         (
@@ -236,7 +236,7 @@ FEW = material(
         ),
         (
             LeakedSettings("no", 14),
-            "both: wanted 7 queries that do not leak to fill a set of 14 instances, as many of each source; found 6 for 7 (9 queries in 'train'",
+            "both: wanted 7 queries that do not leak to fill a set of 14 instances, equally from each source; found 6 for 7 (9 queries in 'train'",
         ),
         (
             LeakedSettings("msm", 8, leaked_share=0.1),
@@ -268,7 +268,7 @@ def test_without_judged_test_queries_there_is_no_test_leakage() -> None:
             InputError, match="wanted at least one leaked query in a set of kind test; found no judged query in test"
         ):
             leaked_groups(material(source("train", 9)), LeakedSettings("test", 4, leaked_queries=number))
-    with pytest.raises(InputError, match="in a set of kind msm; found no judged test query to count by; give --leaked-queries"):
+    with pytest.raises(InputError, match="in a set of kind msm; found no judged test query; give --leaked-queries"):
         leaked_groups(material(source("train", 9)), LeakedSettings("msm", 4))
 
 
@@ -296,9 +296,7 @@ def test_where_nothing_leaks_no_number_is_offered() -> None:
 
 
 def test_more_leaked_queries_than_room_is_one_line() -> None:
-    with pytest.raises(
-        SettingError, match="--size: wanted room for 6 leaked queries; found 10 instances, which are 5 queries; give --size 12"
-    ):
+    with pytest.raises(SettingError, match="--size: wanted at least 12 instances for 6 leaked queries; found 10; raise it"):
         leaked_groups(FEW, LeakedSettings("test", 10))
 
 

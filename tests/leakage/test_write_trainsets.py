@@ -166,7 +166,7 @@ def test_two_corpora_are_merged_with_their_splits_apart(tmp_path: Path) -> None:
     tests = list(write_leaked_set(tmp_path / "tests", inputs, LeakedSettings("test", 12)))
     assert [group.query_id.partition(":")[0] for group in tests] == ["rob"] * 6
     with pytest.raises(
-        InputError, match="found 2 pairs of others, as 't0'; check --target; in a merged collection ids stand behind a name"
+        InputError, match="found 2 pairs with others, such as 't0'; check --target; in a merged collection ids have a prefix"
     ):
         write_leaked_set(tmp_path / "not", replace(inputs, prefixes=("", "")), LeakedSettings("no", 8))
 

@@ -197,7 +197,7 @@ def test_damage_is_found_when_a_training_reads_them(encoder_at: Path, tmp_path: 
 
 def test_what_cannot_be(encoder_at: Path, tmp_path: Path) -> None:
     collection, out = collection_of(tmp_path / "c", TEXTS), tmp_path / "v.safetensors"
-    with pytest.raises(SettingError, match=r"--dimension: wanted at most the 16 that .* is wide; found 300; lower it"):
+    with pytest.raises(SettingError, match=r"--dimension: wanted at most 16, the width of .*; found 300; lower it"):
         distil([collection], str(encoder_at), out)
     with pytest.raises(SettingError, match=r"--dimension: wanted fewer than the \d+ words to be distilled; found 16"):
         distil([collection_of(tmp_path / "few", ["a a b b"])], str(encoder_at), out, DistilSettings(dimension=16))

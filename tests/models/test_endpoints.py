@@ -81,9 +81,7 @@ def test_names_that_cannot_be() -> None:
     with pytest.raises(InputError, match="openai:text-embedding-3: wanted FORM:NAME@URL; found no URL; add it, as in openai:"):
         load_checkpoint("openai:text-embedding-3")
     for url in ("http://[::1/v1", "http://me:secret@host:port/v1", "http://host:99999", f"http://{'a' * 64}.org"):
-        with pytest.raises(
-            InputError, match="chat:m: wanted a URL of a host and a path; found none that can be read"
-        ) as caught:
+        with pytest.raises(InputError, match="chat:m: wanted a URL of a host and a path; found an unreadable one") as caught:
             load_checkpoint(f"chat:m@{url}")
         assert "secret" not in str(caught.value)
     for url in ("https://me:secret@host/v1", "https://host/v1?key=secret", "https://host/#secret"):
@@ -120,8 +118,8 @@ def test_a_passing_fault_changes_nothing(server: Served, fault: str) -> None:
 LASTING = {
     "500": r"wanted vectors of 32 texts; found 500 Internal Server Error \(the server says no to.*\), 7 times; check the server and the URL",
     "cut": r"found RemoteProtocolError: .*, 7 times",
-    "half": "found an answer that is no whole JSON, 3 times",
-    "html": "found an answer that is no whole JSON, 3 times",
+    "half": "found an answer that is not whole JSON, 3 times",
+    "html": "found an answer that is not whole JSON, 3 times",
     "nan": "found vectors with NaN or infinity, 3 times",
     "narrow": r"found vectors of 7 numbers after some of 64 \(if another model is served now, delete .*\.sqlite\), 3 times",
     "fewer": "found 31 rows, of 31 of 32 texts, 3 times",
@@ -151,8 +149,8 @@ def test_another_servers_answers_are_read_or_refused() -> None:
     assert by_index(bare, 3) == bare  # embeddings stand in order
     refused = {
         "rows without an index": (bare, True),  # a reranker's rows come best first
-        "no whole number, '2'": ([{**row, "index": str(row["index"])} for row in rows[::-1]], False),
-        "no whole number, 0.0": ([{**row, "index": float(row["index"])} for row in rows], False),
+        "not a whole number, '2'": ([{**row, "index": str(row["index"])} for row in rows[::-1]], False),
+        "not a whole number, 0.0": ([{**row, "index": float(row["index"])} for row in rows], False),
         "3 rows, of 2 of 3 texts": ([{**row, "index": row["index"] + 1} for row in rows], False),
         "3 rows, of 1 of 3 texts": ([rows[0]] * 3, False),
     }
@@ -406,7 +404,7 @@ def test_an_audit_is_that_of_the_same_model_called_here(
     before = server.requests
     again = positionbias.audit_systems(collection.path, audited=Audited(models=[name]), settings=settings)
     assert again.to_frame().equals(served.to_frame())
-    assert "what the pilot asks is kept from before; each step tells what it sends" in capsys.readouterr().err
+    assert "the pilot's answers are kept from before; each step reports what it sends" in capsys.readouterr().err
     assert server.requests == before
 
 

@@ -118,7 +118,7 @@ def test_long_lists_come_in_parts_and_empty_texts_count_as_empty() -> None:
 BAD = {
     "fewer": r"wanted vectors of 2 queries, \(2, dim\) finite numbers; found \(1, 64\); fix what encodes",
     "flat": r"wanted vectors of 2 queries, .*; found \(2,\); fix what encodes",
-    "uneven": r"wanted .* finite numbers; found values that are no numbers; fix",
+    "uneven": r"wanted .* finite numbers; found values that are not numbers; fix",
     "words": r"wanted .* finite numbers; found <U1 values; fix",
     "nan": r"wanted .* finite numbers; found nan for text 1; fix",
     "fails": r"wanted vectors of 2 queries; found that it raised KeyError at vectorial.py:.*: 'a key of mine'; fix it",

@@ -186,10 +186,10 @@ def test_a_name_that_cannot_be_used_is_one_line(name: str) -> None:
 BAD_SCORES = {
     "fewer": "wanted 4 scores for query 'q1'; found 3; fix what scores",
     "words": "wanted numbers for query 'q1'; found <U3 values",
-    "nothing": "wanted numbers for query 'q1'; found values that are no numbers",
+    "nothing": "wanted numbers for query 'q1'; found values that are not numbers",
     "one": r"wanted 4 scores for query 'q1'; found an array of shape \(\)",
     "table": r"wanted 4 scores for query 'q1'; found an array of shape \(4, 1\)",
-    "uneven": "wanted numbers for query 'q1'; found values that are no numbers",
+    "uneven": "wanted numbers for query 'q1'; found values that are not numbers",
     "nan": "wanted finite scores for query 'q1'; found nan for passage 'twin'",
     "huge": "wanted finite scores for query 'q1'; found inf for passage 'p2'",
     "level": r"wanted scores that differ in float32 for query 'q1'; found differences of at most 3 beside 1e\+08; fix what scores",

@@ -106,9 +106,7 @@ def test_the_lower_cased_entry_wins_else_the_first_with_capitals(tmp_path: Path,
     found = read_word_vectors(tmp_path / "v", WANTED, 2)
     assert {word: vector.tolist() for word, vector in found.vectors.items()} == {"lamp": [2, 0], "gate": [4, 0]}
     assert (found.both, found.cased, found.unreadable, found.lines) == (1, 1, 0, 7)  # lamp; gate
-    assert str(found) == (
-        "2 words found among 7; 1 stood there with capitals too, which were left out; 1 stood there with capitals only"
-    )
+    assert str(found) == ("2 words found among 7; 1 also occur with capitals (skipped); 1 occur only with capitals")
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", " \n"])
@@ -138,7 +136,7 @@ def test_words_that_are_not_utf8_are_nobodys_and_counted(tmp_path: Path) -> None
     assert read(tmp_path / "v", b"lamp 1 2\ngate\xff 1 2\n") == {"lamp": [1, 2]}
     found = read_word_vectors(tmp_path / "v", WANTED, 2)
     assert (found.lines, found.unreadable) == (2, 1)
-    assert str(found) == "1 words found among 2; 1 of the file's words are not UTF-8 and were left out"
+    assert str(found) == "1 words found among 2; 1 of the file's words are not UTF-8 and were skipped"
     record = np.array([1, 2], "<f4").tobytes()
     (tmp_path / "v").write_bytes(b"2 2\ngate\xff " + record + b"lamp " + record)
     found = read_word_vectors(tmp_path / "v", WANTED, 2)

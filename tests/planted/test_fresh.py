@@ -87,7 +87,7 @@ def test_the_manifest_says_what_there_is(planted: Collection) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"fresh_queries": -1}, "--fresh-queries: wanted 0 to 130,872 (half of the names there are, less --queries); found -1"),
+        ({"fresh_queries": -1}, "--fresh-queries: wanted 0 to 130,872 (half of all names, less --queries); found -1"),
         ({"fresh_queries": 130_873}, "--fresh-queries: wanted 0 to 130,872"),
         ({"passages": 499}, "--passages: wanted at least 500 for 250 queries"),
         ({"leaked_queries": 1}, "--paraphrased: wanted queries that no training query repeats; found --leaked-queries"),

@@ -123,7 +123,7 @@ def test_relabelling_changes_the_share_that_was_asked_for() -> None:
         assert sum(one.kind != other.kind for one, other in zip(systems, changed, strict=True)) == expected
         assert [one[:2] for one in changed] == [other[:2] for other in systems]
     assert relabel(systems, 0.3, 0, 1) == relabel(systems, 0.3, 0, 1) != relabel(systems, 0.3, 1, 1)
-    with pytest.raises(SettingError, match="--relabel: wanted two or more kinds; found a"):
+    with pytest.raises(SettingError, match="--relabel: wanted at least 2 kinds; found a"):
         relabel(systems[:5], 0.1, 0, 1)
 
 

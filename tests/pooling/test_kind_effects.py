@@ -86,9 +86,9 @@ def test_too_few_groups_cannot_tell() -> None:
     assert {result.value for result in results} == {None}
     sentence = next(result.payload.text for result in results if isinstance(result.payload, Finding))
     assert sentence.startswith(
-        "Cannot tell: under pools of traditional runs, the change of P@10 of neural runs less that of unseen"
+        "Cannot tell: under pools of traditional runs, the change of P@10 of neural runs minus that of unseen"
     )
-    assert sentence.endswith("kinds can be permuted in 20 ways only, and 400 are needed. More groups are needed (here 6).")
+    assert sentence.endswith("kinds can be permuted in only 20 ways, and 400 are needed. More groups are needed (here 6).")
 
 
 def test_a_measure_that_is_not_computed_on_arrays_is_left_out() -> None:
@@ -105,7 +105,7 @@ def test_results_say_the_answer_first_and_never_mix_signs(planted: list[KindEffe
     assert effects[0].alarms.drawn == 160
     first = next(result.payload for result in results if isinstance(result.payload, Finding))
     assert first.holds
-    start = "Worse: under pools of traditional runs, the change of P@10 of neural runs less that of unseen traditional runs of equal score is "
+    start = "Worse: under pools of traditional runs, the change of P@10 of neural runs minus that of unseen traditional runs of equal score is "
     assert first.text.startswith(f"{start}−{abs(planted[0].value):.3f} (95\u00a0% CI [−")
-    assert first.text.endswith("Let groups of neural runs feed the pool too, or compare neural runs with each other only.")
+    assert first.text.endswith("Add groups of neural runs to the pool, or compare neural runs only with each other.")
     assert "of 160 permutations of kinds among groups of equal size; a gap of 0.03 is found in " in first.text

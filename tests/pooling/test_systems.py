@@ -28,8 +28,8 @@ def test_columns_stand_in_any_order_and_others_are_not_used(tmp_path: Path) -> N
         ("", "systems.tsv: wanted columns run, group, kind; found an empty file"),
         ("run\tgroup\na\tb\n", "systems.tsv:1: wanted columns run, group, kind; found run, group; name the columns"),
         ("run\tgroup\tkind\tkind\n", "systems.tsv:1: wanted columns run, group, kind; found kind more than once"),
-        ("run\tgroup\tkind\n", "systems.tsv: wanted a line a run; found none"),
-        ("run\tgroup\tkind\n\na\tb\n", "systems.tsv:3: wanted 3 columns, as the first line has; found 2; fix"),
+        ("run\tgroup\tkind\n", "systems.tsv: wanted a line per run; found none"),
+        ("run\tgroup\tkind\n\na\tb\n", "systems.tsv:3: wanted 3 columns, as in the first line; found 2; fix"),
         ("run\tgroup\tkind\na\t \tc\n", "systems.tsv:2: wanted a group; found nothing; fill it in"),
         ("run\tgroup\tkind\na\tb\tc\nx\tb\tc\na\tb\td\n", "systems.tsv:4: wanted each run once; found run 'a' again, first at line 2"),
     ],
@@ -93,7 +93,7 @@ def test_a_run_without_a_line_is_refused(tmp_path: Path) -> None:
 
 def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "bm25", "bm25.run.gz")
-    with pytest.raises(InputError, match=r"wanted one file of run 'bm25'; found bm25 and bm25.run.gz"):
+    with pytest.raises(InputError, match=r"wanted one file for run 'bm25'; found bm25 and bm25.run.gz"):
         find_runs(folder, SYSTEMS, table="systems.tsv")
 
 

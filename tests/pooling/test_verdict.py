@@ -58,7 +58,7 @@ def test_the_sentences_say_the_answer_first_and_the_next_step_last() -> None:
     lines = finding.text.splitlines()
     assert finding.holds is False
     assert lines[0].startswith("new cannot be judged yet by nDCG@10: 60.0\u00a0% of its first 10")
-    assert "unjudged documents are missing." in lines[0]
+    assert "unjudged documents need judgements." in lines[0]
     assert lines[1].startswith("Predicted nDCG@10: 0.")
     assert lines[2].startswith("On these queries better than ")
     assert lines[3].startswith("For new queries like these, ")
@@ -104,10 +104,10 @@ def test_without_enough_groups_the_judged_depth_is_all(groups: int) -> None:
     assert (
         "no pooled runs"
         if not groups
-        else "it takes 4 groups of pooled runs that brought in documents of their own, and of the 3 given fewer did"
+        else "at least 4 groups of pooled runs must have unique documents, and fewer of the 3 given have"
     ) in text
-    assert "P@2: 0.667 with what is judged, 0.667 to 1.000 possible" in text
-    assert "A weaker figure, with no error rate: 1.000 if" in text
+    assert "P@2: 0.667 by the judged documents, 0.667 to 1.000 possible" in text
+    assert "A weaker estimate, without an error rate: 1.000 if" in text
     assert "Down to rank 1 at least" in text
     assert results[0].payload.holds is None
 
@@ -126,7 +126,7 @@ def test_of_more_unjudged_than_of_any_left_out_run_nothing_is_predicted() -> Non
     assert 0 < found.most_open < 1
     text = verdict_results(found, collection="simulated")[0].payload.text
     assert text.startswith(
-        "Cannot tell whether strange can be judged by nDCG@10: of no run that is left out of the pool more than "
+        "Cannot tell whether strange can be judged by nDCG@10: a larger share is unjudged than of any left-out pooled run (at most "
     )
     assert "100.0\u00a0% of its first 10 are unjudged" in text
 

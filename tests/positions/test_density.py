@@ -69,7 +69,7 @@ def test_a_histogram_is_read_from_what_posbias_writes(tmp_path: Path) -> None:
         assert read_density(tmp_path / place) == Density.parse(str(tmp_path / place)) == HISTOGRAM
     assert Density.of(json.loads(json.dumps(HISTOGRAM.record()))) == HISTOGRAM
     (tmp_path / "two.json").write_text(json.dumps({"results": [result.to_json()] * 2}))
-    with pytest.raises(InputError, match="wanted one histogram; found 2 of them; make one of one split with"):
+    with pytest.raises(InputError, match="wanted one histogram; found 2 of them; make one for a single split with"):
         read_density(tmp_path / "two.json")
 
 

@@ -67,11 +67,11 @@ def test_the_sentence_with_most_questions_is_kept(tmp_path: Path) -> None:
         "questions": 9,
         "kept": 2,
         "without a relevant passage": 1,
-        "without an answer that is found in its relevant passage": 1,
+        "without an answer found in its relevant passage": 1,
         "passage of fewer than three sentences": 1,
         "answer in more than one sentence": 2,
-        "answered by another sentence than the one kept": 2,
-        "not the one drawn of its sentence": 0,
+        "answered by a sentence other than the kept one": 2,
+        "not drawn from the questions of its sentence": 0,
     }
 
 
@@ -112,8 +112,8 @@ def test_a_question_stays_where_every_relevant_passage_keeps_it(tmp_path: Path) 
     assert kept.sentences == {"other": EvidenceSentence(0, 3), "p": EvidenceSentence(1, 4)}
     assert kept.passages_of["test"] == {"both": ("p", "other"), "b": ("p",), "e": ("other",), "judged not relevant": ("p",)}
     counts = kept.counts["test"]
-    assert counts["without an answer that is found in its relevant passage"] == 2
-    assert counts["answered by another sentence than the one kept"] == 1
+    assert counts["without an answer found in its relevant passage"] == 2
+    assert counts["answered by a sentence other than the kept one"] == 1
 
 
 def test_one_question_is_drawn_by_its_key(tmp_path: Path) -> None:
@@ -123,8 +123,8 @@ def test_one_question_is_drawn_by_its_key(tmp_path: Path) -> None:
         kept = choose_sentences(made, seed=seed, one_question=True)
         drawn = min((f"b{number}" for number in range(4)), key=lambda item: key64(seed, "one question", "p", "test", item))
         assert kept.passages_of["test"] == {drawn: ("p",)}
-        assert kept.counts["test"]["not the one drawn of its sentence"] == 3
-        assert kept.counts["test"]["answered by another sentence than the one kept"] == 1
+        assert kept.counts["test"]["not drawn from the questions of its sentence"] == 3
+        assert kept.counts["test"]["answered by a sentence other than the kept one"] == 1
 
 
 def test_nothing_to_keep_is_one_line(tmp_path: Path) -> None:

@@ -117,8 +117,8 @@ def test_answers_are_counted_by_what_happened_to_them(make_collection: MakeColle
     }  # fmt: skip
     assert payload.figures.unmatched == {
         "found when case is ignored": 1,
-        "its text stands there, but not at the edges of words": 1,
-        "its words do not stand there in a row": 1,
+        "text found, but not at word boundaries": 1,
+        "words not found in a row": 1,
     }
     _, folded = histogram(collection, Matching(fold_case=True))
     assert (folded.outcomes["by_matching"], folded.outcomes["repeated"]) == (2, 1)

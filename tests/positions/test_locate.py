@@ -55,8 +55,8 @@ def test_case_counts_unless_folded() -> None:
     ("text", "cause"),
     [
         ("THE GATE", "found when case is ignored"),
-        ("us", "its text stands there, but not at the edges of words"),
-        ("iron bridge", "its words do not stand there in a row"),
+        ("us", "text found, but not at word boundaries"),
+        ("iron bridge", "words not found in a row"),
     ],
 )
 def test_unmatched_answers_say_why(text: str, cause: str) -> None:
@@ -125,7 +125,7 @@ def test_words_of_any_span_lie_in_the_passage(text: str, data: st.DataObject) ->
             "the",
             Check("the text at the offsets is not the answer's", ["the same words elsewhere in the passage"]),
         ),
-        ("Made in the U.S. by hand.", (12, 16), "U.S.", Check("splits into other words alone than in the passage", [])),
+        ("Made in the U.S. by hand.", (12, 16), "U.S.", Check("split into different words alone and in the passage", [])),
     ],
 )
 def test_a_given_span_is_held_against_the_matches(text: str, span: tuple[int, int], given_text: str, check: Check) -> None:

@@ -125,7 +125,7 @@ def test_a_row_of_ms_marco_qa_has_each_passage_rotated_under_its_query_and_index
         ('{"id": "p", "text": "\\ud800"}', "wanted 'text' in valid Unicode; found half a surrogate pair"),
         ('{"id": "\\ud800", "text": "x"}', "wanted 'id' in valid Unicode; found half a surrogate pair"),
         ('{"passages": [], "query": "x"}', "wanted 'query_id' as text or a whole number; found none"),
-        ('{"query_id": 1, "passages": [{"url": "u"}]}', "wanted 'passage_text' in every one of 'passages'; found one without"),
+        ('{"query_id": 1, "passages": [{"url": "u"}]}', "wanted 'passage_text' in each of 'passages'; found one without it"),
         ('{"query_id": 1, "passages": [3]}', "found no '{' at character 30"),
         ('{"query_id": 1, "passages": {"url": []}}', "wanted 'passages' with a list 'passage_text'; found none"),
     ],

@@ -113,7 +113,7 @@ def test_two_workers_write_the_same_bytes_and_finished_row_groups_are_kept(tmp_p
         (
             {},
             RawForm("parquet", "nr"),
-            "wanted a column for --id-field (nr); found the columns docid, n, text, tags; name it by --id-field",
+            "wanted a column for --id-field (nr); found the columns docid, n, text, tags; name it with --id-field",
         ),
         ({}, RawForm("parquet", None, "tags"), "wanted 'tags' as a column of text; found list<"),
         ({}, RawForm("parquet", "tags"), "wanted 'tags' as a column of text or whole numbers; found list<"),
@@ -142,7 +142,7 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, damage: str) -> None:
     path.write_bytes(
         {"cut": content[:-20], "other": b"p1\tno Parquet\n", "flipped": content[:4] + middle + content[60:]}[damage]
     )
-    with pytest.raises(InputError, match="wanted a whole Parquet file"):
+    with pytest.raises(InputError, match="wanted a complete Parquet file"):
         debias(path, tmp_path / "out.parquet")
     assert not (tmp_path / "out.parquet").exists()
 

@@ -163,7 +163,7 @@ def test_what_cannot_be_placed_is_dropped_and_counted(tmp_path: Path) -> None:
     assert (facts["queries"], facts["without_known_position"], facts["kept"]) == (7, 5, 2)
     outcomes = facts["answers"]
     assert [outcomes[name] for name in ("by_matching", "unmatched", "empty", "no_answer_present")] == [2, 3, 1, 1]
-    assert facts["unmatched"] == {"its words do not stand there in a row": 2, "found when case is ignored": 1}
+    assert facts["unmatched"] == {"words not found in a row": 2, "found when case is ignored": 1}
     folded = select(whole, tmp_path / "folded", Selection(AnswerRange(0, 1), matching=Matching(fold_case=True)))
     assert kept(folded) == ["matched", "half", "case"]
     assert folded.manifest.settings["matching"]["fold_case"] is True
@@ -271,7 +271,7 @@ def test_a_rotated_collection_keeps_the_queries_of_its_original(tmp_path: Path) 
     assert original_collection(made).path == whole.path
     other = source(tmp_path / "other", [answer(f"z{number}", number, 0) for number in range(3)])
     with pytest.raises(
-        InputError, match=r"wanted the queries of .*other in split 'train'; found 3 missing, 'z0' for one; give --by"
+        InputError, match=r"wanted the queries of .*other in split 'train'; found 3 missing, such as 'z0'; give --by"
     ):
         select(whole, tmp_path / "wrong", Selection(FRONT), by=other)
 

@@ -60,9 +60,9 @@ OTHERS = "q1 a 1\nq1 b 2\nt1 a 1\nt1 b 2\nq2 z 1\nq2 a 3\nq1 z 0\nx9 a 1\n"
 
 def test_scores_for_others_are_counted_and_named(collection: Collection, tmp_path: Path) -> None:
     message = (
-        "gpt.v2.tsv:3: wanted scores of queries and passages of small; found 3 for queries that split 'train' has not, the first "
-        "'t1', 'x9'; 2 of passages that are not there, the first 'z'; check --split and that the file belongs to this collection, or "
-        "give --only-known to leave them out"
+        "gpt.v2.tsv:3: wanted scores of queries and passages of small; found 3 for queries not in split 'train', the first "
+        "'t1', 'x9'; 2 of unknown passages, the first 'z'; check --split and that the file belongs to this collection, or "
+        "give --only-known to skip them"
     )
     with pytest.raises(InputError) as error:
         taken(collection, tmp_path, OTHERS)
@@ -83,7 +83,7 @@ def test_what_tells_nothing_apart_is_no_teacher(collection: Collection, tmp_path
         InputError, match="distinguish a query's passages; found none: all passages of each query have the same"
     ):
         taken(collection, tmp_path, "q1 Q0 a 1 0 x\nq1 Q0 b 2 0 x\nq2 Q0 a 1 5 x\n", order_only=order_only)
-    with pytest.raises(InputError, match="found 2 for queries that split 'train' has not, the first 'x'; check --split"):
+    with pytest.raises(InputError, match="found 2 for queries not in split 'train', the first 'x'; check --split"):
         taken(collection, tmp_path, "x a 1\nx b 2\n", order_only=order_only, only_known=True)
 
 

@@ -216,8 +216,8 @@ def statistics(name: str) -> list[Result]:
 
 FINDINGS = (
     (
-        "In the passages as they are, 45.4\u00a0% of 11,879 answers start in the first fifth (95 % interval 44.4\u00a0% to 46.4\u00a0%): "
-        "more than an unbiased collection would have (20.5\u00a0%).",
+        "In the original passages, 45.4\u00a0% of 11,879 answers start in the first fifth (95 % interval 44.4\u00a0% to 46.4\u00a0%): "
+        "more than in an unbiased collection (20.5\u00a0%).",
         True,
     ),
     (
@@ -234,7 +234,7 @@ FINDINGS = (
         "(95 % interval +0.014 to +0.026).",
         True,
     ),
-    ("Every model beats BM25 and a scorer that knows position only, on both test sets, with intervals off zero.", True),
+    ("Every model beats BM25 and a position-only scorer, on both test sets, with intervals above 0.", True),
 )
 
 

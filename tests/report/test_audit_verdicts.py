@@ -140,7 +140,10 @@ def test_effects_over_texts_read_whole_and_over_all_have_rows_of_their_own() -> 
     ]
     assert shown(table)[3][4] == "−0.49 [−0.53, −0.44]"  # 1.2 of −0.405, ± 0.045
     assert [row[2] for row in shown(verdict_tables(ONE)[0])] == ["−0.41 [−0.46, −0.36]"]  # what decides
-    assert any(note.startswith("Effects are over the texts that a system reads whole") for note in verdict_tables(ONE)[0].notes)
+    assert any(
+        note.startswith("If a system does not read all texts to the end, effects are over those that it reads whole.")
+        for note in verdict_tables(ONE)[0].notes
+    )
 
 
 def test_systems_are_compared_by_the_effects_of_moved_evidence() -> None:

@@ -74,7 +74,7 @@ def test_what_became_of_the_queries() -> None:
     table = tables_of(made(None))["clicks-queries"]
     assert texts(table) == [
         ["all 2, for each positive", "5", "50.0 %"],
-        ["fewer, for want of candidates", "2", "20.0 %"],
+        ["fewer, as candidates ran out", "2", "20.0 %"],
         ["none: every candidate is relevant", "1", "10.0 %"],
         ["none: no positive is in the corpus", "1", "10.0 %"],
         ["none: no candidates in the run", "1", "10.0 %"],
@@ -91,10 +91,10 @@ def test_the_triples_and_their_lengths() -> None:
         ["Triples drawn", "all", "24", ""],
         ["Triples drawn", "negative drawn again for another positive of the query", "6", "25.0 %"],
         ["Triples kept", "all", "20", ""],
-        ["Triples kept", "negative judged, and found not relevant", "3", "15.0 %"],
-        ["Triples looked at", "all", "8", ""],
-        ["Triples looked at", "negative judged relevant", "0", "0.0 %"],
-        ["Triples looked at", "negative with the text of its positive", "2", "25.0 %"],
+        ["Triples kept", "negative judged not relevant", "3", "15.0 %"],
+        ["Triples examined", "all", "8", ""],
+        ["Triples examined", "negative judged relevant", "0", "0.0 %"],
+        ["Triples examined", "negative with the text of its positive", "2", "25.0 %"],
     ]
     lengths = tables["clicks-lengths"]
     assert texts(lengths) == [["Positives", "2.5", "2.0", "9", "1"], ["Negatives", "1,234.5", "3.0", "5,000", "0"]]
@@ -158,7 +158,7 @@ def test_the_page(tmp_path: Path) -> None:
     save_results(tmp_path / "quality", made(MANY), Manifest("results", "triples", "trainset clicks"))
     assert load_results(tmp_path / "quality") == made(MANY)
     page = write_report([tmp_path / "quality"], tmp_path / "page.html").read_text(encoding="utf-8")
-    for shown in ("What became of the queries", "Where users clicked", "figure-clicks-ranks-1", "table-clicks-ranks-1"):
+    for shown in ("Queries by outcome", "Where users clicked", "figure-clicks-ranks-1", "table-clicks-ranks-1"):
         assert shown in page
     assert f"fill: {SERIES[0].light}" in page  # the rules for dark screens find it by this
     assert "table-statistics" not in page

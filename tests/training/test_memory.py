@@ -42,7 +42,7 @@ def test_halves_are_tried_until_one_fits(size: int, room: int, fits: int, asked:
 @pytest.mark.parametrize(
     ("size", "fits", "accumulate", "advice"),
     [
-        (32, 8, 1, "8 fit: give --batch-size 8 --accumulate 4 (the same number a step), and begin anew (remove work)"),
+        (32, 8, 1, "8 fit: give --batch-size 8 --accumulate 4 (the same number a step), and start over (remove work)"),
         (32, 8, 2, "8 fit: give --batch-size 8 --accumulate 8 (the same number a step), and"),
         (24, 5, 1, "5 fit: give --batch-size 5 --accumulate 5 (25 a step), and"),
         (32, 0, 1, "not even one group fits: cut the texts shorter, lower --group-size, or give --precision bfloat16"),

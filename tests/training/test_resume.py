@@ -195,7 +195,7 @@ def test_other_settings_are_named(task: Task, stopped: Path, changes: dict, name
         task.train(stopped, task.plan(**changes), resume=True)
     assert str(stop.value) == (
         f"{working_folder(stopped)}: wanted the settings it began with ({named} = {before}); found {named} = {now}; "
-        "resume with the same, or remove the folder to begin anew"
+        "resume with the same, or remove the folder to start over"
     )
 
 

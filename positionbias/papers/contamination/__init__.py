@@ -1,4 +1,4 @@
-"""The contamination study: contents of its results (training sets, levels, inheritance), and selection of its own results.
+"""The contamination study: the payloads of its results (training sets, levels, inheritance), and their selection.
 
 "Training on the Test Model: Contamination in Ranking Distillation" (2024), Tables 1 and 2.
 """
@@ -63,7 +63,7 @@ TARGETS = {
 
 
 class TeacherSet(Figures, frozen=True, kw_only=True):
-    """A teacher's training set: the number of groups, and of those from each target's judgements."""
+    """A teacher's training set: the number of groups, and of groups from each target's judgements."""
 
     MEASURES = (SETS,)
 
@@ -76,7 +76,7 @@ class TeacherSet(Figures, frozen=True, kw_only=True):
 
 
 class Trainings(Figures, frozen=True, kw_only=True):
-    """A system's trainings, one entry a seed; None where a checkpoint does not say. ``stopped``, ``ended``: causes in words."""
+    """A system's trainings, one entry per seed; None if a checkpoint does not record it. ``stopped``, ``ended``: causes in words."""
 
     MEASURES = (TRAINED,)
 
@@ -89,7 +89,7 @@ class Trainings(Figures, frozen=True, kw_only=True):
 
 
 class DosePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Inflation at a share of the target's queries: on all, on the seen and on the others; None: there is no such query.
+    """Inflation at a share of the target's queries: on all, on seen and on other queries; None without such queries.
 
     ``apart`` is the inflation on seen queries less that on the others.
     """
@@ -107,7 +107,7 @@ class DosePoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Doses(Figures, frozen=True, kw_only=True):
-    """Inflation by ascending share. ``change`` is that at the largest share less that at the smallest; None for one share."""
+    """Inflation by ascending share. ``change`` is the inflation at the largest share less that at the smallest; None for one share."""
 
     MEASURES = (DOSES,)
 
@@ -127,7 +127,7 @@ class Inherited(Figures, frozen=True, kw_only=True):
 
 
 class Beyond(Figures, frozen=True, kw_only=True):
-    """The change in ``measure`` on the target that contaminated, ``here``, and on the target ``elsewhere``, ``there``."""
+    """The change in ``measure`` on the contaminating target, ``here``, and on the target ``elsewhere``, ``there``."""
 
     MEASURES = (BEYOND,)
 
@@ -143,12 +143,12 @@ def comparisons_along(results: Iterable[Result], axis: str) -> list[tuple[Result
 
 
 def is_contamination_test(result: Result) -> bool:
-    """Return whether a result is a comparison of this study."""
+    """Return True for a comparison of this study."""
     return isinstance(result.payload, Comparison) and result.payload.notes.get("axis") in (CONTAMINATION, STANDARD)
 
 
 def against_clean(results: Sequence[Result]) -> list[tuple[Result, Comparison]]:
-    """Return the comparisons with clean paired models of the systems that have the largest share of their source."""
+    """Return the comparisons of systems with the largest share of their source with their clean paired models."""
     largest = largest_shares(result.facts for result in distilled(results))
     return [(result, payload) for result, payload in comparisons_along(results, CONTAMINATION) if result.facts in largest]
 
@@ -164,7 +164,7 @@ def distilled(results: Iterable[Result]) -> list[Result]:
 
 
 def first_stages(results: Sequence[Result]) -> dict[tuple[str, str], Result]:
-    """Return BM25's effectiveness by target and measure, where teachers and students re-ranked it."""
+    """Return BM25's effectiveness by target and measure, if teachers and students re-ranked its candidates."""
     if not distilled(results):
         return {}
     return {(r.split, r.measure): r for r, _ in of_type(results, PerQuery) if r.facts.model == "bm25"}
@@ -176,7 +176,7 @@ def targets_of(results: Iterable[Result]) -> list[str]:
 
 
 def clean_of(facts: Facts) -> Facts:
-    """Return the same system with nothing contaminated."""
+    """Return the same system without contamination."""
     return replace(facts, source="", share=None)
 
 
@@ -187,12 +187,12 @@ def clean_systems(results: Iterable[Result]) -> list[Facts]:
 
 
 def on_own_target(result: Result) -> bool:
-    """Return whether a contaminated system is measured on its own source."""
+    """Return True if a contaminated system is measured on its own source."""
     return bool(result.facts.source) and result.facts.source == result.split
 
 
 def largest_shares(systems: Iterable[Facts]) -> set[Facts]:
-    """Return the contaminated systems that have the largest share of their source."""
+    """Return the contaminated systems with the largest share of their source."""
     largest: dict[Facts, Facts] = {}
     for system in systems:
         key = replace(system, share=None)
@@ -216,7 +216,7 @@ def _named(facts: Facts) -> str:
 
 
 def target_of(split: str) -> str | None:
-    """Return the paper's test collection that a split is by name, in a merged collection behind a prefix; None for any other.
+    """Return the paper's test collection that a split is named for (in a merged collection after a prefix), or None.
 
     >>> target_of("msm.dl19"), target_of("validation")
     ('Deep Learning 2019', None)

@@ -1,4 +1,4 @@
-"""Findings of a contamination study in sentences, made from its figures alone."""
+"""Word the findings of a contamination study, from its figures alone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = ["contamination_findings"]
 
 
 def contamination_findings(results: Sequence[Result]) -> list[Finding]:
-    """Return findings on data, learning, inflation, other measures and targets, levels, the paper's targets."""
+    """Return findings on data, learning, inflation, other measures and targets, levels, and the paper's targets."""
     tests = against_clean(results)
     measures = list(dict.fromkeys(result.measure for result in distilled(results)))
     if not measures:
@@ -60,7 +60,7 @@ def contamination_findings(results: Sequence[Result]) -> list[Finding]:
 
 
 def _sets(results: Sequence[Result]) -> list[Finding]:
-    """Say how much of the teachers' training sets was of each target, with the smallest and the largest share."""
+    """Report each target's part in the teachers' training sets, with the smallest and the largest share."""
     by_source: dict[str, list[tuple[Result, TeacherSet]]] = {}
     for result, figures in of_type(results, TeacherSet):
         if result.value:
@@ -77,7 +77,7 @@ def _sets(results: Sequence[Result]) -> list[Finding]:
 
 
 def _weak(results: Sequence[Result], measure: str) -> list[tuple[Result, float]]:
-    """Name the systems not above BM25 on a target, of each source's largest share, with BM25's mean there."""
+    """Find the systems with each source's largest share that are not above BM25 on a target, with BM25's mean there."""
     first, largest = first_stages(results), largest_shares(result.facts for result in distilled(results))
     found = []
     for result in distilled(results):
@@ -89,7 +89,7 @@ def _weak(results: Sequence[Result], measure: str) -> list[tuple[Result, float]]
 
 
 def _learned(results: Sequence[Result], measure: str) -> list[Finding]:
-    """Name the teachers and students that do not beat their first stage: they are reported as not learned."""
+    """Report teachers and students that do not beat their first stage as not learned."""
     if not first_stages(results):
         return []
     weak = _weak(results, measure)
@@ -102,16 +102,16 @@ def _learned(results: Sequence[Result], measure: str) -> list[Finding]:
 
 
 def _as_they_began(results: Sequence[Result]) -> list[Finding]:
-    """Name the systems whose validation kept step 0: they have their initial weights, whatever their teacher."""
+    """Name the systems whose validation kept step 0, so that they have their initial weights, whatever their teacher."""
     began = [result.system for result, trainings in of_type(results, Trainings) if 0 in trainings.kept_steps]
     if not began:
         return []
-    text = f"No step was better on validation than the weights that they began with, which were kept: {', '.join(began)}."
-    return [Finding(f"{text} What is said of these says nothing of a teacher.", False)]
+    text = f"No step was better on validation than the initial weights, which were kept: {', '.join(began)}."
+    return [Finding(f"{text} Their figures say nothing about a teacher.", False)]
 
 
 def _inflation(results: Sequence[Result], result: Result, payload: Comparison) -> Finding:
-    """Compare a contaminated system with its clean paired model on its source; for a student, with its teacher's inflation."""
+    """Compare a contaminated system with its clean paired model on its source, and a student's inflation with its teacher's."""
     facts = result.facts
     share = "" if facts.share in (None, 1.0) else f" (share {facts.share:g} of its queries)"
     text = (
@@ -123,7 +123,7 @@ def _inflation(results: Sequence[Result], result: Result, payload: Comparison) -
         text = text.replace("with a teacher that saw", "when it saw").replace("with one that did not", "when it did not")
     weak = {(r.facts, r.split) for r, _ in _weak(results, result.measure)}
     if (clean_of(facts), result.split) in weak:
-        text += "; uncontaminated it does not beat BM25 there, so this is said of a model that did not learn"
+        text += "; without contamination it does not beat BM25 there, so this is about a model that did not learn"
     established = is_significant(payload.p_adjusted.get(HOLM))
     more = _inherits(results, result) + _beyond(results, result)
     return Finding(f"{text}.{more}", payload.difference > 0 if established else None)
@@ -140,7 +140,7 @@ def _verdict(payload: Comparison) -> str:
 
 
 def _inherits(results: Sequence[Result], result: Result) -> str:
-    """Say what share of the teacher's inflation a student has, as a sentence behind its own."""
+    """Report the share of the teacher's inflation that a student has, as a sentence after its own."""
     wanted = (result.split, result.facts, result.measure)
     shares = [(r, of) for r, of in of_type(results, Inherited) if (r.split, r.facts, of.measure) == wanted]
     if not shares:
@@ -148,13 +148,13 @@ def _inherits(results: Sequence[Result], result: Result) -> str:
     found, of = shares[0]
     teacher = decimal(of.teacher, sign=True)
     if found.value is None or found.interval is None:
-        return f" The teacher's own change, {teacher}, cannot be told from 0, so no share of it can be said to be inherited."
+        return f" The teacher's own change, {teacher}, is not distinguishable from 0, so the inherited share is undefined."
     change = "inflation" if of.teacher > 0 else "deflation"
     return f" Of the teacher's {change}, {teacher}, it inherits {shown(found.value, found.interval, '.0%')}."
 
 
 def _beyond(results: Sequence[Result], result: Result) -> str:
-    """Say what the same contamination changes on other targets: no more than that may come from more training data alone."""
+    """Report the same contamination's change on other targets, which shows the effect of more training data."""
     wanted = (result.split, result.facts, result.measure)
     parts = [
         f" On {beyond.elsewhere}, of which nothing was seen, the change is {decimal(beyond.there, sign=True)}; the first change less this "
@@ -166,7 +166,7 @@ def _beyond(results: Sequence[Result], result: Result) -> str:
 
 
 def _other_measures(tests: Sequence[tuple[Result, Comparison]], measures: Sequence[str]) -> list[Finding]:
-    """Count the systems that contamination lifts or lowers in each further measure on its own target; name those lowered."""
+    """Count the systems with higher and lower values of each further measure on their own target; name the lower ones."""
     found = []
     for measure in measures:
         of = [(r, p) for r, p in tests if r.measure == measure]
@@ -175,7 +175,7 @@ def _other_measures(tests: Sequence[tuple[Result, Comparison]], measures: Sequen
         if of:
             named = f": {'; '.join(lower)}" if lower else ""
             text = (
-                f"{measure} on the target that contaminated: of {len(of)} comparisons with paired clean models, after Holm's correction "
+                f"{measure} on the contaminating target: of {len(of)} comparisons with paired clean models, after Holm's correction "
                 f"{len(sure) - len(lower)} are higher and {len(lower)} lower{named}."
             )
             found.append(Finding(text, None))
@@ -188,7 +188,7 @@ def _listed(result: Result, payload: Comparison, name: str) -> str:
 
 
 def _above_the_standard(results: Sequence[Result], measure: str) -> list[Finding]:
-    """Name the students of contaminated teachers above the clean teacher on its source: the comparison of Table 1."""
+    """Name the students of contaminated teachers above the clean teacher on their source, as compared in Table 1."""
     tests = [(r, p) for r, p in comparisons_along(results, STANDARD) if r.measure == measure and r.facts.source]
     students = [(r, p) for r, p in tests if r.facts.role == "student"]
     if not students:
@@ -203,7 +203,7 @@ def _above_the_standard(results: Sequence[Result], measure: str) -> list[Finding
 
 
 def _elsewhere(tests: Sequence[tuple[Result, Comparison]], measure: str) -> list[Finding]:
-    """Say what contamination with one target does on the others."""
+    """Report the effect of contamination with one target on the others."""
     if not tests:
         return []
     found = [_listed(r, p, f"{r.system} on {r.split}") for r, p in tests if is_significant(p.p_adjusted.get(HOLM))]
@@ -219,7 +219,7 @@ def _elsewhere(tests: Sequence[tuple[Result, Comparison]], measure: str) -> list
 
 
 def _doses(results: Sequence[Result]) -> list[Finding]:
-    """Say whether inflation grows with the share, and is larger where judgements were seen; students are only counted."""
+    """Report whether inflation grows with the share, and is larger on seen queries; students are only counted."""
     found = []
     for result, doses in of_type(results, Doses):
         if result.facts.role == "teacher":
@@ -229,14 +229,14 @@ def _doses(results: Sequence[Result]) -> list[Finding]:
 
 
 def _students_by_share(students: Sequence[tuple[Result, Doses]]) -> list[Finding]:
-    """Count the students whose inflation grows with the share, target by target."""
+    """Count the students whose inflation grows with the share, by target."""
     found = []
     for target in dict.fromkeys(result.split for result, _ in students):
         changes = [doses.change for result, doses in students if result.split == target and doses.change is not None]
         if not changes:
             continue
         grows, falls = (sum(of.beside_zero and (of.mean > 0) == up for of in changes) for up in (True, False))
-        rest = "; of the others these data do not tell" if grows + falls < len(changes) else ""
+        rest = "; for the others these data cannot tell" if grows + falls < len(changes) else ""
         text = (
             f"Students on {target}: from the smallest to the largest share of its queries that their teacher saw, {students[0][1].measure} "
             f"rises for {grows} of {len(changes)} and falls for {falls}{rest}."
@@ -250,11 +250,11 @@ def _by_share(facts: Facts, target: str, doses: Doses) -> list[Finding]:
         return []
     first, last, change = doses.points[0], doses.points[-1], doses.change
     if not change.beside_zero:
-        verdict, holds = "these data do not tell whether the share matters", None
+        verdict, holds = "these data cannot tell whether the share matters", None
     elif change.mean > 0:
-        verdict, holds = "the more was seen, the higher", True
+        verdict, holds = "it rises with the share", True
     else:
-        verdict, holds = "the more was seen, the lower", False
+        verdict, holds = "it falls with the share", False
     text = (
         f"{trained_system(facts)}: with a share of {first.share:g} of the queries of {target} seen, {doses.measure} on all of them changes by "
         f"{estimate_shown(first.every)}, with {last.share:g} by {estimate_shown(last.every)}; the second less the first is {estimate_shown(change)}: {verdict}."
@@ -263,7 +263,7 @@ def _by_share(facts: Facts, target: str, doses: Doses) -> list[Finding]:
 
 
 def _by_query(facts: Facts, target: str, doses: Doses) -> list[Finding]:
-    """Compare seen and unseen queries, for the largest share that leaves queries unseen."""
+    """Compare seen and unseen queries, for the largest share with unseen queries."""
     split = [(point, point.seen, point.others) for point in doses.points if point.seen and point.others]
     if not split:
         return []
@@ -284,10 +284,10 @@ def _by_query(facts: Facts, target: str, doses: Doses) -> list[Finding]:
 
 
 def _paper(results: Sequence[Result], own: Sequence[tuple[Result, Comparison]]) -> list[Finding]:
-    """Say that no target is the paper's; else what contradicts the printed findings."""
+    """Report that no target is the paper's, or the contradictions of its printed findings."""
     if not any(target_of(target) for target in targets_of(results)):
         names = ", ".join(TARGETS.values())
-        text = f"No target is one of the paper's ({names}), so that no figure of its tables stands beside ours."
+        text = f"No target is one of the paper's ({names}), so its tables are not compared."
         return [Finding(text, None)]
     found = []
     for result, payload in own:

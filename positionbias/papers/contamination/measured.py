@@ -58,7 +58,7 @@ HEADLINE = "nDCG@10"
 
 @dataclass(frozen=True)
 class ContaminationStudy:
-    """Inputs of the measurements; a trial's ``runs`` are its re-ranked candidates by target.
+    """The inputs of the measurements; a trial's ``runs`` are its re-ranked candidates by target.
 
     ``candidates`` by target: the runs that are re-ranked. ``trainsets`` by source and share: the teachers' training sets, ("", 0.0) the
     clean one. Passages are relevant from grade ``relevant_from`` on where a measure is binary.
@@ -73,7 +73,7 @@ class ContaminationStudy:
     seed: int = 1
 
     def inputs(self) -> dict[str, Path]:
-        """Return every artefact read, by its part."""
+        """Return every input artefact, by name."""
         return {
             "collection": self.collection,
             **{f"candidates of {target}": path for target, path in self.candidates.items()},
@@ -83,11 +83,11 @@ class ContaminationStudy:
 
 
 def measure_contamination(study: ContaminationStudy) -> list[Result]:
-    """Return everything the study's report shows, what was found first.
+    """Return all results of the study's report, findings first.
 
     Measures are nDCG@10, AP and R@100, the latter two of passages judged ``relevant_from`` or higher; a query's value is its mean over
     training seeds, and intervals and tests are over trainings and queries where there are three seeds or more (``evaluation.trainings``).
-    A contaminated system's paired clean one differs in the contamination alone: same role, model, loss and seeds.
+    A contaminated system's clean paired model differs only in the contamination: it has the same role, model, loss and seeds.
 
     Raises:
         InputError: a target without judgements of its own queries.
@@ -98,7 +98,7 @@ def measure_contamination(study: ContaminationStudy) -> list[Result]:
 
 
 class _Measuring(Measuring):
-    """Results of one study."""
+    """The results of one study."""
 
     def __init__(self, study: ContaminationStudy) -> None:
         collection = Collection(study.collection)
@@ -115,7 +115,7 @@ class _Measuring(Measuring):
         self.standard = next((s for s in self.systems if s.role == "teacher" and not s.source), None)
 
     def _read(self, trial: Trial) -> None:
-        own = trial.facts  # a student rests on its teacher's training too
+        own = trial.facts  # a student also depends on its teacher's training
         taught_by = ("teacher", own.source, own.share, trial.seed)
         of = [t for t in self.study.trials if (t.facts.role, t.facts.source, t.facts.share, t.seed) == taught_by]
         facts = as_ended(own, *(t.trained for t in (trial, *of) if t.trained is not None))
@@ -143,7 +143,7 @@ class _Measuring(Measuring):
         ]
 
     def _pairs(self, system: Facts, target: str, measure: str) -> dict[Repeat, tuple[Values, Values]]:
-        """Return a clean system and its contaminated paired model, by the seeds that both have; empty where there are none."""
+        """Return the values of a clean system and its contaminated paired model, by the seeds that both have."""
         clean, own = (self.values.get((of, target, measure), {}) for of in (clean_of(system), system))
         return paired(clean, own) if system.source else {}
 
@@ -154,7 +154,7 @@ class _Measuring(Measuring):
     # -- what was trained -----------------------------------------------------------------------------------------------------
 
     def _sets(self) -> Iterator[Result]:
-        """Yield how much of each teacher's training set is of a target; the value is its share of all groups."""
+        """Yield each target's part in each teacher's training set; the value is its share of all groups."""
         for (source, share), path in self.study.trainsets.items():
             groups = Groups(path)
             counts = set_counts(groups)
@@ -171,7 +171,7 @@ class _Measuring(Measuring):
             yield self.result(SETS, source, facts, figures, value=counts.share, count=len(groups))
 
     def _trained(self) -> Iterator[Result]:
-        """Yield how long each system trained, and what stopped it."""
+        """Yield the length of each system's trainings, and why they stopped."""
         for system, trials in self.trials.items():
             places = [trial.trained for trial in trials if trial.trained is not None]
             contents = [read_manifest(place).content for place in places]
@@ -197,7 +197,7 @@ class _Measuring(Measuring):
                 yield self.per_query(measure, target, Facts(model=FIRST_STAGE), {(None, None): values}, {})
 
     def _effectiveness(self) -> Iterator[Result]:
-        """Yield effectiveness on every target; for smaller shares of a source on that source alone."""
+        """Yield effectiveness on every target; for smaller shares of a source only on that source."""
         for (system, target, measure), repeats in self.values.items():
             if system.source in ("", target) or system in self.largest:
                 yield self.per_query(measure, target, system, repeats, {"seeds": [seed for seed, _ in repeats]})
@@ -205,8 +205,8 @@ class _Measuring(Measuring):
     def _against_clean(self) -> Iterator[tuple[tuple[str, bool], Tested]]:
         """Compare every contaminated system with its clean paired model.
 
-        Of the largest share of each source; a family of tests is a measure's, on the targets that contaminated the systems or on the
-        others [decision]. Smaller shares have their intervals as doses.
+        It covers the largest share of each source. A family of tests belongs to a measure, on the contaminating targets or on the others
+        [decision]. Smaller shares have their intervals as doses.
         """
         for system, target, measure in self.values:
             if system in self.largest and (pairs := self._pairs(system, target, measure)):
@@ -248,7 +248,7 @@ class _Measuring(Measuring):
                 yield self._dose(key, gains)
 
     def _dose(self, key: Facts, gains: Mapping[float, Mapping[Repeat, Values]]) -> Result:
-        # a query without a positive in the corpus is never seen, and is no control
+        # a query without a positive in the corpus is never seen, and cannot be a control
         pool = self._seen(key.source, 1.0) if (key.source, 1.0) in self.study.trainsets else None
         points = [self._dose_point(key.source, share, gain, pool) for share, gain in gains.items()]
         shares = list(gains)
@@ -271,7 +271,7 @@ class _Measuring(Measuring):
         )
 
     def _seen(self, source: str, share: float) -> set[str]:
-        """Return the queries of a target whose judgements a teacher was trained on."""
+        """Return the queries of a target on whose judgements a teacher was trained."""
         of = set_counts(Groups(self.study.trainsets[source, share])).targets.get(source)
         return set(of.query_ids) if of else set()
 

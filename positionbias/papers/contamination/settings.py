@@ -1,4 +1,4 @@
-"""Settings of the contamination study: splits, teacher, students, ways of distillation, levels; and its command."""
+"""Settings of the contamination study (splits, teacher, students, ways of distillation, levels), and its command."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from positionbias.training.config import LOSSES, TrainConfig, refuse_validating
 
 __all__ = ["CLEAN", "COMMAND", "DISTILLATIONS", "ContaminationSettings", "Distillation", "Source"]
 
-RATE = 1e-5  # of models over an encoder (contaminated-distillation paper, §4)
+RATE = 1e-5  # learning rate of models over an encoder (contaminated-distillation paper, §4)
 FORM = "LOSS[:GROUP[:PART]]"
 
 
 class Source(NamedTuple):
-    """A teacher's data beside the training queries: ``share`` of the queries of a target; none where it is empty."""
+    """A teacher's data beside the training queries: a ``share`` of the queries of a target, or none if that is empty."""
 
     target: str
     share: float
 
     @property
     def name(self) -> str:
-        """Return the name in file names."""
+        """The name in file names."""
         return "clean" if not self.target else self.target + (f"-{self.share:g}" if self.share < 1 else "")
 
     def facts(self, role: str, model: str, loss: str) -> Facts:
-        """Return the facts of a teacher trained on it, or of a student of such a teacher."""
+        """Return the facts of a teacher trained on this data, or of a student of such a teacher."""
         share = self.share if self.target else None
         return Facts(model=model, role=role, loss=loss, source=self.target, share=share)
 
@@ -56,7 +56,7 @@ CLEAN = Source("", 0.0)
 @dataclass(frozen=True, slots=True)
 class Distillation:
     """One way of distillation: a loss, over groups of ``group_size`` passages (None: the student's own), for a part of the
-    epochs or steps that the student would be trained for (in the paper half, for RankNet)."""
+    student's epochs or steps (in the paper half, for RankNet)."""
 
     loss: str
     group_size: int | None = None
@@ -93,7 +93,7 @@ class Distillation:
             raise SettingError(f"--losses: wanted {FORM}, as ranknet:8:0.5; found {text!r}; write it so") from error
 
     def training(self, of: TrainConfig, groups: int) -> TrainConfig:
-        """Return a student's training by this loss, over so many groups."""
+        """Return a student's training settings with this loss, over so many groups."""
         of = replace(of, loss=self.loss, group_size=self.group_size or of.group_size)
         return of if self.part == 1 else replace(of, max_steps=ceil(self.part * of.steps(groups)), epochs=None)
 
@@ -104,29 +104,29 @@ _DOSED_LOSS = "kl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContaminationSettings:
-    """Settings of the study; all splits are of one collection (merged, where they are several corpora).
+    """Settings of the study; all splits belong to one collection (merged, if they are of several corpora).
 
     ``models`` are the students. A target's passages are relevant, and positives of a contaminated teacher, from grade
-    ``target_relevant_from`` on; those of the source, and of ``validation``, from ``relevant_from``. Smaller ``shares`` are of
-    ``dose_target``, and of their students ``dose_student`` by ``dose_loss``. Teachers and students are most of a study's work, which
-    ``teacher_queries`` and ``student_queries`` bound (None: all, as in the paper). ``candidates`` are runs to take instead of
-    BM25's, by split. ``seeds`` are those of the trainings, ``seed`` that of the training sets and the bootstrap.
+    ``target_relevant_from`` on; those of the source, and of ``validation``, from ``relevant_from``. Smaller ``shares`` are those of
+    ``dose_target``, and their student is ``dose_student`` by ``dose_loss``. ``teacher_queries`` and ``student_queries`` (None: all, as in
+    the paper) bound most of the study's work. ``candidates`` are runs to use instead of BM25's, by split. ``seeds`` are those of the
+    trainings, ``seed`` that of the training sets and the bootstrap.
     """
 
     targets: tuple[str, ...] = required_setting("Test queries, judged; may be given again.", metavar="SPLIT")
-    teacher: ModelSettings = required_setting("The model that students learn from.", hidden=True)
+    teacher: ModelSettings = required_setting("The teacher's model.", hidden=True)
     models: tuple[ModelSettings, ...]
     source: str = setting("train", "Training queries.", metavar="SPLIT")
     contaminating: tuple[str, ...] | None = setting(
         None,
-        "A target that a teacher is contaminated with; may be given again.",
+        "A target whose judgements contaminate a teacher; may be given again.",
         flags=("--contaminate",),
         metavar="SPLIT",
         absent="each target, a teacher for each",
     )
     losses: tuple[Distillation, ...] = setting(
         DISTILLATIONS,
-        "How students learn; with passages a group instead of --group-size, and the part of the steps; may be given again.",
+        "Loss of the students, with a group size that replaces --group-size, and a part of the steps; may be given again.",
         metavar=FORM,
     )
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
@@ -139,7 +139,7 @@ class ContaminationSettings:
     dose_loss: str | None = setting(None, "Its loss.", absent="kl, or the first")
     negatives: Literal["teacher", "candidates"] = setting(
         "teacher",
-        "Where a student's negatives stand: first in its teacher's order, as in the paper, or among the candidates, the same for all teachers.",
+        "Source of a student's negatives: the top of its teacher's order, as in the paper, or the candidates, the same for all teachers.",
         choices=("teacher", "candidates"),
         wanted="teacher or candidates",
         do="give one of the two",
@@ -152,20 +152,20 @@ class ContaminationSettings:
     )
     teacher_queries: int | None = setting(
         None,
-        "Training queries whose judgements teachers are trained on, drawn by --seed.",
+        "Training queries on whose judgements teachers are trained, drawn by --seed.",
         least=1,
         absent="all",
     )
     student_queries: int | None = setting(
         None,
-        "Training queries that teachers score and students learn from, drawn by --seed.",
+        "Training queries that teachers score for students, drawn by --seed.",
         least=1,
         absent="all",
     )
     train_depth: int = setting(
-        100, "Candidates a training query: those that a teacher scores, and negatives are drawn from.", least=1
+        100, "Candidates per training query, for a teacher to score and as source of negatives.", least=1
     )
-    depth: int = setting(100, "Candidates a test query; all are re-ranked.", least=1)
+    depth: int = setting(100, "Candidates per test query; all are re-ranked.", least=1)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     validation: str | None = setting(
         None, "Held-out training queries, to stop trainings early.", metavar="SPLIT", absent="none, all epochs"
@@ -176,10 +176,10 @@ class ContaminationSettings:
     def __post_init__(self) -> None:
         if not self.doses:
             of_curve = ("--shares", "--dose-target", "--dose-student", "--dose-loss")
-            refuse_idle(of_curve, wanted="a curve, which it is of", found="--no-doses")
+            refuse_idle(of_curve, wanted="a curve", found="--no-doses")
             object.__setattr__(self, "shares", ())
         if 0 in self.shares:
-            refuse_idle(["--shares"], wanted="shares above 0", found="0, which is the clean teacher")
+            refuse_idle(["--shares"], wanted="shares above 0", found="0, the clean teacher")
         if self.validation is None:
             refuse_validating("no --validation")
         self._check_lists()
@@ -194,11 +194,13 @@ class ContaminationSettings:
                 found = f"{student.training.loss} of {student.kind}"
                 raise SettingError(f"--set loss: wanted none of a student; found {found}; give --losses instead")
         logs = scores_log_probabilities(self.teacher.kind, self.teacher.model)
-        own = self.teacher.training.loss or (None if logs else "lce")  # a model that scores by log-probability has its own loss
+        own = self.teacher.training.loss or (
+            None if logs else "lce"
+        )  # a model that scores by log-probability has a loss of its own
         teacher = self._trained(replace(self.teacher, training=replace(self.teacher.training, loss=own)))
         object.__setattr__(self, "teacher", teacher)
         object.__setattr__(self, "models", students)
-        for student in students:  # conflicts show before the study begins
+        for student in students:  # report conflicts before the study begins
             for way in self.losses:
                 student.plan_taught(Taught(Path()), way.training(student.training, 1), seed=1)
 
@@ -214,8 +216,8 @@ class ContaminationSettings:
     def _check_splits(self) -> None:
         if self.source in self.targets:
             raise SettingError(
-                f"--source, --targets: wanted different splits; found {self.source!r} as both; in a merged collection splits of one name are "
-                "one: posbias merge --apart keeps them apart"
+                f"--source, --targets: wanted different splits; found {self.source!r} as both; merging joins splits with the same name: "
+                "posbias merge --apart keeps them separate"
             )
         if self.validation in (self.source, *self.targets):
             raise SettingError(
@@ -236,7 +238,7 @@ class ContaminationSettings:
             raise SettingError(f"--candidates: wanted splits of the study ({found}); found {unused[0]!r}; name one of these")
 
     def _settle_dose(self) -> None:
-        """Choose the target of the levels, where none is given, and check that it is in the study."""
+        """Choose the target of the levels if none is given, and check that it is in the study."""
         assert self.contaminating is not None
         kinds, losses = [model.kind for model in self.models], [way.loss for way in self.losses]
         own_loss = _DOSED_LOSS if _DOSED_LOSS in losses else losses[0]
@@ -255,7 +257,7 @@ class ContaminationSettings:
             raise SettingError("--shares: wanted a target to contaminate with; found none; give --contaminate")
 
     def _trained(self, model: ModelSettings) -> ModelSettings:
-        """A model's training: in the paper one epoch, which is what it is where nothing else is asked for, of an encoder with its rate."""
+        """Complete a model's training: by default one epoch, as in the paper, and for an encoder the paper's learning rate."""
         given = model.training
         rate, epochs = given.learning_rate, given.epochs
         if rate is None and begins_with(model.kind) == "encoder":
@@ -268,17 +270,17 @@ class ContaminationSettings:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Return every split that is read."""
+        """All splits of the study."""
         return (self.source, *self.targets, *([self.validation] if self.validation else []))
 
     def sources(self) -> list[Source]:
-        """Return the teachers' contaminations: none, each target whole, then the levels. A share of 0 is the clean teacher,
-        the whole one that of its target."""
+        """Return the teachers' contaminations: none, each target whole, then the levels. Share 0 is the clean teacher, share 1
+        that of the whole target."""
         doses = [Source(str(self.dose_target), share) for share in sorted(self.shares) if 0 < share < 1]
         return [CLEAN, *(Source(target, 1.0) for target in self.contaminating or ()), *doses]
 
     def taught(self, source: Source) -> list[tuple[ModelSettings, Distillation]]:
-        """Return the students of one teacher, and their losses; of a level, the one."""
+        """Return the students of one teacher with their losses; for a level only one."""
         whole = source == CLEAN or source.share == 1
         return [
             (student, way)
@@ -306,14 +308,14 @@ COMMAND = StudyCommand(
     settings=ContaminationSettings,
     teacher="bert_cat",
     lasting="1, or as many as --max-steps takes",
-    # as in the paper; a model that is none over an encoder keeps its own learning rate
+    # as in the paper; a model without an encoder keeps its own learning rate
     defaults={
         "models": ("bert_cat", "bert_dot"),
         "schedule": "linear",
         "warmup_share": 0.1,
         **asdict(PRESETS["robertson"]),
     },
-    quick="KL alone, no curve by share, 3,000 training queries for the teachers and 1,000 for the students, 10 candidates a query",
+    quick="only KL, no curve by share, 3,000 training queries for teachers and 1,000 for students, 10 candidates per query",
     quick_sizes={
         "losses": ("kl",),
         "shares": (),
@@ -325,8 +327,8 @@ COMMAND = StudyCommand(
     quick_steps=False,
     help=r"""Does a teacher that was trained on a test of COLLECTION make its students look better on it?
 
-Trains teachers without and with the judgements of each target, has each score the training queries' candidates, trains students on
-those scores alone, and re-ranks every target's candidates with all of them. Targets of other corpora are merged with the source first
+Trains teachers without and with the judgements of each target, lets each score the training queries' candidates, trains students on
+those scores only, and re-ranks every target's candidates with all models. Merge targets of other corpora with the source first
 (posbias merge --apart).
 
     posbias study contamination msmarco --targets dl19 --targets dl20 --encoder minilm --out contaminated

@@ -1,10 +1,10 @@
-"""The contamination study: effects of a teacher trained on the test on its students (contaminated-distillation paper, §3–5).
+"""Run the contamination study: the effect of a teacher trained on the test on its students (contaminated-distillation paper, §3–5).
 
     BM25 candidates → a teacher's training set, without and with the judgements of a target → teacher → its scores of the training
     candidates → students, by loss → every target's candidates re-ranked → measures, tests, inflation by share → report
 
-Every step is restartable (``experiments.step``). Students see the training queries alone, whoever teaches them, and start from the same weights:
-what differs is the teacher's scores, and, where negatives stand in its own order, which passages it ranks high.
+Every step is restartable (``experiments.step``). All students see only the training queries and start from the same weights. They differ in the
+teacher's scores and, if negatives come from its order, in the passages that it ranks high.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ def run_study(collection: Collection, settings: ContaminationSettings, workspace
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
-        InputError: a split that is not there, a target without a positive, given candidates of another collection, a set that cannot be
+        InputError: a missing split, a target without a positive, given candidates of another collection, or a set that cannot be
             built.
-        SettingError: a share that takes no query.
+        SettingError: a share without a query.
     """
     return _Study(collection, settings, workspace).run()
 
 
 class _Taught(NamedTuple):
-    """A teacher in use: its checkpoint, its scores of the training candidates."""
+    """A teacher: its checkpoint and its scores of the training candidates."""
 
     trial: Trial
     scores: Path
@@ -76,33 +76,33 @@ class _Study:
         check_candidates(settings.candidates, self.collection)
 
     def _positives(self, split: str, relevant_from: int) -> int:
-        """Return pairs of a query and a passage judged relevant that is in the collection."""
+        """Count the pairs of a query and a relevant passage in the collection."""
         passages = [qrel.passage_id for qrel in self.collection.qrels(split) if qrel.grade >= relevant_from]
         absent = set(self.collection.absent(sorted(set(passages))))
         return sum(passage_id not in absent for passage_id in passages)
 
     @cached_property
     def groups(self) -> int:
-        """Return about how many ordinary groups there are."""
+        """Estimate the number of ordinary groups."""
         return self._positives(self.settings.source, self.settings.relevant_from)
 
     def groups_of(self, queries: int | None) -> int:
-        """Return about how many ordinary groups so many training queries have."""
+        """Estimate the number of ordinary groups of so many training queries."""
         every = len(self.collection.queries(self.settings.source))
         return self.groups if queries is None else max(1, round(self.groups * min(1.0, queries / every)))
 
     @cached_property
     def student_groups(self) -> int:
-        """Return about how many groups a student is trained on."""
+        """Estimate the number of groups of a student's training."""
         return self.groups_of(self.settings.student_queries)
 
     @cached_property
     def taught(self) -> Path:
-        """Return the candidates of the training queries that students learn from."""
+        """Return the candidates of the students' training queries."""
         return self._some(self.settings.student_queries)
 
     def _some(self, queries: int | None) -> Path:
-        """Return the candidates of so many training queries; fewer are the first of more."""
+        """Return the candidates of so many training queries; a smaller number is a prefix of a larger one."""
         settings, run = self.settings, self.runs[self.settings.source]
         return run if queries is None else self.workspace.some_queries(settings.source, run, queries, seed=settings.seed)
 
@@ -111,7 +111,7 @@ class _Study:
         settings = self.settings
         sources = settings.sources()
         trainsets = {source: self._trainset(source) for source in sources}
-        # one seed after another, and one teacher with all its students: a study cut short has whole comparisons
+        # one seed after another, and one teacher with all its students, so that an interrupted study has whole comparisons
         trials = [
             trial
             for seed in settings.seeds
@@ -165,7 +165,7 @@ class _Study:
         return self.workspace.steps.make(name, place, {**wanted.record(), "seed": wanted.seed}, inputs, make, work=work)
 
     def _groups_of(self, source: Source) -> int:
-        """Return about how many groups a teacher is trained on."""
+        """Estimate the number of groups of a teacher's training."""
         added = 0 if source == CLEAN else self._positives(source.target, self.settings.target_relevant_from)
         return self.groups_of(self.settings.teacher_queries) + round(source.share * added)
 
@@ -183,7 +183,7 @@ class _Study:
             words_of=(
                 settings.source,
                 *(settings.contaminating or ()),
-            ),  # else a contaminated teacher would begin with other weights
+            ),  # otherwise a contaminated teacher would start from other weights
         )
         name = f"teacher-{model.kind}-{source.name}-seed-{seed}"
         place = self.workspace.trained(name, self.collection.path, plan, groups=self._groups_of(source))

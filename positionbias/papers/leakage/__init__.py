@@ -1,4 +1,4 @@
-"""The leakage study: contents of its results (training sets, sizes, orders of models, memories), and their selection.
+"""The leakage study: the payloads of its results (training sets, sizes, orders of models, memories), and their selection.
 
 "How Train–Test Leakage Affects Zero-shot Retrieval" (SPIRE 2022), Tables 3 to 8 and Figure 2.
 """
@@ -53,7 +53,7 @@ LEAKAGE = "leakage"  # the axis of comparisons with the training without leakage
 TRAINSETS = "leaked training set"
 BY_SIZE = "effectiveness by training set size"
 ORDER = "order of models with leakage"
-# Tables 6, 7 and 8, and the states that the first two compare
+# Tables 6, 7 and 8, and the two states that the first two compare
 RANK, SCORE, OFFSET = "rank of leaked relevant passages", "score of leaked relevant passages", "rank offset of leaked passages"
 WITH, WITHOUT = "with leakage", "without leakage"
 NEGATIVE_RANK = "rank of leaked non-relevant passages"
@@ -61,7 +61,7 @@ MEMORIES = (RANK, SCORE, OFFSET, NEGATIVE_RANK)
 
 
 class LeakedSetSize(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """Leaked share of a training set. An instance is a query with one passage."""
+    """The leaked share of a training set. An instance is a query with one passage."""
 
     MEASURES = (TRAINSETS,)
 
@@ -73,7 +73,7 @@ class LeakedSetSize(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SizePoint(Struct, frozen=True):
-    """A mean over topics with training sets of this many instances; no interval with two trainings."""
+    """A mean over topics for training sets of this many instances; no interval with two trainings."""
 
     instances: int
     mean: float
@@ -86,7 +86,7 @@ class SizePoint(Struct, frozen=True):
 
 
 class SizeEffect(Figures, frozen=True, kw_only=True):
-    """Effectiveness by training set size on ``topics`` ("leaked" or "all"), by condition: means, what leakage gains, and how that changes.
+    """Effectiveness by training set size on ``topics`` ("leaked" or "all"), by condition: means, gains by leakage, and their change.
 
     A ``change`` is the gain with the largest sets less that with the smallest; none with one size.
     """
@@ -101,7 +101,7 @@ class SizeEffect(Figures, frozen=True, kw_only=True):
 
 
 class OrderChange(Struct, frozen=True):
-    """Kendall's τ_b against the order without leakage, None where all tie; swapped pairs, the better before first; pairs
+    """Kendall's τ_b against the order without leakage (None if all tie), swapped pairs (the formerly better first), and pairs
     (a, b) in which a with leakage overtakes b without."""
 
     tau: float | None
@@ -110,7 +110,7 @@ class OrderChange(Struct, frozen=True):
 
 
 class ModelOrders(Figures, frozen=True, kw_only=True):
-    """Effects of each leakage on the order of the models by ``measure``."""
+    """The effect of each leakage on the order of the models by ``measure``."""
 
     MEASURES = (ORDER,)
     FLAT = "rows"
@@ -138,7 +138,7 @@ class Memory(Figures, frozen=True, kw_only=True):
 
 
 def tests_of_leakage(results: Iterable[Result]) -> list[tuple[Result, Comparison]]:
-    """Return the comparisons of a leakage with none."""
+    """Return the comparisons of training with and without leakage."""
     return [(result, payload) for result, payload in of_type(results, Comparison) if payload.notes.get("axis") == LEAKAGE]
 
 
@@ -148,16 +148,16 @@ def leaked_sizes(results: Iterable[Result]) -> list[tuple[Result, SizeEffect]]:
 
 
 def by_condition(results: Sequence[Result]) -> list[Result]:
-    """Return the effectiveness of every model and condition: results per query of the models that a leakage was tested for."""
+    """Return the effectiveness per query of every model and condition, for models with a test of leakage."""
     models = leakage_models(results)
     return [r for r in results if r.kind == "per_query" and r.facts.model in models and r.facts.variant]
 
 
 def leakage_models(results: Iterable[Result]) -> list[str]:
-    """Return the models that a leakage was tested for, in order."""
+    """Return the models with a test of leakage, in order."""
     return distinct(result.facts.model for result, _ in tests_of_leakage(results))
 
 
 def conditions(results: Sequence[Result]) -> list[str]:
-    """Return the conditions of the trainings as the results have them, none first."""
+    """Return the conditions of the trainings in the results, that without leakage first."""
     return distinct(result.facts.variant for result in by_condition(results))

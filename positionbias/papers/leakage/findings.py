@@ -1,4 +1,4 @@
-"""Findings of a leakage study in sentences, made from its figures alone."""
+"""Word the findings of a leakage study, from its figures alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["leakage_findings"]
 
 
 def leakage_findings(results: Sequence[Result], topics: Collection[str]) -> list[Finding]:
-    """Return findings on the leaked share, effects and their change with size, orders, memories, the paper's target."""
+    """Return findings on leaked shares, effects and their change with size, orders, memories, and the paper's target."""
     return [
         *_shares(results),
         *_effects(results),
@@ -45,7 +45,7 @@ def leakage_findings(results: Sequence[Result], topics: Collection[str]) -> list
 
 
 def _shares(results: Sequence[Result]) -> list[Finding]:
-    """Say how much of the smallest and the largest set of each kind leaked."""
+    """Report the leaked share of the smallest and the largest set of each kind."""
     found = []
     sets: dict[str, list[tuple[Result, LeakedSetSize]]] = {}
     for result, size in of_type(results, LeakedSetSize):
@@ -66,7 +66,7 @@ def _shares(results: Sequence[Result]) -> list[Finding]:
 
 
 def _effects(results: Sequence[Result]) -> list[Finding]:
-    """Compare each leakage with none in the headline measure; then in the measures in which any is significant."""
+    """Compare each leakage with none in the headline measure, then in measures with a significant difference."""
     tests = tests_of_leakage(results)
     if not tests:
         return []
@@ -96,7 +96,7 @@ def _effect(result: Result, payload: Comparison) -> Finding:
 
 
 def _weak(results: Sequence[Result]) -> list[Finding]:
-    """Name the models whose mean is below the first stage's in the headline measure, whatever their training set."""
+    """Name the models below the first stage's mean in the headline measure with every training set."""
     trained = by_condition(results)
     headline = trained[0].measure if trained else ""
     first = next((r for r in results if (r.measure, r.facts.model, r.kind) == (headline, FIRST_STAGE, "per_query")), None)
@@ -109,12 +109,12 @@ def _weak(results: Sequence[Result]) -> list[Finding]:
     weak = [model for model, value in best.items() if value < first.value]
     if not weak:
         return []
-    text = f"{', '.join(weak)}: below BM25's {headline} of {first.value:.3f} with every training set, so all this is said of weak models."
+    text = f"{', '.join(weak)}: below BM25's {headline} of {first.value:.3f} with every training set, so these findings are about weak models."
     return [Finding(text, None)]
 
 
 def _by_size(results: Sequence[Result]) -> list[Finding]:
-    """Give leakage's effect with the smallest and the largest sets on topics with leaked queries, and whether it shrinks."""
+    """Report leakage's effect with the smallest and the largest sets on topics with leaked queries, and whether it shrinks."""
     found = []
     for result, effect in leaked_sizes(results):
         for condition, change in effect.change.items():
@@ -132,18 +132,21 @@ def _by_size(results: Sequence[Result]) -> list[Finding]:
 
 
 def _change(first: SizePoint, last: SizePoint, change: SizePoint) -> tuple[str, bool | None]:
-    """Describe how the effect, a gain or a loss, changes with size, and whether it shrinks (None: the data do not tell). An effect that may be none at the end has shrunk."""
+    """Describe how the effect, a gain or a loss, changes with size, and whether it shrinks (None: cannot tell).
+
+    An effect that may be 0 at the end has shrunk.
+    """
     if not change.estimate.beside_zero:
-        return "these data do not tell whether it shrinks", None
+        return "these data cannot tell whether it shrinks", None
     if first.mean * last.mean < 0 and last.estimate.beside_zero:
-        return "the effect turns round as the sets grow", None
+        return "the effect changes its sign as the sets grow", None
     if abs(last.mean) < abs(first.mean):
         return "the effect shrinks as the sets grow", True
     return "the effect grows with the sets, which goes against the paper", False
 
 
 def _orders(results: Sequence[Result]) -> list[Finding]:
-    """Name the models that change places, all with leakage, and one of two alone with it."""
+    """Name the models that change places: all with leakage, and one of two with leakage."""
     found = []
     for _, orders in of_type(results, ModelOrders):
         for condition, order in orders.rows.items():
@@ -159,7 +162,7 @@ def _orders(results: Sequence[Result]) -> list[Finding]:
 
 
 def _memories(results: Sequence[Result]) -> list[Finding]:
-    """Give ranks, scores and offsets of leaked passages, of each model and leakage in one sentence."""
+    """Report ranks, scores and offsets of leaked passages, in a sentence per model and leakage."""
     by_system: dict[str, dict[str, Result]] = {}
     for result, _ in of_type(results, Memory):
         by_system.setdefault(result.system, {})[result.measure] = result
@@ -170,13 +173,13 @@ def _memory(of: Mapping[str, Result]) -> Finding:
     offset, rank, score, negative = of[OFFSET], of[RANK], of[SCORE], of[NEGATIVE_RANK]
     bounds = offset.interval
     if bounds is None:
-        verdict, holds = "nothing tells how sure this is", None
+        verdict, holds = "its uncertainty is unknown", None
     elif bounds.low > 0:
-        verdict, holds = "the model remembers what leaked", True
+        verdict, holds = "the model remembers leaked passages", True
     elif bounds.high < 0:
-        verdict, holds = "the two stand closer with leakage, the opposite of remembering", False
+        verdict, holds = "the two are closer with leakage, the opposite of remembering", False
     else:
-        verdict, holds = "these data do not show that it is remembered", None
+        verdict, holds = "these data do not show that leaked passages are remembered", None
     text = (
         f"{offset.facts.model} with {offset.facts.variant}: the {rank.count:,} leaked relevant passages change their rank by "
         f"{shown(rank.value or 0.0, rank.interval, '+.2f')} and their score by {shown(score.value or 0.0, score.interval, '+.3f')}, the "
@@ -191,7 +194,7 @@ def _target(topics: Collection[str]) -> list[Finding]:
         return []
     return [
         Finding(
-            f"The target is none of the paper's collections ({', '.join(TARGETS)}), so that no figure of its tables stands beside ours.",
+            f"The target is not one of the paper's collections ({', '.join(TARGETS)}), so its tables are not compared.",
             None,
         )
     ]

@@ -62,7 +62,7 @@ HEADLINE = MEASURES[0]
 
 
 class Training(NamedTuple):
-    """One training: its kind of model, kind of set, number of instances, and seed."""
+    """One training: its kind of model, kind of set, number of instances and seed."""
 
     model: str
     kind: str
@@ -72,10 +72,10 @@ class Training(NamedTuple):
 
 @dataclass(frozen=True)
 class LeakageStudy:
-    """Inputs of the measurements.
+    """The inputs of the measurements.
 
-    ``candidates`` and ``to_score`` are runs of the target: what is re-ranked, and that with the leaked passages. ``trainsets`` by
-    kind and size; ``scored`` by training its run of ``to_score``.
+    ``candidates`` and ``to_score`` are runs of the target: the candidates to re-rank, and the same with the leaked passages. ``trainsets`` are
+    by kind and size; ``scored`` has each training's run of ``to_score``.
     """
 
     collection: Path
@@ -86,7 +86,7 @@ class LeakageStudy:
     scored: Mapping[Training, Path]
 
     def inputs(self) -> dict[str, Path]:
-        """Return every artefact read, by its part."""
+        """Return every input artefact, by name."""
         return {
             "collection": self.collection,
             "candidates": self.candidates,
@@ -109,7 +109,7 @@ def target_folds(collection: Collection, settings: LeakageSettings) -> tuple[lis
 
 
 def measure_leakage(study: LeakageStudy) -> list[Result]:
-    """Return everything the study's report shows, what was found first.
+    """Return all results of the study's report, findings first.
 
     Raises:
         InputError: as ``target_folds``.
@@ -122,10 +122,10 @@ def measure_leakage(study: LeakageStudy) -> list[Result]:
 
 
 class _Measuring(Measuring):
-    """Results of one study: a topic's value is its mean over seeds, before a size is chosen [decision].
+    """The results of one study: a topic's value is its mean over seeds, before a size is chosen [decision].
 
-    ``repeats`` by model, kind, size and measure has the topics' values by seed; ``places`` where the passages of ``pairs``, what
-    leaked by kind of leakage, stand in each training's ranking: the positives, and the negatives.
+    ``repeats`` has the topics' values by seed, for each model, kind, size and measure. ``pairs`` are the leaked instances by kind of leakage;
+    ``places`` are the places of their positives and negatives in each training's ranking.
     """
 
     def __init__(self, study: LeakageStudy) -> None:
@@ -163,16 +163,16 @@ class _Measuring(Measuring):
         return dict(zip(MEASURES, (found["nDCG@10"], ranks, found[f"RR{given}"], found[f"P{given}@1"]), strict=True))
 
     def _leaked(self, kind: str) -> list[LeakedPair]:
-        """Return the leaked instances in the sets of all sizes, of topics that have candidates."""
+        """Return the leaked instances in the sets of all sizes, for topics with candidates."""
         sets = [set(leaked_pairs(Groups(path))) for (of, _), path in self.study.trainsets.items() if of == kind]
         return sorted(pair for pair in set.intersection(*sets) if pair.query_id in self.candidates)
 
     def name(self, facts: Facts) -> str:
-        """Return a model with its leakage."""
+        """Name a model with its leakage."""
         return ", ".join(filter(None, (facts.model, facts.variant)))
 
     def results(self) -> list[Result]:
-        """Return training sets, effectiveness, its tests, effects by size, orders of models, memories."""
+        """Return training sets, effectiveness and its tests, effects by size, orders of models, and memories."""
         effectiveness = [*self._first_stage(), *self._cross_validated()]
         return [
             *self._trainsets(),
@@ -184,7 +184,7 @@ class _Measuring(Measuring):
         ]
 
     def _trainsets(self) -> Iterator[Result]:
-        """Yield how much of each training set leaked; the value is its share."""
+        """Yield the leaked part of each training set; the value is its share."""
         for (kind, size), path in self.study.trainsets.items():
             groups = Groups(path)
             leaked = groups.manifest.content_as(int, "leaked")
@@ -208,12 +208,12 @@ class _Measuring(Measuring):
             yield self._per_query(measure, Facts(model=FIRST_STAGE), {(None, None): values})
 
     def _cross_validated(self) -> Iterator[Result]:
-        """Yield values of the held-out topics by model and condition, the size chosen on the others for each measure alone."""
+        """Yield values of held-out topics by model and condition, with the size chosen on the other topics, separately by measure."""
         for model, kind, measure in product(self.models, self.settings.ordered_kinds, MEASURES):
             of_size = {size: self.repeats[model, kind, size, measure] for size in self.sizes}
             by_size = {size: query_means(of) for size, of in of_size.items()}
             chosen = cross_validate(by_size, self.folds, larger_is_better=measure not in LOWER_IS_BETTER).chosen
-            # by seed the values of the held-out topics, each with the size that was chosen for its fold on means over seeds
+            # the values of held-out topics by seed, each with the size chosen for its fold on means over seeds
             sizes = {query_id: size for fold, size in zip(self.folds, chosen, strict=True) for query_id in fold}
             held: dict[Repeat, Values] = {
                 key: {q: of_size[size][key][q] for q, size in sizes.items()} for key in of_size[self.sizes[0]]
@@ -252,13 +252,13 @@ class _Measuring(Measuring):
             for kind in self.settings.leakages:
                 gain = [changes(paired(none, leaked)) for none, leaked in zip(columns[NO], columns[kind], strict=True)]
                 gains[CONDITIONS[kind]] = list(map(self._size_point, self.sizes, gain))
-                if len(gain) > 1:  # topic by topic the gain with the largest sets less that with the smallest
+                if len(gain) > 1:  # by topic, the gain with the largest sets less that with the smallest
                     grown[CONDITIONS[kind]] = self._size_point(self.sizes[-1], changes(paired(gain[0], gain[-1])))
             effect = SizeEffect(measure=HEADLINE, topics=subset, means=means, gains=gains, change=grown)
             yield self.result(BY_SIZE, self.target, Facts(model=model), effect, count=len(topics))
 
     def _leaked_topics(self) -> list[str]:
-        """Return judged topics with queries leaked from the source, where trained on; else from the test [decision]."""
+        """Return judged topics with queries leaked from the source, if these were trained on, else from the test [decision]."""
         pairs = next(filter(None, self.pairs.values()), [])
         return sorted({pair.query_id for pair in pairs}.intersection(self.topics))
 

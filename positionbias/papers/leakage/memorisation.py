@@ -1,4 +1,4 @@
-"""Memorisation of leaked passages: their ranks and scores by models trained with and without them (leakage paper, Tables 6–8).
+"""Measure the memorisation of leaked passages: their ranks and scores by models trained with and without them (leakage paper, Tables 6–8).
 
 A leaked passage is ranked for the test query that it leaked for, among the candidates that the model re-ranks. One that was not
 retrieved is inserted by its score, so its rank is at most the number of candidates + 1.
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class LeakedPair(NamedTuple):
-    """The two passages of a leaked training instance, and the test query that it leaked for."""
+    """The two passages of a leaked training instance, and the test query for which it leaked."""
 
     query_id: str
     positive: str
@@ -40,14 +40,14 @@ class LeakedPair(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Ranks and scores of leaked passages, ``(passages,)`` each."""
+    """The ranks and scores of leaked passages, ``(passages,)`` each."""
 
     ranks: np.ndarray
     scores: np.ndarray
 
 
 def leaked_pairs(groups: Groups) -> list[LeakedPair]:
-    """Return a training set's leaked instances, one per test query that its query leaks; sorted by test query and passages."""
+    """Return a training set's leaked instances, one per test query that the query leaks, sorted by test query and passages."""
     leaks = groups.manifest.content_as(dict[str, list[str]], "leaks")
     found = {
         LeakedPair(test_id, group.passage_ids[0], negative)
@@ -59,7 +59,7 @@ def leaked_pairs(groups: Groups) -> list[LeakedPair]:
 
 
 def with_leaked(candidates: Run, passages: Sequence[tuple[str, str]], *, name: str) -> Run:
-    """Append the (query, passage) pairs that were not retrieved to the candidates, for a model to score.
+    """Append (query, passage) pairs that were not retrieved to the candidates, for a model to score.
 
     Raises:
         InputError: a query without candidates.
@@ -84,7 +84,7 @@ def _extended(ranking: Ranking, more: dict[str, None]) -> tuple[str, list[str], 
 
 
 def leaked_places(scored: Run, candidates: Run, passages: Sequence[tuple[str, str]]) -> Places:
-    """Return rank and score of each (query, passage) pair; ``scored`` holds a model's scores of ``with_leaked``.
+    """Return the rank and score of each (query, passage) pair; ``scored`` has a model's scores of ``with_leaked``.
 
     The rank is 1 + the number of other candidates above the passage in ``scored``: by float32 score, equal ones by id
     descending (``core.run``). Leaked passages that were not retrieved do not count in each other's ranks.
@@ -129,10 +129,10 @@ def memorised(
 ) -> tuple[Memory, Interval | None]:
     """Compare ranks, or scores, of leaked passages ``(repeats, passages)``: their means, and the difference with its interval (Tables 6 and 7).
 
-    Each repeat is a pair of models trained alike but for the leakage.
+    Each repeat is a pair of models that differ only in the leakage.
 
-    Deviations (n − 1) are over all values, as the size of the printed ones suggests [decision]; the interval is over
-    ``clusters`` of queries, each query with all its passages, of the differences averaged over repeats.
+    Deviations (n − 1) are over all values, as the size of the printed ones suggests [decision]. The interval is over
+    ``clusters`` of queries, each with all its passages, for differences averaged over repeats.
 
     Raises:
         ValueError: no value, or arrays of different shapes.
@@ -191,7 +191,7 @@ def _deviation(values: np.ndarray) -> float:
 
 
 def retrieved_alone(scored: Run, candidates: Run) -> Run:
-    """Return the candidates alone, in the order of ``scored``."""
+    """Return only the candidates, in the order of ``scored``."""
 
     def kept(ranking: Ranking) -> tuple[str, list[str], list[float]]:
         known = set(candidates[ranking.query_id].passage_ids)

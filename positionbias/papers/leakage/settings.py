@@ -1,4 +1,4 @@
-"""Settings of the leakage study: splits, pairs, kinds and sizes of training sets; and its command."""
+"""Settings of the leakage study (splits, pairs, kinds and sizes of training sets), and its command."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ OWN_FLAGS = {"--size": "--sizes", "--kind": "--kinds"}  # an option of posbias t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakageSettings:
-    """Settings of the study; source and target are splits of one collection (merged, where they are two corpora).
+    """Settings of the study; source and target are splits of one collection (merged, if they are of two corpora).
 
-    ``candidates`` are runs to take instead of BM25's, by split. ``seeds`` are those of the trainings, ``seed`` that of the sets,
+    ``candidates`` are runs to use instead of BM25's, by split. ``seeds`` are those of the trainings, ``seed`` that of the sets,
     the folds and the bootstrap.
     """
 
-    target: str = required_setting("The test queries, judged.", metavar="SPLIT")
+    target: str = required_setting("Split of the judged test queries.", metavar="SPLIT")
     sources: tuple[str, ...] = required_setting("Training queries; may be given again.", flags=("--source",), metavar="SPLIT")
     leaking: LeakingPairs
     models: tuple[ModelSettings, ...]
     kinds: tuple[Kind, ...] = setting(
         KINDS,
-        "Training sets: without leakage, with leaking training queries, with the test queries themselves. Name no, and one of the others.",
+        "Training sets: without leakage (no), with leaked training queries (msm), with the test queries themselves (test). Name no and one of the others.",
     )
-    sizes: tuple[int, ...] = setting(SIZES, "Training instances, two a query; may be given again.", metavar="N")
+    sizes: tuple[int, ...] = setting(SIZES, "Training instances, two per query; may be given again.", metavar="N")
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
-    depth: int = setting(100, "Candidates a test query.", least=1)
+    depth: int = setting(100, "Candidates per test query.", least=1)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
-    folds: int = setting(FOLDS, "Of test queries, to choose a size on the others.", least=2)
+    folds: int = setting(FOLDS, "Folds of test queries; the size for each is chosen on the others.", least=2)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
@@ -63,17 +63,17 @@ class LeakageSettings:
         if NO not in self.kinds or len(self.kinds) < 2:
             found = ", ".join(self.kinds)
             raise SettingError(
-                f"--kinds: wanted {NO}, and a leakage to set against it (msm, test); found {found}; add what is missing"
+                f"--kinds: wanted {NO}, and a leakage to compare with it (msm, test); found {found}; add what is missing"
             )
         check_settings(self)
-        refuse_validating("this study, which has none: the last weights are kept")
+        refuse_validating("this study, which has no validation: the last weights are kept")
         if unused := [split for split in self.candidates if split not in self.splits]:
             splits = ", ".join(self.splits)
             raise SettingError(f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; name one of these")
         if self.target in self.sources:
             raise SettingError(f"--target, --source: wanted different splits; found {self.target!r} as both; name others")
         with flags_as(OWN_FLAGS):
-            self.sets()  # an unusable size or kind shows before the study begins
+            self.sets()  # report an unusable size or kind before the study begins
         once = (
             replace(m, training=replace(m.training, epochs=m.training.epochs or 1, most_depth=self.depth)) for m in self.models
         )
@@ -81,7 +81,7 @@ class LeakageSettings:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Return every split that is read."""
+        """All splits of the study."""
         return (*self.sources, self.target)
 
     @property
@@ -126,13 +126,13 @@ class LeakageSettings:
 COMMAND = StudyCommand(
     settings=LeakageSettings,
     lasting="1",
-    quick="1,000 and 4,000 instances, 20 candidates a query",
+    quick="1,000 and 4,000 instances, 20 candidates per query",
     quick_sizes={"sizes": (1_000, 4_000), "depth": 20},
-    help=r"""Do training queries of COLLECTION that near-duplicate its test queries change what re-rankers are worth?
+    help=r"""Do near-duplicates of test queries in the training queries of COLLECTION change the evaluation of re-rankers?
 
-Trains each model on sets of several sizes without leakage, with leaking training queries, and with the test queries themselves; re-ranks
-the test queries' candidates, chooses sizes by cross-validation, and looks where the leaked passages stand. Source and target of different
-corpora are merged first (posbias merge).
+Trains each model on sets of several sizes without leakage, with leaked training queries, and with the test queries themselves; re-ranks
+the test queries' candidates, chooses sizes by cross-validation, and measures the ranks of leaked passages. Merge a source and a target of
+different corpora first (posbias merge).
 
     posbias study leakage both --target robust --source msmarco --pairs leaks --models knrm --models tk --out leaking
 """,

@@ -1,10 +1,10 @@
-"""The leakage study: effects on re-rankers of near-duplicates of test queries in training (leakage paper, §4).
+"""Run the leakage study: effects on re-rankers of near-duplicates of test queries in training (leakage paper, §4).
 
     BM25 candidates of source and target → training sets without and with leakage, by size → each model trained on each set →
     the target's candidates re-ranked, leaked passages scored beside them → measures, tests, memories → report
 
-Every step is restartable (``experiments.step``). All kinds of set at one size differ in the leaked queries alone. There is no validation: one
-epoch over the set, the last weights, all candidates re-ranked; the size is chosen by cross-validation over the topics.
+Every step is restartable (``experiments.step``). All kinds of set of one size differ only in the leaked queries. There is no validation: training
+is one epoch, the last weights are kept, all candidates are re-ranked, and the size is chosen by cross-validation over the topics.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def run_study(collection: Collection, settings: LeakageSettings, workspace: Work
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
-        InputError: a split that is not there, given candidates of another collection, a set that cannot be built, fewer topics than folds, a
+        InputError: a missing split, given candidates of another collection, a set that cannot be built, fewer topics than folds, or a
             fold without relevant passages.
-        SettingError: a size without room for what is to leak.
+        SettingError: a size without room for the leaked queries.
     """
     return _Study(collection, settings, workspace).run()
 
@@ -75,7 +75,7 @@ class _Study:
         )
 
     def _check_sets(self, inputs: LeakedInputs) -> Material:
-        """Return the source of the sets; faults of any set show before the first is made."""
+        """Return the material of the sets, and report faults of any set before the first is made."""
         found = inputs.material()
         with flags_as(OWN_FLAGS):
             for wanted in self.settings.sets().values():
@@ -92,9 +92,9 @@ class _Study:
         target_folds(self.collection, self.settings)
         for place in self.settings.leaking.files:
             for _ in read_pairs(place):
-                pass  # faults of a line show before anything is made
+                pass  # report faults of a line before anything is made
         check_candidates(self.settings.candidates, self.collection)
-        # what no candidates can make good shows before they are retrieved
+        # report faults that no candidates could fix before they are retrieved
         self._check_sets(self._inputs({split: self.settings.candidates.get(split) for split in self.settings.sources}))
 
     def _candidates(self, split: str) -> Path:
@@ -104,7 +104,7 @@ class _Study:
 
     @cached_property
     def material(self) -> Material:
-        """Return the source of the sets, read once and on use."""
+        """Return the material of the sets, read once and on use."""
         return self._check_sets(self.inputs)
 
     def run(self) -> Path:
@@ -112,7 +112,7 @@ class _Study:
         settings = self.settings
         trainsets = {key: self._trainset(key, of) for key, of in settings.sets().items()}
         to_score = self._to_score([path for (kind, _), path in trainsets.items() if kind != NO])
-        # one seed after another, the smallest sets first: a study cut short has whole comparisons
+        # one seed after another, the smallest sets first, so that an interrupted study has whole comparisons
         scored = dict(
             self._scored(model, Training(model.kind, kind, size, seed), trainsets[kind, size], to_score)
             for seed, size, model in product(settings.seeds, sorted(settings.sizes), settings.models)

@@ -1,6 +1,6 @@
-"""The study of pools: the tasks that are those of the paper on test collections, with its figures beside ours.
+"""The study of pools: match tasks with those of the paper on test collections, to compare its figures with ours.
 
-Only a task with the paper's 43 judged queries, and documents named like the paper's, has figures.
+Only a task with the paper's 43 judged queries, and with document ids like the paper's, has figures.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PublishedTask(PoolFigures, frozen=True, kw_only=True, tag_field="what", ta
 def paper_task(qrels: Sequence[Qrel], kinds: Sequence[str], settings: PoolSettings) -> tuple[str, str]:
     """Return (the paper's task, "") or ("", reason).
 
-    Documents of the track are named D and a number, its passages by a number [decision]: both have the same topics.
+    The track's document ids are D and a number, its passage ids a number [decision]; both tasks have the same topics.
     """
     if {qrel.query_id for qrel in qrels} != TOPICS:
         return "", "its queries are not the 43 judged ones of the TREC 2019 Deep Learning Track"

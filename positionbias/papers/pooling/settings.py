@@ -1,4 +1,4 @@
-"""Settings of the study of pools: tasks, pools, measures; and its command."""
+"""Settings of the study of pools (tasks, pools, measures), and its command."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PoolingTask(NamedTuple):
 
 
 class Level(NamedTuple):
-    """The least grade of a relevant passage, of one task or (an empty name) of all."""
+    """The lowest grade of a relevant passage, for one task or (with an empty name) for all."""
 
     task: str
     grade: int
@@ -54,10 +54,10 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolingSettings:
-    """Settings of the study. A level of one task counts more than that of all.
+    """Settings of the study. A task's own level overrides that of all.
 
     Raises:
-        SettingError: no task, two of one name, a measure that does not exist, a number outside its range.
+        SettingError: no task, two tasks with one name, an unknown measure, or a number outside its range.
     """
 
     tasks: tuple[PoolingTask, ...] = required_setting(
@@ -69,10 +69,10 @@ class PoolingSettings:
     measures: tuple[str, ...] = declared_setting(("RR", "nDCG@10"), settings_of(ReliabilitySettings)["measures"])
     relevant_from: tuple[Level, ...] = setting(
         (),
-        "The least grade of a relevant document, of every task or of one: 2 for the passages of TREC DL. [default: 1]",
+        "The lowest grade of a relevant document, for all tasks or one: 2 for the passages of TREC DL. [default: 1]",
         metavar="[TASK=]GRADE",
     )
-    deepest: int = setting(100, "Where curves of what is found end.", least=1, most=DEEPEST)
+    deepest: int = setting(100, "Last depth of the curves of relevant documents found.", least=1, most=DEEPEST)
     relabel: float = setting(
         0.1, "Of the runs, whose kind is changed at random, again and again; 0: not.", least=0, most=1, metavar="SHARE"
     )
@@ -81,7 +81,7 @@ class PoolingSettings:
     def __post_init__(self) -> None:
         check_settings(self)
         if not self.relabel:
-            refuse_idle(["--repeats"], wanted="--relabel above 0, whose repeats they are", found="--relabel 0")
+            refuse_idle(["--repeats"], wanted="--relabel above 0", found="--relabel 0")
         names = [name for name, *_ in self.tasks]
         if not names or len(set(names)) < len(names):
             found = ", ".join(names) or "none"
@@ -96,7 +96,7 @@ class PoolingSettings:
                 raise SettingError(f"--relevant-from: wanted {wanted}; found {found!r}; write it so")
         if self.relevant_from:
             check_once({"--relevant-from": [task or "every task" for task, _ in self.relevant_from]})
-        from positionbias.pooling.scores import pool_measures  # which needs arrays
+        from positionbias.pooling.scores import pool_measures  # needs arrays
 
         pool_measures(self.measures)
         opened = (PoolingTask(name, *map(input_place, places)) for name, *places in self.tasks)
@@ -108,7 +108,7 @@ class PoolingSettings:
         return ", ".join(task.name for task in self.tasks)
 
     def level(self, task: str) -> int:
-        """Return the least grade of a relevant passage of a task."""
+        """Return the lowest grade of a relevant passage of a task."""
         levels = dict(self.relevant_from)
         return levels.get(task, levels.get("", 1))
 
@@ -125,8 +125,8 @@ COMMAND = StudyCommand(
     shorter="fewer --pools and --repeats take less",
     help=r"""Can test collections made by one kind of system judge another?
 
-For each task: what each kind of system finds; pools drawn from one kind, and how they judge the others; groups left out; deeper pools and
-more groups; wrong labels. The paper's tables and figures, with its own numbers where the task is its own.
+For each task, measures the relevant documents found by each kind of system, pools drawn from one kind and their judgement of the others, groups
+left out, deeper pools and more groups, and wrong labels. Makes the paper's tables and figures, with its own numbers for its own tasks.
 
     posbias study pooling --out pools --relevant-from passages=2 \
         --task documents runs/doc qrels-doc.txt systems-doc.tsv \

@@ -1,13 +1,13 @@
-"""The study of pools: can collections made by one kind of system judge another (test-collection paper, §3)?
+"""Run the study of pools: can collections made by one kind of system judge another (test-collection paper, §3)?
 
-For each task: runs and judgements → what each kind finds → pools of one kind against the gold → whether kind matters, by permuted kinds → groups
-left out → depth and number of groups → wrong labels; then all of it together. Every step is restartable (``experiments.step``) and leaves its results:
+For each task: runs and judgements → documents found by each kind → pools of one kind against the gold → the effect of kind, by permuted kinds →
+groups left out → depth and number of groups → wrong labels; then all together. Every step is restartable (``experiments.step``) and leaves results:
 
     TASK/coverage/ TASK/reliability/ TASK/kinds/ TASK/left-out/ TASK/curves/ TASK/relabelled/
-    results/                   all of them, with what is published
+    results/                   all of them, with published figures
     steps/                     receipts
 
-No model takes part, and nothing here imports torch.
+There are no models, and nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def run_study(settings: PoolingSettings, steps: Steps) -> Path:
     """Run the study in the folder of ``steps``; return the folder of its results.
 
     Raises:
-        InputError: runs, judgements or a table of systems that are not there, malformed, or do not belong together; fewer than two kinds.
+        InputError: runs, judgements or a table of systems that are missing, malformed or do not fit together, or fewer than two kinds.
     """
     tasks = [_Task(task, settings, steps) for task in settings.tasks]  # all files are checked before the first is read
     parts = {task.given.name: task.run() for task in tasks}
@@ -70,7 +70,7 @@ def run_study(settings: PoolingSettings, steps: Steps) -> Path:
 
 
 def _together(parts: Mapping[str, Path]) -> list[Result]:
-    """Return the results of a task's parts; what the task consists of is given once."""
+    """Return the results of a task's parts, with the task's counts only once."""
     return [
         result
         for part, place in parts.items()
@@ -98,7 +98,7 @@ def _manifest(name: str, settings: JsonObject, inputs: Sequence[InputRef], seed:
 
 
 class _Task:
-    """One task: its files, and the parts of the study made of them. Runs are read once, when the first part is made."""
+    """One task: its files, and the parts of the study on them. Runs are read once, when the first part is made."""
 
     def __init__(self, given: PoolingTask, settings: PoolingSettings, steps: Steps) -> None:
         self.given, self.settings, self.steps = given, settings, steps
@@ -108,7 +108,7 @@ class _Task:
         self.level = settings.level(given.name)
         self.measures: list[PoolMeasure] = pool_measures(settings.measures, self.level)
         if self.found.absent and not steps.dry_run:
-            names = f"{len(self.found.absent):,} lines have no run in {given.runs} and were left out"
+            names = f"{len(self.found.absent):,} lines have no run in {given.runs} and were skipped"
             steps.tell(f"{given.systems}: {names}, the first {self.found.absent[0].run!r}")
         self.checksums = {
             "runs": runs_checksum(self.found.files.values()),
@@ -117,7 +117,7 @@ class _Task:
         }
 
     def inputs(self, place: Path) -> list[InputRef]:
-        """Return the files, as the manifest of ``place`` has them."""
+        """Return the files as inputs in the manifest of ``place``."""
         paths = {"runs": self.given.runs, "qrels": self.given.qrels, "systems": self.given.systems}
         return [
             input_ref(f"{self.given.name}/{role}", path, self.checksums[role], artefact=place) for role, path in paths.items()
@@ -135,7 +135,7 @@ class _Task:
         return read_runs(self.found.files)
 
     def run(self) -> dict[str, Path]:
-        """Return every part's results, by its name."""
+        """Return every part's results, by name."""
         chosen, level = self.settings, self.level
         pools = asdict(chosen.pools) | {"measures": list(chosen.measures), "relevant_from": level}
         drawn = chosen.pools.pools * len(kinds_of(list(self.found.files)))
@@ -164,7 +164,7 @@ class _Task:
         runs = len(self.found.files)
         amount = runs * len(self.measures) * pools
         work = Work("runs × measures × pools", amount, by=3e-5)
-        if name == "kinds":  # scores alone
+        if name == "kinds":  # only scores
             work = Work("runs × measures × pools of permuted kinds", amount, by=4e-6)
         note = f"{pools:,} pools, {runs:,} runs" if pools > 1 else f"{runs:,} runs"
         return self.steps.make(f"{self.given.name}/{name}", place, settings, self.checksums, make, work=work, note=note)
@@ -184,7 +184,7 @@ class _Task:
         if task:
             queries, payload = len(self.judged.query_ids), PublishedTask(task=task)
             return [*results, Result(RECOGNISED, name, "", "all systems", None, None, None, queries, payload)]
-        text = f"No published figures stand beside {name}, which is none of the tasks of {PAPER}: {why}."
+        text = f"No published figures for {name}, which is not a task of {PAPER}: {why}."
         return [*results, Result("finding", name, "", "all systems", None, None, None, 0, Finding(text))]
 
     def _kinds(self) -> list[Result]:

@@ -1,6 +1,6 @@
-"""The studies of position: effects of a collection's bias on re-rankers, its levels, other models, training elsewhere.
+"""The studies of position: effects of a collection's bias on re-rankers, levels of bias, other models, training on another collection.
 
-"Mitigating the Position Bias of Transformer Models in Passage Re-Ranking" (ECIR 2021), Figure 1 and Tables 1 to 5. Results hold
+"Mitigating the Position Bias of Transformer Models in Passage Re-Ranking" (ECIR 2021), Figure 1 and Tables 1 to 5. Results have
 the general payloads.
 """
 

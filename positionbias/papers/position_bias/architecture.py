@@ -1,4 +1,4 @@
-"""Model changes against rotated data: trainings of one model that differ in its shape and in the text."""
+"""Compare changes of a model with rotated data: trainings of one model that differ in its shape and in the text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["architecture_table"]
 
 
 def architecture_table(results: Sequence[Result]) -> Table:
-    """Return a row for each variant and training: effectiveness on both test sets by measure, the change in the first, MATS.
+    """Return a row per variant and training: effectiveness on both test sets by measure, the change in the first, MATS.
 
-    Covers trainings with a ``facts.variant`` that is no level (``doses``); no rows for fewer than two variants.
+    It covers trainings with a ``facts.variant`` that is not a level (``doses``); there are no rows for fewer than two variants.
     """
     doses = {dose.variant for dose in doses_of(results)}
     rows = training_rows(results, lambda row: bool(row.facts.variant) and row.facts.variant not in doses and bool(row.changes))

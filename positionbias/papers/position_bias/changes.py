@@ -1,4 +1,4 @@
-"""Figures of what rotating the test passages changes: by model, and over studies by their collection's front-loading."""
+"""Draw the changes by rotation of the test passages: by model, and over studies by their collection's front-loading."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ __all__ = [
 
 
 def changes_of_models(results: Sequence[Result]) -> list[tuple[Result, Comparison]]:
-    """Return the comparisons of the two test sets without those of baselines."""
+    """Return the comparisons of the two test sets, without those of baselines."""
     return [(result, payload) for result, payload in comparisons(results, "test sets") if result.system not in BASELINES]
 
 
 def relative_change(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     """Draw plain relative change from original to rotated test passages with intervals: a panel per measure, a row per model.
 
-    Lines mark 0 and ± ``LIMIT``; a marker's shape tells the set of queries. Baselines are left out: a position-only scorer
-    loses so much that the models' changes could not be seen beside it.
+    Lines mark 0 and ± ``LIMIT``; a marker's shape shows the set of queries. Baselines are left out, as a position-only scorer
+    loses so much that the models' changes would not be visible.
 
     Raises:
         InputError: no comparison of test sets among the results.
@@ -109,7 +109,7 @@ def front_loading_figure(
 ) -> Figure:
     """Draw plain relative change on rotated test passages against the collection's front-loading, a line per model.
 
-    ``by_dose`` holds each level's Results. Several seeds at a level are points side by side; the line joins their means.
+    ``by_dose`` has each level's Results. Several seeds at a level are points side by side; the line joins their means.
 
     Raises:
         InputError: no comparison of test sets with this measure and subset.
@@ -137,7 +137,7 @@ def front_loading_figure(
 
 
 def change_caption(results: Sequence[Result]) -> str:
-    """Give each model's plain relative change in the first measure, unless there are too many; the figure omits baselines."""
+    """Give each model's plain relative change in the first measure, unless there are too many models."""
     found = changes_of_models(results)
     first = next((result.measure for result, _ in found), None)
     parts = []
@@ -151,7 +151,7 @@ def change_caption(results: Sequence[Result]) -> str:
         )
         parts.append(f"{first} over {subset}: {'; '.join(values)}.")
     if len(found) < len(comparisons(results, "test sets")):
-        parts.append("Baselines stand in the tables alone.")
+        parts.append("Baselines are only in the tables.")
     return " ".join(["Change in effectiveness when the test passages are rotated, with its interval.", *parts])
 
 

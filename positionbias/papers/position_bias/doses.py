@@ -1,6 +1,6 @@
-"""Levels of front-loading: the change under rotation, and MATS, by where the answers of the training queries were.
+"""Show levels of front-loading: the change under rotation, and MATS, by the places of the training answers.
 
-A study gives its trainings a ``facts.variant`` each ("answers in 0:0.2") and a histogram of the same variant: of the training answers.
+Each training has a ``facts.variant`` ("answers in 0:0.2"), and there is a histogram of the training answers with the same variant.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ __all__ = [
 ]
 
 LIMIT = 0.03  # a change within ± 3 % counts as none (ours)
-APART = 0.02  # levels whose shares in the first fifth are closer than this are distinguished by mean position
+APART = 0.02  # if levels' shares in the first fifth are closer than this, mean position distinguishes them
 BESIDE = 5.0  # minimum width in inches for two panels side by side
 
 
 class Dose(NamedTuple):
-    """Places of the answers of a variant's training queries: their number, share in the first fifth, mean relative position."""
+    """The training answers of a variant: their number, share in the first fifth, and mean relative position."""
 
     variant: str
     answers: int
@@ -66,7 +66,7 @@ class Dose(NamedTuple):
 
 
 class Point(NamedTuple):
-    """One measurement, and its interval where it has one."""
+    """One measurement with its interval, if any."""
 
     value: float
     interval: Interval | None = None
@@ -76,7 +76,7 @@ Lines = Mapping[str, Mapping[float, Sequence[Point]]]  # name → place on the a
 
 
 def doses_of(results: Sequence[Result]) -> list[Dose]:
-    """Return the levels of a study, the least front-loaded first; fewer than two count as none."""
+    """Return the levels of a study, the least front-loaded first; none if there are fewer than two."""
     found = []
     for result in of_kind(results, "histogram"):
         if result.facts.variant and isinstance(result.payload, PositionHistogram):
@@ -87,12 +87,12 @@ def doses_of(results: Sequence[Result]) -> list[Dose]:
 
 
 def _measure(results: Sequence[Result]) -> str:
-    """Return the first measure of the levels; "" without a comparison of test sets."""
+    """Return the first measure of the levels, or "" without a comparison of test sets."""
     return next((result.measure for result, _ in comparisons(results, "test sets") if result.facts.variant), "")
 
 
 class _Axis(NamedTuple):
-    """The property that distinguishes the levels, each one's place, and how a place is written."""
+    """The property that distinguishes the levels, the place of each, and the format of a place."""
 
     label: str
     places: dict[str, float]
@@ -129,7 +129,7 @@ def similarity_of(results: Sequence[Result], row: TrainingRow) -> dict[tuple[int
 
 
 def re_ranks(results: Sequence[Result], row: TrainingRow) -> bool:
-    """Return whether the trained model changes the first stage's order: one of depth 1 does not, and has no change to show."""
+    """Return True if the trained model changes the first stage's order; one of depth 1 does not, and has no change to show."""
     wanted = replace(row.facts, pretrained="")
     curves = [
         r for r in of_kind(results, "training") if replace(r.facts, test="", seed=None, rotation=None, pretrained="") == wanted
@@ -140,7 +140,7 @@ def re_ranks(results: Sequence[Result], row: TrainingRow) -> bool:
 def change_lines(axes: Axes, lines: Lines, gap: float, names: Sequence[str]) -> None:
     """Draw a line per name through the means of its repeats; repeats appear side by side, with their intervals.
 
-    ``names`` are all names of the figure, which fix colours across panels; ``gap`` is the smallest step of the axis.
+    ``names`` are all names of the figure, which fix the colours across panels; ``gap`` is the smallest step of the axis.
     """
     for name, at in lines.items():
         index = names.index(name)
@@ -157,7 +157,7 @@ def change_lines(axes: Axes, lines: Lines, gap: float, names: Sequence[str]) -> 
 
 
 def no_change(axes: Axes) -> None:
-    """Draw the line at no change, and the band around it that counts as none."""
+    """Draw the line at 0, and the band around it that counts as no change."""
     axes.axhspan(-LIMIT, LIMIT, color=BAND.light, alpha=0.45, linewidth=0, zorder=0)
     axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
     for edge in (-LIMIT, LIMIT):
@@ -172,7 +172,7 @@ def line_handles(names: Sequence[str]) -> list:
 def dose_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     """Draw plain relative change from original to rotated test passages by level, and beside it MATS; a line per training.
 
-    The level is the share of training answers in the first fifth or, where that does not distinguish the levels, mean position.
+    The level is the share of training answers in the first fifth or, if that does not distinguish the levels, mean position.
 
     Raises:
         InputError: fewer than two levels, or none of them with a comparison of test sets.
@@ -206,7 +206,7 @@ def dose_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
 
 
 def shows_doses(results: Sequence[Result]) -> bool:
-    """Return whether ``dose_figure`` has a line to draw."""
+    """Return True if ``dose_figure`` has a line to draw."""
     doses = doses_of(results)
     return bool(doses) and bool(_dose_lines(results, doses, _axis(doses)[1], _measure(results))[0])
 
@@ -214,7 +214,7 @@ def shows_doses(results: Sequence[Result]) -> bool:
 def _dose_lines(
     results: Sequence[Result], doses: Sequence[Dose], places: Mapping[str, float], measure: str
 ) -> tuple[list[str], Mapping[str, Mapping[float, list[Point]]], Mapping[str, Mapping[float, list[Point]]]]:
-    """Return the names of the lines, and by name the changes and MATS by level."""
+    """Return the names of the lines, and their changes and MATS by level."""
     changes: dict[str, dict[float, list[Point]]] = {}
     similarity: dict[str, dict[float, list[Point]]] = {}
     compared = False
@@ -226,12 +226,12 @@ def _dose_lines(
             changes.setdefault(_name(row), {})[place] = points
         if values := similarity_of(results, row):
             similarity.setdefault(_name(row), {})[place] = [Point(value) for value in values.values()]
-    # where nothing re-ranks, MATS alone is left
+    # if nothing re-ranks, only MATS is left
     return list(changes or (similarity if compared else {})), changes, similarity
 
 
 def dose_caption(results: Sequence[Result]) -> str:
-    """Describe the figure in numbers, level by level."""
+    """Describe the figure in numbers, by level."""
     doses, measure = doses_of(results), _measure(results)
     changes = []
     for row in _rows(results, doses):

@@ -19,10 +19,10 @@ BOLD_NOTE = "Bold (or *): the smallest absolute Δ of its block."
 
 
 def effectiveness_table(results: Sequence[Result], *, subset: str | None = None) -> Table:
-    """Return comparisons of the two test sets: a row per measure and training, original and rotated passages side by side.
+    """Return comparisons of the two test sets: a row per measure and training, with original and rotated passages side by side.
 
     Δ as printed is (rotated − original) / rotated; the plain relative change appears beside it with its interval.
-    ``subset`` narrows to one set of queries; without it every subset has its block.
+    ``subset`` selects one set of queries; by default every subset has a block.
     """
     found = comparisons(results, "test sets", subset=subset)
     names = labels([result for result, _ in found])

@@ -1,8 +1,8 @@
-"""Findings of a study of position in sentences, made from its figures alone, and where they go against the paper.
+"""Word the findings of a study of position, from its figures alone, and their contradictions of the paper.
 
-A comparison that was repeated with several training seeds or rotation draws is one sentence, of the comparison over trainings and queries
-(``studies.over_trainings``). A sentence speaks of the method with five trainings, or with three whose interval leaves out 0; of two
-trainings it has both figures and no interval; of one it speaks of that checkpoint.
+A comparison repeated with several training seeds or rotation draws gives one sentence, on the comparison over trainings and queries
+(``experiments.over_trainings``). The sentence is about the method with five trainings, or with three and an interval without 0. With two
+trainings it has both figures and no interval; with one it is about that checkpoint.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Evidence = tuple[Result, Comparison]
 
 
 class Change(NamedTuple):
-    """A figure of a comparison; without an interval nothing tells how sure it is. ``by_seed`` are those of each training seed, where there are several."""
+    """A figure of a comparison, with its interval if any. ``by_seed`` has the figures of several training seeds."""
 
     value: float
     interval: Interval | None
@@ -49,7 +49,7 @@ class Change(NamedTuple):
 
     @property
     def scope(self) -> str:
-        """Return what the interval is over, and what that speaks of."""
+        """Describe what the interval is over, and what it is about."""
         number = len(self.by_seed)
         if number < LEAST:
             return OVER_QUERIES
@@ -57,7 +57,7 @@ class Change(NamedTuple):
         return f"over {number} trainings and queries: speaks of {speaks}"
 
     def shown(self, form: str = "+.1%") -> str:
-        """Return the figure, its interval, and what that is over; of two trainings both figures."""
+        """Return the figure with its interval and what that is over; for two trainings both figures."""
         if self.interval is not None:
             return f"{as_form(self.value, form)} ({between(self.interval, form)}, {self.scope})"
         both = " and ".join(as_form(value, form) for value in self.by_seed)
@@ -66,14 +66,14 @@ class Change(NamedTuple):
 
 
 def relative_of(comparison: Comparison | None) -> Change | None:
-    """Return the relative change; None where it is undefined."""
+    """Return the relative change, or None if it is undefined."""
     if comparison is None or comparison.relative is None:
         return None
     return _change(comparison.relative, comparison.relative_interval, comparison.noted.relative_by_seed)
 
 
 def difference_of(comparison: Comparison | None) -> Change | None:
-    """Return the difference; None where there is no comparison."""
+    """Return the difference, or None without a comparison."""
     if comparison is None:
         return None
     return _change(comparison.difference, comparison.difference_interval, comparison.noted.by_seed)
@@ -86,7 +86,7 @@ def _change(value: float, interval: Interval | None, by_seed: Sequence[float]) -
 def together(
     results: Iterable[Result], measure: str, axis: str, key: Callable[[Result, Comparison], tuple]
 ) -> dict[tuple, Evidence]:
-    """The comparisons along one axis on a measure, by ``key``: one that was made once as it is; of several the one over trainings."""
+    """Return the comparisons along one axis on a measure, by ``key``: a single one as it is, for several the one over trainings."""
     single: dict[tuple, list[Evidence]] = {}
     pooled: dict[tuple, Evidence] = {}
     for result in results:
@@ -101,7 +101,7 @@ def together(
 
 
 def _verdict(change: Change | None) -> tuple[str, bool | None]:
-    """Return what a change between test sets amounts to, and whether there is one (None: these data do not decide)."""
+    """Describe a change between test sets, and return whether there is one (None: cannot tell)."""
     if change is None:
         return "cannot be said", None
     if change.interval is None:
@@ -113,7 +113,7 @@ def _verdict(change: Change | None) -> tuple[str, bool | None]:
         return f"falls: {change.shown()}", True
     if low > 0:
         return f"rises: {change.shown()}", True
-    return f"changes by {change.shown()}: these data do not decide", None
+    return f"changes by {change.shown()}: cannot tell", None
 
 
 def _positions(result: Result, place: str) -> Finding:
@@ -125,11 +125,11 @@ def _positions(result: Result, place: str) -> Finding:
     assert interval is not None
     assert expected is not None
     if interval.low > expected:
-        verdict, holds = "more than an unbiased collection would have", True
+        verdict, holds = "more than in an unbiased collection", True
     elif interval.high < expected:
-        verdict, holds = "less than an unbiased collection would have", True
+        verdict, holds = "less than in an unbiased collection", True
     else:
-        verdict, holds = "what an unbiased collection would have", False
+        verdict, holds = "as in an unbiased collection", False
     return Finding(
         f"{place}, {percent(share.value)} of {result.count:,} answers start in the first fifth "
         f"({between(interval, '.1%')}): {verdict} ({percent(expected)}).",
@@ -172,7 +172,7 @@ Against = Callable[[Result, Comparison, str, bool | None], list[Finding]]
 def trainings(
     results: Sequence[Result], measure: str, against: Against = lambda *_: [], *, axis: str = "trainings"
 ) -> list[Finding]:
-    """Return which of two trainings is better on which test passages; ``against`` adds conflicts with the paper, given a
+    """Compare two trainings on each kind of test passages; ``against`` adds contradictions of the paper, given a
     repeat's result, its comparison, the test passages and whether the second is better."""
     found: list[Finding] = []
     groups = together(results, measure, axis, lambda r, c: (*c.noted.systems, r.facts.test or c.noted.test_sets[0]))
@@ -192,11 +192,13 @@ def _better(change: Change) -> tuple[str, bool | None]:
     if change.interval is None:
         return "stands beside", None
     low, high = change.interval.low, change.interval.high
-    return ("is better than", True) if low > 0 else ("is worse than", False) if high < 0 else ("cannot be told from", None)
+    return (
+        ("is better than", True) if low > 0 else ("is worse than", False) if high < 0 else ("is not distinguishable from", None)
+    )
 
 
 def baselines(results: Sequence[Result], measure: str) -> list[Finding]:
-    """Say whether every model beats every baseline, naming those not shown to."""
+    """Report whether every model beats every baseline, and name those not shown to."""
     groups = together(results, measure, "baseline", lambda r, c: (c.noted.systems[0], r.system, c.noted.test_sets[1]))
     if not groups:
         return []
@@ -208,16 +210,16 @@ def baselines(results: Sequence[Result], measure: str) -> list[Finding]:
         if change is None or change.interval is None or change.interval.low <= 0:
             lost.setdefault((system, base), []).append(test)
     if not lost:
-        known = {"bm25": "BM25", "position-only": "a scorer that knows position only"}
+        known = {"bm25": "BM25", "position-only": "a position-only scorer"}
         names = " and ".join(known[base] for base in dict.fromkeys(base for base, _, _ in groups))
         tests = ", on both test sets" if len({test for _, _, test in groups}) > 1 else ""
-        return [Finding(f"Every model beats {names}{tests}, with intervals off zero ({'; '.join(scopes)}).", True)]
+        return [Finding(f"Every model beats {names}{tests}, with intervals above 0 ({'; '.join(scopes)}).", True)]
     named = "; ".join(f"{system} against {base} on {' and '.join(tests)}" for (system, base), tests in lost.items())
-    return [Finding(f"Not shown to beat a baseline, so what it does with position counts for little: {named}.", False)]
+    return [Finding(f"Not shown to beat a baseline, so its use of position matters little: {named}.", False)]
 
 
 def _term_similarity(results: Sequence[Result]) -> list[Finding]:
-    """Return MATS on the original passages, by training; the mean over seeds and draws."""
+    """Report MATS on the original passages by training, as a mean over seeds and draws."""
     found: dict[Facts, dict[tuple[int | None, int | None], float]] = {}
     first: dict[Facts, Result] = {}
     for result in results:
@@ -235,15 +237,15 @@ def _term_similarity(results: Sequence[Result]) -> list[Finding]:
         relation = "lower" if other < one else "higher"
         text = (
             f"MATS on the original passages: {first[kind].system} {one:.3f}, {first[rotated].system} {other:.3f} ({relation} after training on "
-            "rotated passages). An untrained TK depends strongly on position, so this falls with long training alone: the training "
-            "curves show how far these models are."
+            "rotated passages). An untrained TK depends strongly on position, so MATS also falls with longer training: see the "
+            "training curves."
         )
         sentences += [Finding(text, None), *against_mats(results, first[kind], other < one)]
     return sentences
 
 
 class _Idle(NamedTuple):
-    """A training whose tuned re-ranking depth is 1: it leaves BM25's order as it is."""
+    """A training whose tuned re-ranking depth is 1, so that it keeps BM25's order."""
 
     system: str
     seed: int | None
@@ -256,7 +258,7 @@ def _idle(results: Sequence[Result]) -> list[_Idle]:
 
 
 def _re_ranks(result: Result, idle: Sequence[_Idle]) -> bool:
-    """Return True if both models of a comparison re-rank. A model that leaves BM25's order does not; beside a baseline too it is named apart."""
+    """Return True if both models of a comparison re-rank. A model that keeps BM25's order does not, and is named separately."""
     if not isinstance(result.payload, Comparison):
         return True
     facts = result.facts
@@ -282,16 +284,16 @@ def _idleness(idle: Sequence[_Idle], results: Sequence[Result]) -> list[Finding]
 
 
 def idle_trainings(results: Sequence[Result]) -> tuple[list[Finding], list[Result]]:
-    """Sentences about trainings that are not finished or that ended in a model that re-ranks nothing, and the results without comparisons of the latter alone."""
+    """Word warnings about unfinished trainings and models that re-rank nothing; return the other results, too, without comparisons of only the latter."""
     idle = _idle(results)
     return [*ending_findings(results), *_idleness(idle, results)], [result for result in results if _re_ranks(result, idle)]
 
 
 def findings(results: Sequence[Result], measure: str, *, cuts: Mapping[int, tuple[int, int]]) -> list[Finding]:
-    """Return the findings on the headline measure. By rotation draw, ``cuts`` counts test queries whose answers it left
-    whole, and of those whose answer it cut."""
+    """Return the findings on the headline measure. ``cuts`` counts, by rotation draw, test queries whose answers it left
+    whole, and those whose answer it cut."""
     histograms = [result for result in results if isinstance(result.payload, PositionHistogram)]
-    places = ["In the passages as they are"]
+    places = ["In the original passages"]
     places += [f"After rotation{f' (draw {draw})' if len(cuts) > 1 else ''}" for draw in cuts]
     idle, spoken = idle_trainings(results)
     return [
@@ -308,7 +310,7 @@ def findings(results: Sequence[Result], measure: str, *, cuts: Mapping[int, tupl
 def _cell(
     results: Sequence[Result], result: Result, measure: str, facts: Facts, tables: Sequence[int] = (3, 4)
 ) -> PublishedCell | None:
-    paper = None if result.facts.unfinished else published_of(results)  # the paper's figures are of finished trainings
+    paper = None if result.facts.unfinished else published_of(results)  # the paper's figures are those of finished trainings
     found = [paper.find(table, result.collection, measure, facts=facts, split="test") for table in tables] if paper else []
     return next((cell for cell in found if cell is not None), None)
 
@@ -318,7 +320,7 @@ def _direction(value: float, margin: float) -> str:
 
 
 def against_change(results: Sequence[Result], measure: str, result: Result, holds: bool | None) -> list[Finding]:
-    """``result`` compares the test sets for one system; ``holds`` says whether there is a change, None where that is open."""
+    """Report a contradiction of the paper on a change. ``result`` compares the test sets for one system; ``holds``: there is a change (None: open)."""
     assert isinstance(result.payload, Comparison)
     trained = Facts(model=result.facts.model, training=result.facts.training)
     cell = _cell(results, result, f"{measure} {DELTA}", trained)
@@ -333,7 +335,7 @@ def against_change(results: Sequence[Result], measure: str, result: Result, hold
 
 
 def against_training(results: Sequence[Result], measure: str, result: Result, test: str, better: bool | None) -> list[Finding]:
-    """``result`` compares the trainings of one model on the ``test`` passages; ``better`` the rotated one, None where that is open."""
+    """Report a contradiction of the paper on trainings. ``result`` compares a model's trainings on ``test`` passages; ``better``: the rotated one is better (None: open)."""
     facts = result.facts
     original, rotated = (
         _cell(results, result, measure, Facts(model=facts.model, training=training, test=test))
@@ -352,7 +354,7 @@ def against_training(results: Sequence[Result], measure: str, result: Result, te
 
 
 def against_mats(results: Sequence[Result], result: Result, falls: bool) -> list[Finding]:
-    """``result`` probes a model trained on original passages; ``falls`` whether MATS is lower after training on rotated ones."""
+    """Report a contradiction of the paper on MATS. ``result`` probes a model trained on original passages; ``falls``: MATS is lower with rotated ones."""
     paper, model = None if result.facts.unfinished else published_of(results), result.facts.model
     found = [
         paper.find(2, result.collection, "MATS", facts=Facts(model=model, training=training, test="original"))
@@ -367,7 +369,7 @@ def against_mats(results: Sequence[Result], result: Result, falls: bool) -> list
 
 
 def against_transfer(results: Sequence[Result], measure: str, one: Result, other: Result, better: bool | None) -> list[Finding]:
-    """``one`` and ``other`` are two rows of Table 5; ``better`` says whether the other is, None where that is open."""
+    """Report a contradiction of the paper's Table 5. ``one`` and ``other`` are two rows; ``better``: the other is better (None: open)."""
     cells = [_cell(results, item, measure, item.facts, (5,)) for item in (one, other)]
     if better is None or cells[0] is None or cells[1] is None:
         return []

@@ -1,4 +1,4 @@
-"""Measurements of every study of position, from finished runs and models: every table and figure, as Results."""
+"""Measure every study of position from finished runs and models: all tables and figures, as Results."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ __all__ = ["Measured", "found_first", "measure_models", "measure_study"]
 
 @dataclass(frozen=True)
 class Measured:
-    """Inputs of the measurements: the test collections by draw, candidates and runs by test split, probes and trained models.
+    """The inputs of the measurements: the test collections by draw, candidates and runs by test split, probes and trained models.
 
-    ``sample`` is how many test queries of a split are measured (None: all), and the seed that draws them.
+    ``sample`` is the number of test queries per split (None: all), and the seed that draws them.
     """
 
     original: Path
@@ -53,7 +53,7 @@ class Measured:
     sample: tuple[int | None, int]
 
     def inputs(self) -> dict[str, Path]:
-        """Return every artefact read, by its part."""
+        """Return every input artefact, by name."""
         runs = {path.stem: path for item in (*self.baselines, *self.tested) for path in item.runs}
         return {
             "collection": self.original,
@@ -66,7 +66,7 @@ class Measured:
 
 
 class Study:
-    """The collections, the judgements, and every system evaluated once."""
+    """The collections, the judgements, and every system, evaluated once."""
 
     def __init__(self, measured: Measured, settings: PositionBiasSettings) -> None:
         self.measured, self.seed, self.label = measured, settings.seed, split_label(measured.tests)
@@ -93,7 +93,7 @@ class Study:
         return self.original if facts.test == "original" or facts.rotation is None else self.rotated[facts.rotation]
 
     def _by_cut(self, rotated: Collection) -> tuple[set[str], set[str]]:
-        """Return test queries whose answers the rotation left whole, and those with one that it cut."""
+        """Return the test queries whose answers the rotation left whole, and those with a cut answer."""
         whole: set[str] = set()
         cut: set[str] = set()
         for split in set(self.measured.tests) & set(answered_splits(self.original)):
@@ -106,12 +106,12 @@ class Study:
 
 
 def answered_splits(collection: Collection) -> list[str]:
-    """Return the splits that hold answers; none where the collection has none."""
+    """Return the splits with answers."""
     return [split for split, facts in collection.split_facts.items() if facts.answers]
 
 
 class Repeat:
-    """The systems of one training seed and one rotation draw, compared on shared queries; p-values corrected within axis and measure."""
+    """The systems of one training seed and one rotation draw, compared on shared queries, with p-values corrected within axis and measure."""
 
     def __init__(self, study: Study, seed: int, draw: int) -> None:
         self.study, self.whole = study, study.by_cut[draw][0]
@@ -134,7 +134,7 @@ class Repeat:
         return [((base, test), (model, test), ALL) for model in self.models for test in self.tests for base in bases]
 
     def _trained_on_both(self) -> list[tuple[str, str]]:
-        """Return models that differ only in the passages that they were trained on: original, rotated."""
+        """Return pairs of models that differ only in their training passages: original, rotated."""
         facts = {model: replace(self.systems[model, "original"][0].facts, rotation=None) for model in self.models}
         return [
             (one, other)
@@ -192,7 +192,7 @@ class Repeat:
 
 
 def comparisons(study: Study, names: Sequence[str]) -> list[Result]:
-    """Return every comparison once: one independent of seed or draw comes with the first of them."""
+    """Return every comparison once; one that does not depend on the seed or draw comes with the first."""
     seeds = list(dict.fromkeys(item.facts.seed for item, _ in study.systems if item.facts.seed is not None))
     repeats = [Repeat(study, seed, draw) for seed in seeds for draw in study.rotated]
     found: dict[tuple, Result] = {}
@@ -206,32 +206,32 @@ def comparisons(study: Study, names: Sequence[str]) -> list[Result]:
 
 
 def _histograms(study: Study) -> list[Result]:
-    """Return Figure 1: the training split's answers where it has some, else those of the first split that has."""
+    """Return Figure 1, for the training split's answers if it has any, else those of the first split with answers."""
     splits = answered_splits(study.original)
     if not splits:
-        why = f"Figure 1, where answers sit, is left out: {study.original.name} comes without answers."
+        why = f"Figure 1, the positions of answers, is left out: {study.original.name} has no answers."
         return [finding(study.original.name, "", Finding(why), study.seed)]
     split = "train" if "train" in splits else splits[0]
     return [position_histogram(collection, split) for collection in (study.original, *study.rotated.values())]
 
 
 def measure_study(measured: Measured, settings: PositionBiasSettings) -> list[Result]:
-    """Return everything the study's report shows, what was found first."""
+    """Return all results of the study's report, findings first."""
     results, cuts = measure_models(measured, settings)
     return found_first(results, lambda measure: findings(results, measure, cuts=cuts), settings.seed)
 
 
 def found_first(results: Sequence[Result], found: Callable[[str], list[Finding]], seed: int) -> list[Result]:
-    """Return results behind what is ``found`` of their first measure."""
+    """Put the findings that ``found`` returns for the first measure before the results."""
     headline = next(result for result in results if result.kind == "per_query")
     sentences = (finding(headline.collection, headline.split, item, seed) for item in found(headline.measure))
     return [*sentences, *results]
 
 
 def measure_models(measured: Measured, settings: PositionBiasSettings) -> tuple[list[Result], dict[int, tuple[int, int]]]:
-    """Return all that is measured; by rotation draw, how many test queries' answers it left whole, and how many it cut.
+    """Return all measurements and, by rotation draw, the numbers of test queries with whole and with cut answers.
 
-    MATS of every model on the same passages: the original ones, then the rotated.
+    MATS of every model is on the same passages, first original, then rotated.
     """
     seed, study = settings.seed, Study(measured, settings)
     effectiveness = [result for _, found in study.systems for result in found]

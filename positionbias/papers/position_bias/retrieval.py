@@ -1,4 +1,4 @@
-"""The paper's result tables: trainings by test passages (Tables 3 and 4), and prior training elsewhere (Table 5)."""
+"""The paper's result tables: trainings by test passages (Tables 3 and 4), and prior training on another collection (Table 5)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PRINTED = "relative_as_printed"
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """The published cells of one table, for rows of one test set."""
+    """The published cells of one table, for the rows of one test set."""
 
     published: Published | None
     table: int
@@ -46,7 +46,7 @@ class _Beside:
         return self.published.find(self.table, self.collection, measure, facts=facts, split=self.split)
 
     def columns(self, row: TrainingRow, measures: Sequence[str]) -> list[PublishedCell | None]:
-        """Return a row's cells: for each measure original, rotated, Δ (Tables 3 and 4), or original alone (Table 5)."""
+        """Return a row's cells: for each measure original, rotated, Δ (Tables 3 and 4), or only original (Table 5)."""
         if self.table == 5:
             return [self.find(row, measure, "original") for measure in measures]
         parts = (("original", ""), ("rotated", ""), ("", f" {DELTA}"))
@@ -64,7 +64,7 @@ def _number_of(collection: str, published: Published | None) -> int:
 
 
 def _named(name: str, tables: Mapping[tuple[str, str], Table]) -> list[Table]:
-    """Return the non-empty tables; names end in collection and split where there are several."""
+    """Return the non-empty tables; if there are several, names end with collection and split."""
     found = {test: table for test, table in tables.items() if table.rows}
     if len(found) == 1:
         return list(found.values())
@@ -76,7 +76,7 @@ def _title(words: str, collection: str, split: str) -> str:
 
 
 class _Sheet:
-    """Builder of a table with our rows above the paper's."""
+    """A builder of a table with our rows above the paper's."""
 
     def __init__(self, rows: list[TrainingRow], measures: list[str], beside: _Beside) -> None:
         self.rows, self.measures, self.beside = rows, measures, beside
@@ -94,13 +94,13 @@ class _Sheet:
         return [model, training, *([letter] if self.lettered else []), *([text_cell(whose)] if self.any else [])]
 
     def letters(self, row: TrainingRow, cell: PublishedCell) -> str:
-        """Return a published cell's letters, lettered as our rows are; letters of rows that we lack are left out."""
+        """Return a published cell's letters in our lettering; letters of rows that we lack are left out."""
         block = [other for other in self.rows if other.facts.model == row.facts.model]
         ours = {c.row: other.letter for other in block for c in self.theirs[other.facts] if c is not None}
         return "".join(sorted(ours[letter] for letter in cell.letters if letter in ours))
 
     def places(self) -> str:
-        """Say where the paper's figures stand: tables and rows."""
+        """Name the tables and rows of the paper's figures."""
         found = [cell.place for cells in self.theirs.values() for cell in cells if cell]
         return "; ".join(distinct(", ".join(place.split(", ")[:1]) for place in found))
 
@@ -115,10 +115,10 @@ class _Sheet:
 
 
 def retrieval_tables(results: Sequence[Result], published: Published | None = None) -> list[Table]:
-    """Return each model's trainings on both kinds of test passages, the paper's three columns a measure and the plain change.
+    """Return each model's trainings on both kinds of test passages, with the paper's three columns per measure and the plain change.
 
-    One table per collection and split with compared test sets. Results on rotated passages carry another collection's name;
-    where a split has comparisons of several collections they are indistinguishable, and the comparisons alone are used.
+    There is one table per collection and split with compared test sets. Results on rotated passages have another collection's name; if a
+    split has comparisons of several collections, they cannot be assigned, and only the comparisons are used.
     """
     tests = distinct((r.collection, r.split) for r, _ in comparisons(results, "test sets") if r.facts.model)
     tables = {}
@@ -163,7 +163,7 @@ def _retrieval_table(results: Sequence[Result], rows: list[TrainingRow], beside:
 
 
 def _smallest(rows: Sequence[TrainingRow], measures: Sequence[str]) -> dict[tuple[str, str], float]:
-    """Return, by model and measure, the smallest absolute Δ of its trainings, where it has several."""
+    """Return the smallest absolute Δ by model and measure, for models with several trainings."""
     found = {}
     for block in blocks(rows):
         for measure in measures:
@@ -174,7 +174,7 @@ def _smallest(rows: Sequence[TrainingRow], measures: Sequence[str]) -> dict[tupl
 
 
 def _printed(row: TrainingRow, sheet: _Sheet) -> list[Cell]:
-    """Return the paper's figures; the plain change follows from its printed means."""
+    """Return the paper's figures, with the plain change from its printed means."""
     block = [other for other in sheet.rows if other.facts.model == row.facts.model]
     cells: list[Cell] = []
     theirs = sheet.theirs[row.facts]
@@ -192,7 +192,7 @@ def _printed(row: TrainingRow, sheet: _Sheet) -> list[Cell]:
 
 
 def transfer_tables(results: Sequence[Result], published: Published | None = None) -> list[Table]:
-    """Return models trained here alone or elsewhere first: results on original test passages, with letters (Table 5)."""
+    """Return models trained only here or first on another collection: results on original test passages, with letters (Table 5)."""
     ranked = [r for r in of_kind(results, "per_query") if r.facts.test == "original" and r.facts.model not in ("", *BASELINES)]
     tables = {}
     for collection, split in distinct((r.collection, r.split) for r in ranked if r.facts.source):

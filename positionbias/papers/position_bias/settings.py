@@ -41,12 +41,12 @@ __all__ = [
 ]
 
 TRAIN = "train"  # the split of training queries
-DEPTH = 10  # candidates of a query with --quick
+DEPTH = 10  # candidates per query with --quick
 SOURCE_FLAGS = {"--candidates": "--source-candidates", "--validation-split": "--source-validation-split"}
 
 
 class Level(AnswerRange):
-    """A range of starts of training answers."""
+    """A range of the starts of training answers."""
 
     @classmethod
     def parse(cls, text: str, *, flag: str = "--dose") -> AnswerRange:
@@ -58,9 +58,9 @@ class Level(AnswerRange):
 class PositionBiasSettings:
     """Settings of the study.
 
-    ``seeds`` are those of the trainings, ``draws`` those of the rotations. ``candidates`` are runs to take instead of BM25's, by split.
-    Measures, where none are named, are the paper's. ``probe_passages`` None probes MATS on all passages; ``seed`` is that of the
-    bootstrap and of the passages probed.
+    ``seeds`` are those of the trainings, ``draws`` those of the rotations. ``candidates`` are runs to use instead of BM25's, by split.
+    The default measures are the paper's. ``probe_passages`` None measures MATS on all passages; ``seed`` is that of the
+    bootstrap and of the sample for MATS.
     """
 
     models: tuple[ModelSettings, ...] = (ModelSettings(),)
@@ -68,13 +68,13 @@ class PositionBiasSettings:
     draws: tuple[int, ...] = declared_setting((1,), DRAWS)
     words: WordMethod = declared_setting("blingfire", settings_of(Rotation)["words"])
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
-    depth: int = setting(100, "Candidates a validation or test query.", least=1)
+    depth: int = setting(100, "Candidates per validation or test query.", least=1)
     train_depth: int = setting(100, "Candidates from which negatives are drawn.", least=1)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
-    validation: str = setting("validation", "Queries to validate and tune on.", flags=("--validation-split",))
-    tests: tuple[str, ...] = setting(("test",), "A split to test on; several are one set of queries.", flags=("--test",))
-    test_queries: int | None = setting(None, "Of each test split, drawn by --seed.", least=1, metavar="N", absent="all")
-    rotate_at_reading: bool = setting(False, "Train on fresh rotations at every read, not on a collection rotated once.")
+    validation: str = setting("validation", "Split for validation and tuning.", flags=("--validation-split",))
+    tests: tuple[str, ...] = setting(("test",), "A test split; several are joined to one set of queries.", flags=("--test",))
+    test_queries: int | None = setting(None, "Queries of each test split, drawn by --seed.", least=1, metavar="N", absent="all")
+    rotate_at_reading: bool = setting(False, "Train on new rotations at every read, not on a collection rotated once.")
     relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1)
     measures: tuple[str, ...] = setting(
         (),
@@ -82,7 +82,7 @@ class PositionBiasSettings:
         flags=("-m", "--measure"),
         metavar="MEASURE",
     )
-    probe_passages: int | None = setting(None, "Passages MATS is measured on at the end; by default all.", least=1)
+    probe_passages: int | None = setting(None, "Passages for MATS at the end; by default all.", least=1)
     trainings: tuple[str, ...] = setting(
         TEXTS, "Only this training: original or rotated.", flags=("--only",), metavar="TRAINING"
     )
@@ -99,7 +99,7 @@ class PositionBiasSettings:
                 f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found {unused[0]!r}; name one of these"
             )
         if self.measures:
-            from positionbias.evaluation.measures import parse_measure  # which needs ir_measures
+            from positionbias.evaluation.measures import parse_measure  # needs ir_measures
 
             for name in self.measures:
                 parse_measure(name)
@@ -109,12 +109,12 @@ class PositionBiasSettings:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Return every split that the study reads."""
+        """All splits of the study."""
         return (TRAIN, self.validation, *self.tests)
 
     @property
     def rotations(self) -> Mapping[int, Rotation]:
-        """Return the rotations by their draw."""
+        """The rotations by draw."""
         return {draw: Rotation(words=self.words, seed=draw) for draw in self.draws}
 
     def record(self) -> JsonObject:
@@ -136,25 +136,25 @@ class PositionBiasSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoseSettings(PositionBiasSettings):
-    """The same settings, and where the answers of the training queries start.
+    """The same settings, with ranges of the starts of training answers.
 
-    ``queries`` is their number at every level; None takes all of the level that has fewest. They are drawn by (seed of the study, id).
+    ``queries`` is the number of training queries per level; None: as many as the smallest level has. They are drawn by (seed of the study, id).
     """
 
     doses: tuple[Level, ...] = required_setting(
-        "Where the answers of the training queries start, as posbias select takes it; given twice or more.",
+        "Range of the starts of training answers, as for posbias select; given twice or more.",
         flags=("--dose",),
         metavar="LOW:HIGH",
     )
     queries: int | None = setting(
         None,
-        "Training queries of every level; by default as many as the smallest level has.",
+        "Training queries per level; by default as many as the smallest level has.",
         least=1,
         metavar="N",
     )
     several: Several = setting(
         "all",
-        "Of a training query with several answers: whether all of their starts must lie in the range, or any.",
+        "Whether all answers of a training query must start in the range, or any.",
         choices=SEVERAL,
     )
 
@@ -166,11 +166,11 @@ class DoseSettings(PositionBiasSettings):
 
     @property
     def matching(self) -> Matching:
-        """Return how answers are matched to words."""
+        """Return the settings of matching answers."""
         return Matching(words=self.words)
 
     def selection(self, dose: AnswerRange, queries: int | None = None) -> Selection:
-        """Return which training queries are of a level."""
+        """Return the selection of training queries of a level."""
         return Selection(dose, TRAIN, self.several, queries or self.queries, self.matching, self.seed)
 
     def record(self) -> JsonObject:
@@ -181,7 +181,7 @@ class DoseSettings(PositionBiasSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchitectureSettings(PositionBiasSettings):
-    """The same of one TK, and its positions, the usual ones first."""
+    """The same settings for one TK, with its positions, the usual ones first."""
 
     positions: tuple[Positions, ...] = setting(
         POSITIONS, "TK's positions, the usual ones first: sinusoid, none or relative; given twice or more."
@@ -199,7 +199,7 @@ class ArchitectureSettings(PositionBiasSettings):
         if kinds != ["tk"]:
             raise SettingError(f"--models: wanted tk, whose positions can be changed; found {', '.join(kinds)}; leave it out")
         if (start := self.models[0].start) is not None:
-            raise SettingError(f"--start: wanted none, as a checkpoint has its positions; found {start.name}; leave it out")
+            raise SettingError(f"--start: wanted none, as a checkpoint fixes its positions; found {start.name}; leave it out")
 
     def model(self, positions: Positions) -> ModelSettings:
         """Return the model with these positions."""
@@ -213,29 +213,29 @@ class ArchitectureSettings(PositionBiasSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferSettings(PositionBiasSettings):
-    """The settings of the target, and what is the source's own. Tests are on original passages; nothing is probed."""
+    """The settings of the target, and those of the source. Tests are on original passages, without MATS."""
 
     rotate_at_reading: bool = False
     probe_passages: int | None = None
     trainings: tuple[str, ...] = TEXTS
     source_assignments: tuple[str, ...] = setting(
         (),
-        "As --set, for the training on SOURCE alone; may be given again.",
+        "As --set, only for the training on SOURCE; may be given again.",
         flags=("--set-source",),
         metavar="[MODEL.]SETTING=VALUE",
     )
     source_candidates: Mapping[str, Path] = setting(
-        {}, "A run over SOURCE to take instead of BM25's; may be given again.", metavar="SPLIT=RUN"
+        {}, "A run over SOURCE to use instead of BM25's; may be given again.", metavar="SPLIT=RUN"
     )
-    source_validation: str = setting("validation", "Queries of SOURCE to validate on.", flags=("--source-validation-split",))
+    source_validation: str = setting("validation", "Validation split of SOURCE.", flags=("--source-validation-split",))
 
     def __post_init__(self) -> None:
         PositionBiasSettings.__post_init__(self)
-        _ = self.source  # conflicts show before the study begins
+        _ = self.source  # report conflicts before the study begins
 
     @property
     def source(self) -> PositionBiasSettings:
-        """Return the settings of the source, which has no tests; ``flags_as(SOURCE_FLAGS)`` names its options in errors."""
+        """Return the settings of the source, without tests; ``flags_as(SOURCE_FLAGS)`` names its options in errors."""
         shared = {one.name: getattr(self, one.name) for one in fields(PositionBiasSettings)}
         own = {
             "models": with_assignments(self.models, self.source_assignments, flag="--set-source"),
@@ -262,7 +262,7 @@ def _command(
         run=run,
         epochs=False,
         defaults={"models": ("tk",)},
-        quick="10 candidates a query, 1,000 test queries",
+        quick="10 candidates per query, 1,000 test queries",
         quick_sizes={"depth": DEPTH, "train_depth": DEPTH, "test_queries": 1_000, **sizes},
         help=help,
     )
@@ -272,7 +272,7 @@ COMMANDS: Mapping[str, StudyCommand] = {
     "position-bias": _command(
         "study.run_study",
         PositionBiasSettings,
-        """Do re-rankers lean on where answers sit in COLLECTION, and does rotation cure it?
+        """Do re-rankers depend on the answer positions of COLLECTION, and does rotation remove this?
 
 Trains each model on the original and on the rotated passages, tests both on both, and writes results, tables and report.html.
 """,
@@ -281,10 +281,10 @@ Trains each model on the original and on the rotated passages, tests both on bot
     "dose": _command(
         "variants.run_dose",
         DoseSettings,
-        """Do re-rankers lean on position the more, the more of the answers in COLLECTION that they were trained on stand in front?
+        """Does the position bias of re-rankers grow with the front-loading of their training answers in COLLECTION?
 
-Selects for each dose as many training queries with their answers in one part of the passages, trains on the original and on the
-rotated passages, and tests all on the same queries, original and rotated.
+Selects equally many training queries for each dose, with answers in one part of the passages, trains on the original and on the
+rotated passages, and tests all models on the same queries, original and rotated.
 
     posbias study dose squad --dose 0:0.2 --dose 0:0.5 --dose 0:1 --out squad-dose
 """,
@@ -296,7 +296,7 @@ rotated passages, and tests all on the same queries, original and rotated.
         """Is rotating the passages of COLLECTION better than a TK without absolute positions?
 
 Trains TK with sinusoid, no, and relative positions (Shaw et al. 2018) on the original and on the rotated passages, tests all on
-both, and writes results, tables and report.html: effectiveness, what rotation changes, and MATS beside each other.
+both, and writes results, tables and report.html: effectiveness, changes by rotation, and MATS.
 """,
         decided={"positions": "--positions names those that are compared"},
         probe_passages=2_000,
@@ -306,8 +306,8 @@ both, and writes results, tables and report.html: effectiveness, what rotation c
         TransferSettings,
         """Does training on SOURCE first help on TARGET, and does it help more with SOURCE's passages rotated?
 
-Each model is trained on TARGET alone; on SOURCE, then TARGET; on SOURCE rotated, then TARGET. All are tested on TARGET's
-original passages.
+Trains each model on TARGET only; on SOURCE, then TARGET; and on rotated SOURCE, then TARGET. Tests all on TARGET's original
+passages.
 """,
         collections=("source", "target"),
     ),

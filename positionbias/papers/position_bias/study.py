@@ -1,11 +1,11 @@
-"""The position-bias study, and the demo: places of answers, their effect on re-rankers, and the effect of rotation.
+"""Run the position-bias study, and the demo: answer positions, their effect on re-rankers, and the effect of rotation.
 
     rotate → BM25 candidates (one run, made on the original text, for both test sets) → train each model on the original and on the
     rotated passages → re-rank original and rotated test passages with both → measures, tests, MATS → report
 
-Every step is restartable (``experiments.step``). The original and the rotated test share queries, judgements and candidates: what a
-re-ranker reads is all that differs. Every training seed meets every rotation draw; a model trained on the passages of one draw is
-tested on the original passages and on those of that draw, one trained on the original passages on those of all draws.
+Every step is restartable (``experiments.step``). The original and the rotated test share queries, judgements and candidates, and differ
+only in the text that a re-ranker reads. Every training seed is combined with every rotation draw. A model trained on the passages of one
+draw is tested on the original passages and on those of that draw, one trained on the original passages on those of all draws.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ NOTES = (
 
 
 def check_splits(collection: Collection, settings: PositionBiasSettings) -> None:
-    """Check that the collection has the splits, that no two test splits share a query, and that given candidates are its own.
+    """Check that the collection has the splits, that test splits share no query, and that given candidates fit the collection.
 
     Raises:
         InputError: one of these does not hold.
@@ -70,7 +70,7 @@ def check_splits(collection: Collection, settings: PositionBiasSettings) -> None
             if query.query_id in seen:
                 raise InputError(
                     f"--test: wanted splits that share no query; found {query.query_id!r} in {seen[query.query_id]} and in {split}; "
-                    "study them one by one"
+                    "study them separately"
                 )
             seen[query.query_id] = split
     check_candidates(settings.candidates, collection)
@@ -79,7 +79,7 @@ def check_splits(collection: Collection, settings: PositionBiasSettings) -> None
 def candidate_runs(
     workspace: Workspace, collection: Path, settings: PositionBiasSettings, splits: tuple[str, ...]
 ) -> dict[str, Path]:
-    """Return candidates by split: a given run, else BM25's."""
+    """Return the candidates by split: a given run, else BM25's."""
     runs = {}
     for split in splits:
         depth = settings.train_depth if split == TRAIN else settings.depth
@@ -91,7 +91,7 @@ def candidate_runs(
 def test_runs(
     workspace: Workspace, collection: Path, settings: PositionBiasSettings, runs: Mapping[str, Path]
 ) -> dict[str, Path]:
-    """Return the re-ranked candidates by test split: of all queries, or of as many as are asked for."""
+    """Return the candidates to re-rank by test split, for all queries or the requested number."""
     number = settings.test_queries
     chosen = {split: runs[split] for split in settings.tests}
     if number is None:
@@ -127,7 +127,7 @@ class Passages(NamedTuple):
     rotated: Mapping[int, Path]
 
     def texts(self, draws: tuple[int, ...]) -> Iterator[tuple[str, int | None, Path]]:
-        """Yield which text, of which draw, and where it is."""
+        """Yield each text ("original", "rotated") with its draw and its path."""
         yield "original", None, self.original
         for draw in draws:
             yield "rotated", draw, self.rotated[draw]
@@ -147,7 +147,7 @@ def tested(
     settings: PositionBiasSettings,
     trained: Iterable[Subject],
 ) -> Measured:
-    """Return what to measure: each model on original and rotated test passages, with its probes; and the baselines."""
+    """Return the inputs of measuring: each model on original and rotated test passages, its probes, and the baselines."""
     runs = test_runs(workspace, passages.original, settings, runs)
     baselines = [
         SystemRuns(
@@ -195,9 +195,9 @@ def trained(
     variant: str = "",
     label: str = "",
 ) -> Iterator[Subject]:
-    """Train all, one seed after another, the original passages first, so that a cut study has whole comparisons.
+    """Train all models, one seed after another, original passages first, so that an interrupted study has whole comparisons.
 
-    ``variant`` is what the results say that these trainings have in common (``Facts``), ``label`` what their files say of it.
+    ``variant`` is the variation that these trainings share, in results (``Facts``), and ``label`` its name in files.
     """
     part = f"-{label}" if label else ""
     for seed in settings.seeds:
@@ -234,9 +234,9 @@ DEMO_STUDY = PositionBiasSettings(
                 max_steps=1_800,
                 validate_every=100,
                 warmup_share=0.05,
-                schedule="linear",  # so that the curve is flat at the end
+                schedule="linear",  # enough for the curve to be flat at the end
                 probe_passages=200,
-                threads=1,  # so small a model is slower on two
+                threads=1,  # such a small model is slower on two
             ),
         ),
     ),
@@ -247,7 +247,7 @@ DEMO_STUDY = PositionBiasSettings(
 
 
 def run_demo(workspace: Workspace, *, seed: int = 1) -> Path:
-    """Plant a small collection in the workspace and run the study on it; return the folder of results."""
+    """Make a small planted collection in the workspace and run the study on it; return the folder of results."""
     planted = replace(DEMO_COLLECTION, seed=seed)
     place = workspace.folder / "collection"
 

@@ -1,4 +1,4 @@
-"""Rows of the paper's result tables: one per training of a model, over all repeats with other seeds and draws."""
+"""The rows of the paper's result tables: one per training of a model, over all seeds and draws."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from positionbias.results.select import ALL_QUERIES, BASELINES, MODELS, comparis
 
 __all__ = ["TrainingRow", "blocks", "letters_of", "repeats_cell", "row_notes", "shown_letters", "stub_cells", "training_rows"]
 
-SEED = 1  # for the sign flips of letters: a report is made of results alone
+SEED = 1  # seed of the sign flips for letters, as a report is made of results alone
 
 
 @dataclass(slots=True)
 class TrainingRow:
-    """One training, of every repeat: results by measure and test passages, comparisons of the two test sets by measure.
+    """One training with all repeats: results by measure and test passages, comparisons of the two test sets by measure.
 
-    ``facts`` exclude test passages, seed and draw; ``letter`` is the row's, "" where its model has no other.
+    ``facts`` exclude test passages, seed and draw; ``letter`` is the row's, "" if its model has no other row.
     """
 
     facts: Facts
@@ -34,7 +34,7 @@ class TrainingRow:
     letter: str = ""
 
     def mean(self, measure: str, test: str) -> tuple[float | None, Interval | None]:
-        """Return the mean over trainings and queries; of a single one its own value, with the interval over queries."""
+        """Return the mean over trainings and queries; for a single training its value with the interval over queries."""
         found = self.results.get((measure, test), {})
         if len(found) == 1:
             (result,) = found.values()
@@ -46,7 +46,7 @@ class TrainingRow:
         return _mean([getattr(comparison, part) for comparison in self.changes.get(measure, {}).values()]), None
 
     def change(self, measure: str, part: str) -> tuple[float | None, Interval | None]:
-        """Return ``relative_as_printed`` or ``relative`` with its interval, over trainings and queries or of a single one."""
+        """Return ``relative_as_printed`` or ``relative`` with its interval, over trainings and queries or for a single training."""
         found = self.changes.get(measure, {})
         if len(found) == 1:
             (comparison,) = found.values()
@@ -67,19 +67,19 @@ class TrainingRow:
 
     @property
     def clusters(self) -> dict[str, str]:
-        """Return each query's cluster: what it is drawn with, of queries that share it."""
+        """Return each query's cluster; queries of one cluster are drawn together."""
         payloads = [result.payload for found in self.results.values() for result in found.values()]
         named = [p for p in payloads if isinstance(p, PerQuery) and p.clusters]
         return {query_id: label for p in named for query_id, label in zip(p.query_ids, p.clusters, strict=True)}
 
     @property
     def repeats(self) -> list[Repeat]:
-        """Return every seed and draw, from comparisons where there are any: results on original passages may name no draw."""
+        """Return every seed and draw, preferably from comparisons, as results on original passages may have no draw."""
         return distinct(key for found in (self.changes or self.results).values() for key in found)
 
     @property
     def queries(self) -> int | None:
-        """Return how many queries the means are over."""
+        """Return the number of queries behind the means."""
         counts = [result.count for found in self.results.values() for result in found.values()]
         counts += [c.noted.queries for found in self.changes.values() for c in found.values() if "queries" in c.notes]
         return max(counts, default=None)
@@ -90,9 +90,9 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def training_rows(results: Sequence[Result], keep: Callable[[TrainingRow], bool] = lambda row: True) -> list[TrainingRow]:
-    """Return the trainings of one test set: models in the paper's order; original before rotated, alone before transferred.
+    """Return the trainings of one test set: models in the paper's order, original before rotated, single before transferred.
 
-    Results without a model, and baselines, are no training. ``keep`` chooses rows before they get letters.
+    Results without a model and baselines are skipped. ``keep`` chooses rows before they get letters.
     """
     rows: dict[Facts, TrainingRow] = {}
     compared = [result for result, _ in comparisons(results, "test sets", subset=ALL_QUERIES)]
@@ -119,12 +119,12 @@ def training_rows(results: Sequence[Result], keep: Callable[[TrainingRow], bool]
 
 
 def blocks(rows: Sequence[TrainingRow]) -> list[list[TrainingRow]]:
-    """Return the rows of each model, finished and unfinished trainings apart: the two are not compared."""
+    """Return the rows of each model, with finished and unfinished trainings separate, as they are not compared."""
     return [[row for row in rows if model_name(row.facts) == name] for name in distinct(model_name(row.facts) for row in rows)]
 
 
 def letters_of(rows: Sequence[TrainingRow], measures: Sequence[str], test: str) -> dict[tuple[Facts, str], tuple[str, str]]:
-    """Return by training and measure the letters of the model's other trainings that it beats, and those left by Holm."""
+    """Return, by training and measure, the letters of the model's other trainings that it beats, and those left by Holm's correction."""
     found: dict[tuple[Facts, str], tuple[str, str]] = {}
     for block in blocks(rows):
         for measure in measures:
@@ -133,7 +133,7 @@ def letters_of(rows: Sequence[TrainingRow], measures: Sequence[str], test: str) 
                 continue
             clusters = {query_id: label for row, _ in having for query_id, label in row.clusters.items()}
             letters = significance_letters([values for _, values in having], clusters, seed=SEED)
-            # significance_letters counts those with values; a row's letter counts all of the block
+            # significance_letters counts rows with values, but a row's letter counts all rows of the block
             names = {letter_of(number): row.letter for number, (row, _) in enumerate(having)}
             for (row, _), plain, holm in zip(having, letters.plain, letters.holm, strict=True):
                 found[row.facts, measure] = "".join(map(names.__getitem__, plain)), "".join(map(names.__getitem__, holm))
@@ -141,13 +141,13 @@ def letters_of(rows: Sequence[TrainingRow], measures: Sequence[str], test: str) 
 
 
 def shown_letters(letters: tuple[str, str]) -> str:
-    """Return ``ab``, or ``a(b)`` where Holm's correction does not leave b."""
+    """Return ``ab``, or ``a(b)`` if b is lost by Holm's correction."""
     plain, holm = letters
     return "".join(letter if letter in holm else f"({letter})" for letter in plain).replace(")(", "")
 
 
 def stub_cells(row: TrainingRow, rows: Sequence[TrainingRow], collection: str) -> list[Cell]:
-    """Return model, training and the row's letter. Initial weights are named where they alone distinguish two rows."""
+    """Return model, training and the row's letter. Initial weights are named if only they distinguish two rows."""
     alike = [other for other in rows if replace(other.facts, pretrained="") == replace(row.facts, pretrained="")]
     began = f", from {row.facts.pretrained or 'random weights'}" if len(alike) > 1 else ""
     facts = row.facts
@@ -160,7 +160,7 @@ def stub_cells(row: TrainingRow, rows: Sequence[TrainingRow], collection: str) -
 
 
 def repeats_cell(row: TrainingRow) -> Cell:
-    """Return how many repeats: ``6 (3 seeds, 2 draws)``."""
+    """Return the number of repeats: ``6 (3 seeds, 2 draws)``."""
     seeds, draws = (distinct(key[place] for key in row.repeats if key[place] is not None) for place in (0, 1))
     parts = [f"{len(items)} {word}" for items, word in ((seeds, "seeds"), (draws, "draws")) if len(items) > 1]
     shown = count(len(row.repeats)) + (f" ({', '.join(parts)})" if parts else "")
@@ -168,7 +168,7 @@ def repeats_cell(row: TrainingRow) -> Cell:
 
 
 def row_notes(rows: Sequence[TrainingRow], *, lettered: bool) -> list[str]:
-    """Say how intervals were made, and what letters mean."""
+    """Explain the intervals and the letters."""
     notes = []
     if any(len(found) == 1 for row in rows for found in row.results.values()):
         notes.append(f"95 % intervals of what was measured once: {OVER_QUERIES}.")

@@ -1,8 +1,8 @@
-"""The transfer study (position-bias paper, Table 5): does training elsewhere first help, and more so on rotated passages?
+"""Run the transfer study (position-bias paper, Table 5): does training on another collection first help, and more so on rotated passages?
 
     a  target alone;   b  source, then target;   c  source rotated, then target       all tested on the target's original passages
 
-Each collection has candidates, validation and settings of its own; a training on the target goes on from the checkpoint of the source.
+Each collection has candidates, validation and settings of its own; a training on the target continues from the checkpoint of the source.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class _Artefacts:
-    """Artefacts that the measuring reads."""
+    """The input artefacts of measuring."""
 
     source: Path
     target: Path
@@ -78,7 +78,7 @@ def run_transfer(source: Collection, target: Collection, settings: TransferSetti
     """Run the study in the workspace; return the folder of its results.
 
     Raises:
-        SettingError: the collections are one.
+        SettingError: the collections are the same.
         InputError: as ``check_splits``.
     """
     before = settings.source
@@ -125,7 +125,7 @@ class _Study:
     def trained(
         self, rotated: Mapping[int, Path], given: Mapping[str, Path], runs: Mapping[str, Path]
     ) -> Iterator[tuple[Subject | None, Subject]]:
-        """Every training on the target, with that on the source before it: row a, row b, then row c for each draw."""
+        """Yield every training on the target with that on the source before it: row a, row b, then row c for each draw."""
         texts: list[tuple[str, int | None, Path]] = [("original", None, self.source.path)]
         texts += [("rotated", draw, path) for draw, path in rotated.items()]
         for seed in self.settings.seeds:
@@ -155,7 +155,7 @@ class _Study:
 
 
 def _subject(system: str, facts: Facts, path: Path, *before: Path) -> Subject:
-    """Return a trained model that rests on the trainings ``before`` as well."""
+    """Return a trained model that also depends on the trainings ``before``."""
     facts = as_ended(facts, path, *before)
     return Subject(ended_name(system, facts.unfinished), facts, path)
 
@@ -216,7 +216,7 @@ def _compared(
 
 
 def _alike(one: Facts, two: Facts) -> bool:
-    """Return whether two trainings are compared: of one model, both finished or both not."""
+    """Return True if two trainings can be compared: they have one model, and both are finished or both are not."""
     return (one.model, one.unfinished) == (two.model, two.unfinished)
 
 

@@ -1,12 +1,12 @@
-"""Studies whose trainings differ in more than the text (``Facts.variant``): levels of front-loading, TK's positions.
+"""Run studies whose trainings differ in more than the text (``Facts.variant``): levels of front-loading, TK's positions.
 
     dose          for each dose: keep the training queries whose answers start in one part of their passages, as many for every dose
                   → train on the original and on the rotated passages → test on both, all doses on the same queries
     architecture  for each kind of positions: train on the original and on the rotated passages → test on both
 
-The doses differ in their training queries alone: passages, candidates, validation and test queries are those of the collection,
-whatever was selected [decision]. The usual TK trained on rotated passages stands against each changed TK trained on the passages as
-they are. The paper says of relative positions only that they brought no improvement (end of §7).
+The doses differ only in their training queries: passages, candidates, validation and test queries are always those of the
+collection [decision]. The usual TK trained on rotated passages is compared with each changed TK trained on the original passages.
+The paper says only that relative positions brought no improvement (end of §7).
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ from positionbias.results.select import of_type
 
 __all__ = ["run_architecture", "run_dose"]
 
-OfSystem = Callable[[Facts], Values]  # of one measure
+OfSystem = Callable[[Facts], Values]  # results of one measure
 
 
 def kinds(results: Sequence[Result]) -> list[Facts]:
-    """Return each training of a model, whatever its variant, seed and draw."""
+    """Return each kind of training of a model, whatever its variant, seed and draw."""
     return list(dict.fromkeys(replace(_kind(r.facts), variant="") for r in results if r.facts.variant and r.facts.model))
 
 
@@ -70,18 +70,18 @@ def _kind(facts: Facts) -> Facts:
 
 
 def named(kind: Facts) -> str:
-    """Return a training in words."""
+    """Name a kind of training."""
     return ended_name(f"{kind.model} trained on {kind.training} passages", kind.unfinished)
 
 
 def of_variant(results: Sequence[Result], measure: str, axis: str, kind: Facts, variant: str) -> Comparison | None:
-    """Return an axis's comparison of a training of one variant, over all queries and trainings; None where it was not made."""
+    """Return an axis's comparison of a training of one variant, over all queries and trainings, or None."""
     found = together(results, measure, axis, lambda r, c: (_kind(r.facts), c.subset))
     return found[key][1] if (key := (replace(kind, variant=variant), ALL)) in found else None
 
 
 def change_by_variant(results: Sequence[Result], measure: str, kind: Facts, variants: Sequence[str]) -> Finding | None:
-    """Return the effect of rotating the test passages for each variant of a training; None where it was not measured."""
+    """Report the effect of rotating the test passages for each variant of a training, or None if not measured."""
     made = {variant: of_variant(results, measure, "test sets", kind, variant) for variant in variants}
     changes = {variant: relative_of(comparison) for variant, comparison in made.items() if comparison is not None}
     if not changes:
@@ -91,7 +91,7 @@ def change_by_variant(results: Sequence[Result], measure: str, kind: Facts, vari
 
 
 def similarity_by_variant(results: Sequence[Result], variants: Sequence[str]) -> list[Finding]:
-    """Return MATS of each variant, a sentence a training; the mean over seeds and draws."""
+    """Report MATS of each variant in a sentence per training, as a mean over seeds and draws."""
     found = []
     for kind in kinds(results):
         listed = []
@@ -124,8 +124,8 @@ def run_dose(collection: Collection, settings: DoseSettings, workspace: Workspac
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
-        InputError: as ``check_splits``; a level that no training query has.
-        SettingError: more training queries are wanted than a level has.
+        InputError: as ``check_splits``, or a level without a training query.
+        SettingError: more training queries than a level has.
     """
     check_splits(collection, settings)
     queries = _number_of_queries(collection, settings, workspace)
@@ -149,7 +149,7 @@ def run_dose(collection: Collection, settings: DoseSettings, workspace: Workspac
 
 
 def _number_of_queries(collection: Collection, settings: DoseSettings, workspace: Workspace) -> int:
-    """Return the number of queries of every level: what all of them have."""
+    """Return the number of queries per level, which all levels have."""
     fitting = {
         dose: count_fitting(collection, settings.selection(dose), map_shards=workspace.map_shards) for dose in settings.doses
     }
@@ -163,7 +163,7 @@ def _number_of_queries(collection: Collection, settings: DoseSettings, workspace
 
 
 def _selected(workspace: Workspace, passages: Passages, selection: Selection, study: PositionBiasSettings) -> Passages:
-    """Return the collection and its rotations with the training queries of one level, the same queries of all."""
+    """Return the collection and its rotations, all with the same training queries of one level."""
     folder = workspace.folder / "selected" / _label(selection.answers_in)
     original = _selection_step(workspace, passages.original, folder / "original", selection, None)
     if study.rotate_at_reading or "rotated" not in study.trainings:
@@ -199,7 +199,7 @@ def _selection_step(workspace: Workspace, source: Path, place: Path, selection: 
 def _doses_trained(
     workspace: Workspace, selected: Mapping[Level, Passages], runs: Mapping[str, Path], study: PositionBiasSettings
 ) -> Iterator[Subject]:
-    """Every training: one seed after another, so that a study cut short has whole comparisons."""
+    """Yield every training, one seed after another, so that an interrupted study has whole comparisons."""
     for seed in study.seeds:
         for one, passages in selected.items():
             settings = replace(study, seeds=(seed,))
@@ -207,9 +207,9 @@ def _doses_trained(
 
 
 def measure_doses(measured: Measured, settings: DoseSettings, shown: Mapping[str, Path], map_shards: MapShards) -> list[Result]:
-    """Return a position-bias study's results; training answers by level; whether levels differ in the effect of rotation.
+    """Return a position-bias study's results, training answers by level, and comparisons of levels in the effect of rotation.
 
-    ``shown`` has the collection of each level by its variant.
+    ``shown`` has each level's collection by variant.
     """
     results, _ = measure_models(measured, settings)
     options = HistogramOptions(matching=settings.matching, seed=settings.seed)
@@ -241,8 +241,8 @@ def changes_between_doses(
 ) -> list[Result]:
     """Compare the change under rotation of the most front-loaded level with that of the least, query by query.
 
-    One for each model, training, seed and draw. With v the value of a query, d and d′ the levels:
-    (v_d′,rotated − v_d′,original) − (v_d,rotated − v_d,original), so that what rotation does to the text itself cancels out.
+    There is one for each model, training, seed and draw. With v the value of a query, and d and d′ the levels, it is
+    (v_d′,rotated − v_d′,original) − (v_d,rotated − v_d,original), so that the effect of rotation on the text itself cancels out.
     """
     least, most = variants[0], variants[-1]
     rows = [r for r in results if r.measure == measure and isinstance(r.payload, PerQuery)]
@@ -266,7 +266,7 @@ def changes_between_doses(
                 BASELINE_FACTS: asdict(replace(facts, variant=least)),
             },
         )
-        # a share of a change says nothing
+        # a share of a change has no meaning
         comparison = replace(comparison, relative=None, relative_as_printed=None, relative_interval=None)
         count, interval = comparison.noted.queries, comparison.difference_interval
         found.append(replace(result, value=comparison.difference, interval=interval, count=count, payload=comparison))
@@ -274,14 +274,14 @@ def changes_between_doses(
 
 
 def _change(values: OfSystem, facts: Facts) -> dict[str, float]:
-    """Return the effect of rotating the test passages by query; ``facts`` are those on the rotated ones."""
+    """Return the effect of rotating the test passages by query; ``facts`` are those for rotated passages."""
     draw = facts.rotation if facts.training == "rotated" else None
     before, after = values(replace(facts, test="original", rotation=draw)), values(facts)
     return {query_id: after[query_id] - before[query_id] for query_id in before.keys() & after.keys()}
 
 
 def dose_findings(results: Sequence[Result], measure: str) -> list[Finding]:
-    """Return findings on training answers; changes by level, and differences; MATS; the trainings compared; baselines."""
+    """Return findings on training answers, changes by level and their differences, MATS, compared trainings, and baselines."""
     histograms = [(result, found) for result, found in of_type(results, PositionHistogram) if result.facts.variant]
     variants = _ordered([result for result, _ in histograms])
     idle, spoken = idle_trainings(results)
@@ -315,11 +315,11 @@ def _test_sets(results: Sequence[Result], measure: str, variants: Sequence[str])
 
 
 def _response(kind: Facts, measure: str, variants: Sequence[str], change: Change | None) -> Finding:
-    """Say whether the most front-loaded level loses more by the rotation than the least."""
+    """Report whether the most front-loaded level loses more by rotation than the least."""
     least, most = variants[0], variants[-1]
     start = f"{named(kind)}: the change with {most} less the change with {least}"
     if change is None or (change.interval is None and not change.by_seed):
-        return Finding(f"{start} cannot be said: it takes a model that re-ranks at both.", None)
+        return Finding(f"{start} is undefined: it needs a model that re-ranks at both.", None)
     text = f"{start} is {change.shown('+.3f')} in {measure}"
     if change.interval is None:
         return Finding(f"{text}.", None)
@@ -358,7 +358,7 @@ def run_architecture(collection: Collection, settings: ArchitectureSettings, wor
 def _trained(
     workspace: Workspace, passages: Passages, runs: Mapping[str, Path], settings: ArchitectureSettings
 ) -> Iterator[Subject]:
-    """Every training: one seed after another, so that a study cut short has whole comparisons."""
+    """Yield every training, one seed after another, so that an interrupted study has whole comparisons."""
     for seed in settings.seeds:
         for name in settings.positions:
             study = replace(settings, seeds=(seed,), models=(settings.model(name),))
@@ -366,7 +366,7 @@ def _trained(
 
 
 def measure_architectures(measured: Measured, settings: PositionBiasSettings, variants: Sequence[str]) -> list[Result]:
-    """Return a position-bias study's results; and the usual model, trained on rotated passages, against changed ones.
+    """Return a position-bias study's results, and comparisons of the usual model, trained on rotated passages, with changed ones.
 
     ``variants`` begin with the usual model.
     """
@@ -383,9 +383,9 @@ def measure_architectures(measured: Measured, settings: PositionBiasSettings, va
 def rotated_against_changed(
     results: Sequence[Result], variants: Sequence[str], clusters: Mapping[str, str], seed: int
 ) -> list[Result]:
-    """Compare the usual model trained on rotated passages (candidate) with changed ones trained on originals (baseline).
+    """Compare the usual model trained on rotated passages (candidate) with changed ones trained on original passages (baseline).
 
-    On each set of test passages, for each measure, seed and draw; p-values corrected over the changed models and test sets of these.
+    There is one for each set of test passages, measure, seed and draw; p-values are corrected over the changed models and test sets.
     """
     usual, *changed = variants
     rows = {(r.measure, r.facts): r for r in results if isinstance(r.payload, PerQuery)}
@@ -427,7 +427,7 @@ def _values(result: Result) -> dict[str, float]:
 
 
 def architecture_findings(results: Sequence[Result], measure: str, variants: Sequence[str]) -> list[Finding]:
-    """Return findings on rotation by model; rotated data against changed models; the trainings compared; MATS; baselines."""
+    """Return findings on rotation by model, rotated data against changed models, compared trainings, MATS, and baselines."""
     idle, spoken = idle_trainings(results)
     changes = [change_by_variant(spoken, measure, kind, variants) for kind in kinds(results)]
     return [
@@ -442,13 +442,13 @@ def architecture_findings(results: Sequence[Result], measure: str, variants: Seq
 
 
 def _invariant(results: Sequence[Result], variants: Sequence[str]) -> list[Finding]:
-    """Say what a MATS above zero means where a model has no absolute positions."""
+    """Explain a MATS above 0 of a model without absolute positions."""
     probed = {result.facts.variant for result in results if result.kind == "ats"}
     named = " and ".join(name for name in variants if name in probed and name != VARIANTS["sinusoid"])
     if not named:
         return []
     text = (
-        f"With {named} a term's vector cannot depend on its place in the passage as such: what MATS shows there comes from what else "
-        "stands in passages at that place, and from a passage's ends."
+        f"With {named} a term's vector cannot depend on its place in the passage as such: MATS then reflects the words around that "
+        "place, and a passage's ends."
     )
     return [Finding(text, None)]

@@ -1,4 +1,4 @@
-"""The TripClick study: contents of its results (training sets, telemetry, depth curves), and their selection.
+"""The TripClick study: the payloads of its results (training sets, telemetry, depth curves), and their selection.
 
 "Establishing Strong Baselines for TripClick Health Retrieval" (ECIR 2022), Tables 1 and 2, and §3.1 on training data.
 """
@@ -49,7 +49,7 @@ __all__ = [
     "tripclick_systems",
 ]
 
-REGENERATED = "regenerated"  # the training set whose negatives are BM25's
+REGENERATED = "regenerated"  # the training set with BM25's negatives
 CLEANED = "-cleaned"  # suffix of a set's name: without its false negatives
 FIRST, RERANKER, ENSEMBLE, RETRIEVER = "first stage", "re-ranker", "ensemble", "retriever"
 ROLES = (FIRST, RERANKER, ENSEMBLE, RETRIEVER)
@@ -60,13 +60,13 @@ HEADLINE = "nDCG@10"
 SETS = "training set of clicks"
 TELEMETRY = "training telemetry"
 CURVES = "nDCG@10 by re-ranking depth"
-TESTS = {"head": "Head (DCTR)", "torso": "Torso (RAW)", "tail": "Tail (RAW)"}  # as the paper writes them
+TESTS = {"head": "Head (DCTR)", "torso": "Torso (RAW)", "tail": "Tail (RAW)"}  # as in the paper
 
 
 class TrainingSet(Figures, frozen=True, kw_only=True):
-    """Contents of a training set. ``positives`` are of a query, each once; None: not counted.
+    """The contents of a training set. ``positives`` are per query, each once; None: not counted.
 
-    False negatives are relevant in truth; None: the truth is not known. ``left_out`` counts by reason what could not be used.
+    False negatives are relevant in truth; None: the truth is unknown. ``left_out`` counts unusable records by reason.
     """
 
     MEASURES = (SETS,)
@@ -82,10 +82,10 @@ class TrainingSet(Figures, frozen=True, kw_only=True):
 
 
 class AgainstRegenerated(msgspec.Struct, frozen=True, kw_only=True):
-    """Pairwise accuracy of a model's trainings on a set less that on BM25's negatives, over the seeds that both have.
+    """The pairwise accuracy of a model's trainings on a set less that on BM25's negatives, over the seeds that both have.
 
-    ``difference`` None: no seed. ``p_holm`` is Student's paired t-test's, after Holm's correction over the sets; None: fewer
-    than two seeds, or all differ alike.
+    ``difference`` is None without a common seed. ``p_holm`` is that of Student's paired t-test, after Holm's correction over the sets; None
+    with fewer than two seeds, or equal differences.
     """
 
     difference: float | None
@@ -94,9 +94,9 @@ class AgainstRegenerated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Telemetry(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """Logs of a system's trainings in the last half of their steps, seed by seed; None where they did not log it.
+    """The logs of a system's trainings in the last half of their steps, by seed; None if not logged.
 
-    The margin is in the model's own scale. ``kept`` are the steps whose weights were kept; None: the last.
+    The margin is in the model's own scale. ``kept`` are the steps of the kept weights; None: the last.
     """
 
     MEASURES = (TELEMETRY,)
@@ -111,12 +111,12 @@ class Telemetry(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def kept_steps(self) -> Sequence[int | None]:
-        """Return the steps whose weights were kept."""
+        """The steps of the kept weights."""
         return self.steps if self.kept is None else self.kept
 
 
 class DepthPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A mean at one re-ranking depth; ``reached`` is the share of queries with so many candidates."""
+    """A mean at one re-ranking depth; ``reached`` is the share of queries with this many candidates."""
 
     depth: int
     mean: float
@@ -128,7 +128,7 @@ class DepthPoint(msgspec.Struct, frozen=True, kw_only=True):
 class DepthCurve(Figures, frozen=True, kw_only=True):
     """A measure by re-ranking depth, ascending. ``depth`` is the study's own.
 
-    ``changes`` go from some depths to the deepest, query by query. ``beyond`` are depths that most queries have no candidates for.
+    ``changes`` go from some depths to the deepest, by query. ``beyond`` are depths for which most queries have too few candidates.
     """
 
     MEASURES = (CURVES,)
@@ -166,9 +166,9 @@ def own_comparisons(results: Sequence[Result]) -> list[Result]:
 
 
 def paper_test(label: str) -> str | None:
-    """Return TripClick's test that a split is by name, ``SPLIT`` or ``SPLIT.JUDGEMENTS``; None for any other.
+    """Return TripClick's test that a split is named for, ``SPLIT`` or ``SPLIT.JUDGEMENTS``, or None.
 
-    The paper's head is judged by DCTR, torso and tail by raw clicks. In a merged collection a prefix stands before the split.
+    The paper's head is judged by DCTR, torso and tail by raw clicks. In a merged collection the split has a prefix.
 
     >>> paper_test("head_test.dctr"), paper_test("trip.tail_test"), paper_test("head_test"), paper_test("test")
     ('Head (DCTR)', 'Tail (RAW)', None, None)
@@ -179,7 +179,7 @@ def paper_test(label: str) -> str | None:
 
 
 def short(facts: Facts) -> str:
-    """Return a model and its start, without its training set."""
+    """Name a model with its start, without its training set."""
     if facts.role == ENSEMBLE:
         return ended_name("Ensemble", facts.unfinished)
     name = "BM25" if facts.model == "bm25" else model_name(facts)
@@ -187,12 +187,12 @@ def short(facts: Facts) -> str:
 
 
 def set_name(facts: Facts) -> str:
-    """Return a training set in words."""
+    """Name a training set."""
     name = facts.variant
     return f"{name.removesuffix(CLEANED)}, false negatives left out" if name.endswith(CLEANED) else name
 
 
 def system_label(facts: Facts, systems: Sequence[Facts] = ()) -> str:
-    """Return a system's label for a row or a line; with its training set where ``systems`` has several."""
+    """Return a system's label for a row or a line, with its training set if ``systems`` has several."""
     several = len({of.variant for of in systems if of.variant}) > 1
     return short(facts) + (f" ({set_name(facts)})" if several and facts.variant else "")

@@ -1,4 +1,4 @@
-"""Findings of a TripClick study in sentences, made from its figures alone."""
+"""Word the findings of a TripClick study, from its figures alone."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = ["tripclick_findings"]
 
 
 def tripclick_findings(results: Sequence[Result]) -> list[Finding]:
-    """Return findings on false negatives, training, negatives, depth, BM25, the ensemble, recall, the paper's tests."""
+    """Return findings on false negatives, training, negatives, depth, BM25, the ensemble, recall, and the paper's tests."""
     if not tripclick_systems(results):
         return []
     return [
@@ -66,7 +66,7 @@ def _name(facts: Facts) -> str:
 
 
 def _false(results: Sequence[Result]) -> list[Finding]:
-    """Give the share of each training set's negatives that are relevant in truth."""
+    """Report the share of each training set's negatives that are relevant in truth."""
     parts = []
     for result, held in of_type(results, TrainingSet):
         if held.false_negatives is not None:
@@ -76,7 +76,7 @@ def _false(results: Sequence[Result]) -> list[Finding]:
 
 
 def _seen_in_training(results: Sequence[Result]) -> list[Finding]:
-    """Give pairwise accuracy and margin of a model's trainings, set by set: the paper's first evidence of bad negatives."""
+    """Report pairwise accuracy and margin of a model's trainings by set, the paper's first evidence of bad negatives."""
     by_model: dict[str, list[tuple[Result, Telemetry]]] = {}
     for result, logged in of_type(results, Telemetry):
         if result.value is not None:
@@ -104,7 +104,7 @@ def _tested(test: AgainstRegenerated | None) -> str:
 
 
 def _lower(tests: Sequence[AgainstRegenerated]) -> bool | None:
-    """Return whether all sets with false negatives are lower, or one is higher; None where no test tells."""
+    """Return True if all sets with false negatives are lower, False if one is higher, None if no test decides."""
     sure = [test for test in tests if is_significant(test.p_holm)]
     if any(test.difference is not None and test.difference > 0 for test in sure):
         return False
@@ -112,13 +112,13 @@ def _lower(tests: Sequence[AgainstRegenerated]) -> bool | None:
 
 
 def _as_they_began(results: Sequence[Result]) -> list[Finding]:
-    """Name trainings of which validation kept step 0: their weights are the initial ones, whatever their negatives."""
+    """Name trainings whose validation kept step 0, so that they have their initial weights, whatever their negatives."""
     found = []
     for result, logged in of_type(results, Telemetry):
         if began := [str(seed) for seed, kept in zip(logged.seeds, logged.kept_steps, strict=True) if kept == 0]:
             text = (
-                f"{_name(result.facts)}: no step was better on validation than the weights that it began with, which were kept "
-                f"(seed {', '.join(began)}). What is measured of it says nothing of its negatives; what was logged is of weights that were not kept."
+                f"{_name(result.facts)}: no step was better on validation than the initial weights, which were kept "
+                f"(seed {', '.join(began)}). Its figures say nothing about its negatives, and the logs are those of other weights."
             )
             found.append(Finding(text, False))
     return found
@@ -130,7 +130,7 @@ def _margin(logged: Telemetry) -> str:
 
 
 def _negatives(results: Sequence[Result]) -> list[Finding]:
-    """Compare every model between training sets: BM25's negatives with another, a set with and without its false ones."""
+    """Compare every model between training sets: BM25's negatives with others, and a set with and without its false negatives."""
     found = []
     held = {result.facts.variant: of for result, of in of_type(results, TrainingSet)}
     for result, payload in compared_along(results, NEGATIVES):
@@ -145,7 +145,7 @@ def _negatives(results: Sequence[Result]) -> list[Finding]:
             without, whole = (
                 f"{of.groups:,} triples of {of.queries:,} queries" for of in (held[result.facts.variant], held[other.variant])
             )
-            alone = f" Where negatives come from is the same: only false ones are left out ({without} instead of {whole})."
+            alone = f" The source of negatives is the same, and only false ones are left out ({without} instead of {whole})."
         text = (
             f"{short(result.facts)} on {result.split}: {HEADLINE} {payload.candidate_mean:.3f} with {ours}, "
             f"{payload.baseline_mean:.3f} with {set_name(other)}; difference {difference_shown(payload)} over "
@@ -156,7 +156,7 @@ def _negatives(results: Sequence[Result]) -> list[Finding]:
 
 
 def _shallow(results: Sequence[Result]) -> list[Finding]:
-    """Name tests whose candidates do not all reach the study's depth."""
+    """Name tests with queries that have too few candidates for the study's depth."""
     found = []
     for result in of_role(results, FIRST):
         notes: Any = getattr(result.payload, "notes", {})
@@ -164,16 +164,16 @@ def _shallow(results: Sequence[Result]) -> list[Finding]:
         if result.measure == HEADLINE and share < 1:
             text = (
                 f"{result.split}: {percent(share, 0)} of the queries have the {notes['depth']:,} candidates that are re-ranked (the median has "
-                f"{notes['median candidates']:,.0f}); of the others all that they have are."
+                f"{notes['median candidates']:,.0f}); for the others, all their candidates are."
             )
             found.append(Finding(text, None))
     return found
 
 
 def _robust(results: Sequence[Result]) -> list[Finding]:
-    """Give the change from the study's depth, or the shallowest, to the deepest: the paper's test of training data.
+    """Report the change from the study's depth, or the shallowest, to the deepest, the paper's test of training data.
 
-    A model is called robust only where candidates deeper than the study's depth were re-ranked.
+    A model is called robust only if candidates deeper than the study's depth were re-ranked.
     """
     found = []
     for result, curve in of_type(results, DepthCurve):
@@ -184,7 +184,7 @@ def _robust(results: Sequence[Result]) -> list[Finding]:
         deeper = int(start) == curve.depth
         verdict, holds = _goes_on(change, last.mean - change.mean)
         if not deeper and holds is not False:
-            verdict, holds = f"no candidates beyond --depth ({curve.depth}) were there, so that nothing is said of more", None
+            verdict, holds = f"no candidates beyond --depth ({curve.depth}) exist, so the effect of more is unknown", None
         some = f", which {percent(last.reached, 0)} of the queries have," if last.reached < 1 else ""
         text = (
             f"{_name(result.facts)} on {result.split}: from re-ranking depth {start} to {last.depth}{some} {HEADLINE} changes by "
@@ -195,17 +195,17 @@ def _robust(results: Sequence[Result]) -> list[Finding]:
 
 
 def _goes_on(change: Point, start: float) -> tuple[str, bool | None]:
-    """Return what a change from ``start`` amounts to; a fall whose interval lies within 3 % of it is none [decision]."""
+    """Describe a change from ``start``; a fall whose interval lies within 3 % of it is none [decision]."""
     bounds, least = change.interval, -MARGIN * start
     if bounds is None or (bounds.low < least and bounds.high >= 0):
-        return "these data do not decide", None
+        return "cannot tell", None
     if bounds.low < least:
         return "it falls", False
     return ("it still rises", True) if bounds.low > 0 else (f"no fall beyond {percent(MARGIN, 0)}", True)
 
 
 def _against_bm25(results: Sequence[Result]) -> list[Finding]:
-    """Count the systems above BM25, test by test; name the others."""
+    """Count the systems above BM25 by test, and name the others."""
     found = []
     tests = [(r, p) for r, p in compared_along(results, AGAINST_BM25) if r.measure == HEADLINE]
     for test in judged_sets(results):
@@ -236,7 +236,7 @@ def _ensemble(results: Sequence[Result]) -> list[Finding]:
 
 
 def _recall(results: Sequence[Result]) -> list[Finding]:
-    """Compare dense retrieval with BM25: at which cutoffs its recall is higher."""
+    """Compare the recall of dense retrieval and BM25 by cutoff."""
     found = []
     values = {(r.facts, r.split, r.measure): r.value or 0.0 for r in of_role(results, FIRST, RETRIEVER)}
     first = next(facts for facts, _, _ in values if facts.role == FIRST)
@@ -251,8 +251,8 @@ def _recall(results: Sequence[Result]) -> list[Finding]:
 
 
 def _paper(results: Sequence[Result]) -> list[Finding]:
-    """Say that no test is the paper's."""
+    """Report that no test is the paper's."""
     if any(paper_test(test) for test in judged_sets(results)):
         return []
     names = ", ".join(TESTS.values())
-    return [Finding(f"No test is one of the paper's ({names}), so that no figure of its tables stands beside ours.", None)]
+    return [Finding(f"No test is one of the paper's ({names}), so its tables are not compared.", None)]

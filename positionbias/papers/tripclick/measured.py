@@ -56,13 +56,13 @@ __all__ = ["TripClickStudy", "against_regenerated", "measure_tripclick", "reache
 
 JUDGED = "Judged@10"
 RECALL = (100, 200, 1000)
-MOST = 0.5  # of a test's queries have so many candidates as a depth that is shown
+MOST = 0.5  # least share of a test's queries with as many candidates as a shown depth
 BM25 = Facts(model=FIRST_STAGE, role=FIRST)
 
 
 @dataclass(frozen=True)
 class TripClickStudy:
-    """Inputs of the measurements. ``candidates`` by test split; ``trainsets`` by name."""
+    """The inputs of the measurements. ``candidates`` are by test split, ``trainsets`` by name."""
 
     collection: Path
     settings: TripClickSettings
@@ -71,7 +71,7 @@ class TripClickStudy:
     trials: Sequence[Trial]
 
     def inputs(self) -> dict[str, Path]:
-        """Return every artefact read, by its part."""
+        """Return every input artefact, by name."""
         return {
             "collection": self.collection,
             **{f"candidates of {split}": path for split, path in self.candidates.items()},
@@ -81,11 +81,11 @@ class TripClickStudy:
 
 
 def measure_tripclick(study: TripClickStudy) -> list[Result]:
-    """Return everything the study's report shows, findings first.
+    """Return all results of the study's report, findings first.
 
-    Of re-rankers and the ensemble nDCG@10 and RR@10 (Table 1); of BM25 and retrievers J@10 and recall too (Table 2). A query's
-    value is its mean over seeds; intervals and tests are over trainings and queries where there are three seeds or more
-    (``evaluation.trainings``). Recall is measured no deeper than rankings go, and a depth curve goes no deeper than its
+    Re-rankers and the ensemble have nDCG@10 and RR@10 (Table 1), BM25 and retrievers also J@10 and recall (Table 2). A query's
+    value is its mean over seeds; with three seeds or more, intervals and tests are over trainings and queries
+    (``evaluation.trainings``). Recall is measured at most as deep as the rankings, and a depth curve ends with its
     candidates.
 
     Raises:
@@ -97,7 +97,7 @@ def measure_tripclick(study: TripClickStudy) -> list[Result]:
 
 
 class _Measuring(Measuring):
-    """Results of one study."""
+    """The results of one study."""
 
     def __init__(self, study: TripClickStudy) -> None:
         self.study, self.settings = study, study.settings
@@ -117,15 +117,15 @@ class _Measuring(Measuring):
             self._read(facts, trials)
 
     def name(self, facts: Facts) -> str:
-        """Return a system as a row or a line names it."""
+        """Name a system as in a row or a line."""
         return system_label(facts, self.every)
 
     def _retrieved(self, deepest: int) -> tuple[str, ...]:
-        """Return the measures of rankings of ``deepest`` passages a query: recall no deeper than these."""
+        """Return the measures of rankings of ``deepest`` passages per query, with recall no deeper."""
         return (JUDGED, *self.ranked, *(name for k, name in self.recall.items() if k <= deepest))
 
     def _read(self, facts: Facts, trials: Sequence[Trial]) -> None:
-        """Read one system's values; its runs are released after that."""
+        """Read one system's values, and release its runs."""
         measures = self._retrieved(self.settings.retrieval_depth) if facts.role == RETRIEVER else self.ranked
         for split in self.first:
             whole = [read_run(trial.runs[split]) for trial in trials]
@@ -138,7 +138,7 @@ class _Measuring(Measuring):
                         self.curves += self._curve(facts, test, whole)
 
     def _cut(self, facts: Facts, split: str, run: Run) -> Run:
-        """Return what was re-ranked deeper, for its curve, down to the study's depth."""
+        """Cut a run that was re-ranked deeper, for its curve, to the study's depth."""
         if facts.role != RERANKER or self.settings.reach(split) == self.settings.depth:
             return run
         return apply_depth(self.first[split], run, self.settings.depth)
@@ -191,8 +191,8 @@ class _Measuring(Measuring):
         return ((BM25, facts) for facts in self.every)
 
     def _by_negatives(self) -> Iterable[tuple[Facts, Facts]]:
-        """Every other training set of a model with BM25's negatives instead; and with its own false negatives left out, where
-        nothing else differs in where negatives come from."""
+        """Compare every further training set of a model with BM25's negatives, and with the same set without its false negatives,
+        where the source of negatives is the same."""
         for facts in self.every:
             base = replace(facts, variant=REGENERATED)
             cleaned = replace(facts, variant=f"{facts.variant}{CLEANED}")
@@ -209,7 +209,7 @@ class _Measuring(Measuring):
         return ((member, facts) for facts in ensembles for member in members if member.unfinished == facts.unfinished)
 
     def _tests(self, axis: str, pairs: Iterable[tuple[Facts, Facts]]) -> Iterator[tuple[tuple[str, str], Tested]]:
-        """Test candidate against baseline on every test; a family of tests is a measure's of one test set [decision]."""
+        """Test candidate against baseline on every test; a family is all tests of a measure on one test set [decision]."""
         for base, facts in pairs:
             for test, measure in ((test.label, measure) for test in self.settings.tests for measure in self.ranked):
                 repeats = paired(self.values[base, test, measure], self.values[facts, test, measure])
@@ -219,7 +219,7 @@ class _Measuring(Measuring):
     # -- depth ----------------------------------------------------------------------------------------------------------------
 
     def _curve(self, facts: Facts, test: JudgedSplit, runs: Sequence[Run]) -> list[Result]:
-        """Return nDCG@10 at the depths of re-ranking that the candidates have; empty where they have none."""
+        """Return nDCG@10 at the re-ranking depths that the candidates reach; empty if they reach none."""
         first = self.first[test.split]
         queries = sorted(per_query(first, self.qrels[test.label], (HEADLINE,))[HEADLINE])
         asked = {*self.settings.depths, self.settings.depth}
@@ -252,8 +252,8 @@ class _Measuring(Measuring):
     # -- trainings ------------------------------------------------------------------------------------------------------------
 
     def _sets(self) -> list[Result]:
-        """Return each training set's contents, and what its maker left out; the value is the share of false negatives,
-        where the truth is known."""
+        """Return each training set's contents, and what was left out; the value is the share of false negatives,
+        if the truth is known."""
         found = []
         for name, path in self.study.trainsets.items():
             groups = Groups(path)
@@ -267,7 +267,7 @@ class _Measuring(Measuring):
 
     def _telemetry(self) -> list[Result]:
         """Return training logs: pairwise accuracy and margin over the last half of a system's steps, the kept weights,
-        and a curve each."""
+        and the curves."""
         curves: list[Result] = []
         seen: dict[Facts, Telemetry] = {}
         for facts, trials in self.trials.items():
@@ -290,15 +290,15 @@ class _Measuring(Measuring):
 
 
 def reached(candidates: Run, query_ids: Sequence[str], depths: Iterable[int]) -> dict[int, float]:
-    """Return the share of the queries with so many candidates by depth, ascending."""
+    """Return the share of queries with as many candidates as each depth, ascending."""
     sizes = _sizes(candidates, query_ids)
     return {depth: float((sizes >= depth).mean()) for depth in sorted(set(depths))}
 
 
 def within_candidates(candidates: Run, query_ids: Sequence[str], depths: Iterable[int]) -> list[int]:
-    """Return the depths that half the queries reach or more, else the deepest (none: 0 candidates) [decision].
+    """Return the depths that at least half of the queries reach, else the deepest (none for 0 candidates) [decision].
 
-    Deeper than its candidates a ranking does not change, which would read as a model that more candidates do not harm.
+    Below its candidates a ranking does not change, which would look like a model that more candidates do not harm.
     """
     kept = [depth for depth, share in reached(candidates, query_ids, depths).items() if share >= MOST]
     deepest = sorted(_sizes(candidates, query_ids).tolist(), reverse=True)[-(-len(query_ids) // 2) - 1]
@@ -306,7 +306,7 @@ def within_candidates(candidates: Run, query_ids: Sequence[str], depths: Iterabl
 
 
 def _depth_notes(candidates: Run, query_ids: Sequence[str], depth: int) -> JsonObject:
-    """Count the queries with ``depth`` candidates to re-rank, and the candidates of their median."""
+    """Count the queries with ``depth`` candidates to re-rank, and the median number of candidates."""
     return {
         "share with so many candidates": reached(candidates, query_ids, [depth])[depth],
         "median candidates": float(np.median(_sizes(candidates, query_ids))),
@@ -329,9 +329,10 @@ def _logged(seeds: Sequence[int], curves: Sequence[TrainingCurve]) -> Telemetry:
 
 
 def against_regenerated(base: Telemetry, others: Sequence[Telemetry]) -> list[AgainstRegenerated]:
-    """Measure how much less pairwise accuracy a model's trainings on each other set logged than those on BM25's negatives: the
-    mean difference over the seeds that both have, and p by Student's paired t-test over them after Holm's correction over the
-    sets; None of fewer than two seeds, or where all differ alike."""
+    """Compare the logged pairwise accuracy of a model's trainings on each other set with that on BM25's negatives.
+
+    Returns the mean difference over the seeds that both have, and p by Student's paired t-test over them after Holm's correction over the
+    sets; None with fewer than two seeds, or equal differences."""
     from scipy import stats
 
     found: list[AgainstRegenerated] = []

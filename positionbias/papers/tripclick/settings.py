@@ -1,4 +1,4 @@
-"""Settings of the TripClick study: test sets, models, training sets, depths; and its command."""
+"""Settings of the TripClick study (test sets, models, training sets, depths), and its command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from positionbias.training.config import TrainConfig, refuse_validating
 
 __all__ = ["COMMAND", "DEPTHS", "OWN_JUDGEMENTS", "JudgedSplit", "Negatives", "Ranker", "StoredSet", "TripClickSettings"]
 
-DENSE = "bert_dot"  # kinds that retrieve; every other re-ranks
+DENSE = "bert_dot"  # kinds that retrieve; all others re-rank
 DEPTHS = (5, 10, 20, 50, 100, 200, 500, 1000)
 IN_ENSEMBLE = "bert_cat"
 OWN_JUDGEMENTS = "own"  # the name of a split's own, unnamed set of judgements
@@ -36,7 +36,7 @@ class JudgedSplit(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Return the name in results and in the collection's files."""
+        """The name in results and in the collection's files."""
         return self.split if self.judgements is None else f"{self.split}.{self.judgements}"
 
     @staticmethod
@@ -53,9 +53,9 @@ class JudgedSplit(NamedTuple):
 
 
 class Negatives(NamedTuple):
-    """A training set by where its negatives come from: ``judgements``, a set of the training splits whose passages of grade 0
-    they are ("own": the set without a name), or a ``stored`` training set; neither: BM25's candidates. ``cleaned``: without
-    those that are relevant in truth."""
+    """A training set by the source of its negatives: ``judgements``, the passages of grade 0 in this set of the training splits
+    ("own": the set without a name), a ``stored`` training set, or else BM25's candidates. ``cleaned``: without
+    negatives that are relevant in truth."""
 
     name: str
     judgements: str | None = None
@@ -87,29 +87,29 @@ class StoredSet(Negatives):
 
 
 class Ranker(NamedTuple):
-    """A model of the study under its name: the kind, alone or with its start."""
+    """A named model of the study; the name is its kind, perhaps with its start."""
 
     name: str
     model: ModelSettings
 
     @property
     def dense(self) -> bool:
-        """Return whether it retrieves."""
+        """True if it retrieves."""
         return self.model.kind == DENSE
 
     def stem(self, of: Negatives) -> str:
-        """Return the file name of its training on a set, before the seed."""
+        """Return the file name of its training on a set, without the seed."""
         own = re.sub(r"[^\w.-]+", "-", self.name).strip("-")
         return f"{own}-{of.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripClickSettings:
-    """Settings of the study; empty ``compared``, ``ensemble`` and ``curve_tests`` mean what their help says.
+    """Settings of the study; their help explains empty ``compared``, ``ensemble`` and ``curve_tests``.
 
-    Models are trained on triples with BM25's negatives; the models ``compared`` on every other set too. ``depths`` that are
-    deeper than ``retrieval_depth`` are left out. A validation re-ranks to ``depth``, as tests are re-ranked: which step's
-    weights are kept is decided where they are used.
+    Models are trained on triples with BM25's negatives, and the models ``compared`` also on every other set. ``depths`` beyond
+    ``retrieval_depth`` are left out. A validation re-ranks to ``depth``, like the tests, so that weights are chosen at the depth
+    at which they are used.
     """
 
     tests: tuple[JudgedSplit, ...] = required_setting(
@@ -123,8 +123,8 @@ class TripClickSettings:
     )
     negatives_of: tuple[Negatives, ...] = setting(
         (),
-        "A further training set: negatives are what a set of the training splits' judgements has at grade 0, or with NAME=own their own "
-        "set, as it is in TripClick; may be given again.",
+        "A further training set, whose negatives are the passages of grade 0 in a set of the training splits' judgements, or with "
+        "NAME=own in their own set, as in TripClick; may be given again.",
         metavar="NAME=JUDGEMENTS",
     )
     trainsets: tuple[StoredSet, ...] = setting(
@@ -144,20 +144,20 @@ class TripClickSettings:
         metavar="MODEL",
     )
     truth: str | None = setting(
-        None, "A complete set of the training splits: counts false negatives by it.", metavar="JUDGEMENTS"
+        None, "A complete set of judgements of the training splits, by which to count false negatives.", metavar="JUDGEMENTS"
     )
     cleaned: bool = setting(False, "With --truth: also train on each further set without its false negatives.")
-    negatives: int = setting(20, "At most so many for each query and clicked passage.", least=1)
-    train_depth: int = setting(1000, "BM25 candidates a training query, to draw from.", least=1)
-    depth: int = setting(200, "Candidates that are re-ranked for the tables.", least=1)
+    negatives: int = setting(20, "Most negatives per query and clicked passage.", least=1)
+    train_depth: int = setting(1000, "BM25 candidates per training query, from which negatives are drawn.", least=1)
+    depth: int = setting(200, "Candidates to re-rank for the tables.", least=1)
     depths: tuple[int, ...] = setting(
         DEPTHS, "Re-ranking depths of the curve, to --retrieval-depth at most; may be given again."
     )
     curve_tests: tuple[str, ...] = setting(
-        (), "Test splits that are re-ranked to every depth; may be given again. [default: the first]", metavar="SPLIT"
+        (), "Test splits to re-rank to every depth; may be given again. [default: the first]", metavar="SPLIT"
     )
-    retrieval_depth: int = setting(1000, "Passages a test query, of BM25 and of dense retrieval.", least=1)
-    index: Literal["exact", "hnsw", "ivf"] = setting("exact", "How nearest passages are found in dense retrieval.")
+    retrieval_depth: int = setting(1000, "Passages per test query, for BM25 and dense retrieval.", least=1)
+    index: Literal["exact", "hnsw", "ivf"] = setting("exact", "Index of dense retrieval.")
     relevant_from: int = setting(1, "Grade from which a training passage is relevant.", least=1)
     test_relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1)
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
@@ -169,7 +169,7 @@ class TripClickSettings:
         check_settings(self)
         if self.validation is None:
             refuse_validating("no --validation")
-        bound = f"at most --retrieval-depth ({self.retrieval_depth}), what BM25 gives"
+        bound = f"at most --retrieval-depth ({self.retrieval_depth}), the number of BM25's candidates"
         if self.depth > self.retrieval_depth:
             raise _wrong("--depth", bound, self.depth, "change one")
         if given := next((m.training.group_size for m in self.models if m.training.group_size != 2), None):
@@ -186,7 +186,7 @@ class TripClickSettings:
         within = tuple(depth for depth in sorted(self.depths) if depth <= self.retrieval_depth)
         object.__setattr__(self, "depths", within)
         object.__setattr__(self, "curve_tests", self.curve_tests or (self.tests[0].split,))
-        # without validation no depth is tried, and none is a setting of a training
+        # without validation no depth is tried, and trainings have no such setting
         least, most = (1, TrainConfig().most_depth) if self.validation is None else (self.depth, self.depth)
         ways = [replace(m.training, least_depth=least, most_depth=most, probe_passages=0) for m in self.models]
         trained = (replace(model, training=way) for model, way in zip(self.models, ways, strict=True))
@@ -214,7 +214,7 @@ class TripClickSettings:
             raise _wrong("--cleaned", wanted, "no set" if self.truth else "none", "give both")
 
     def _check_models(self) -> None:
-        """Check that all compared and combined models exist."""
+        """Check that all compared and combined models are in the study."""
         every = [ranker.name for ranker in self.rankers]
         if twice := _twice(every):
             found, do = f"{twice!r} twice", "drop one, or give it another encoder"
@@ -232,18 +232,18 @@ class TripClickSettings:
 
     @property
     def others(self) -> tuple[Negatives, ...]:
-        """Return the further training sets."""
+        """The further training sets."""
         return (*self.negatives_of, *self.trainsets)
 
     @property
     def rankers(self) -> list[Ranker]:
-        """Return the models with their names: where a kind comes more than once, its start follows."""
+        """Return the models with their names; a kind that occurs more than once is followed by its start."""
         kinds = Counter(model.kind for model in self.models)
         return [Ranker(f"{m.kind}-{m.pretrained or 'random'}" if kinds[m.kind] > 1 else m.kind, m) for m in self.models]
 
     @property
     def in_ensemble(self) -> list[str]:
-        """Return the names of the ensemble's models; none for fewer than two."""
+        """Return the names of the ensemble's models; none if there are fewer than two."""
         own = [ranker.name for ranker in self.rankers if ranker.model.kind == IN_ENSEMBLE]
         return list(self.ensemble) or (own if len(own) > 1 else [])
 
@@ -259,17 +259,17 @@ class TripClickSettings:
         return self.sets if ranker.name in compared else self.sets[:1]
 
     def reach(self, split: str) -> int:
-        """Return how deep the candidates of a test are re-ranked."""
+        """Return the re-ranking depth of a test's candidates."""
         return max(self.depth, *self.depths) if split in self.curve_tests else self.depth
 
     @property
     def test_splits(self) -> list[str]:
-        """Return the splits of the tests, once."""
+        """Return the splits of the tests, each once."""
         return list(dict.fromkeys(test.split for test in self.tests))
 
     @property
     def splits(self) -> list[str]:
-        """Return every split that is read, once."""
+        """Return all splits of the study, each once."""
         return list(dict.fromkeys((*self.train, *([self.validation] if self.validation else []), *self.test_splits)))
 
     def record(self) -> JsonObject:
@@ -305,7 +305,7 @@ def _check_known(flag: str, what: str, given: Iterable[str], known: Collection[s
 
 
 def _twice(names: Iterable[str]) -> str | None:
-    """Return the first name that comes twice."""
+    """Return the first repeated name."""
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
@@ -314,17 +314,17 @@ COMMAND = StudyCommand(
     defaults={"models": ("bert_cat", "bert_dot")},
     own_encoders=True,
     decided={
-        "most_depth": "validation is at --depth alone",
-        "least_depth": "validation is at --depth alone",
+        "most_depth": "validation is only at --depth",
+        "least_depth": "validation is only at --depth",
         "probe_passages": "MATS is not logged",
         "group_size": "models are trained on triples",
     },
     quick="20 candidates are re-ranked, 100 retrieved, and the curve ends at 20",
     quick_sizes={"depth": 20, "depths": (5, 10, 20), "retrieval_depth": 100, "train_depth": 100},
-    help=r"""How well do re-rankers and dense retrieval do on COLLECTION's clicks, and what do better negatives gain?
+    help=r"""How effective are re-rankers and dense retrieval on COLLECTION's clicks, and what do better negatives gain?
 
-Trains each of --models (KIND, or KIND=ENCODER for several encoders) with BM25's negatives, re-ranks BM25's candidates of every test, puts the
-BERT_CATs together, and retrieves with bert_dot. With ``negatives_of`` or ``trainsets`` models are trained on other negatives too.
+Trains each of --models (KIND, or KIND=ENCODER for several encoders) with BM25's negatives, re-ranks BM25's candidates of every test, combines
+the BERT_CATs, and retrieves with bert_dot. With ``negatives_of`` or ``trainsets`` models are also trained on other negatives.
 
     posbias study tripclick tripclick --tests head_validation:dctr --tests torso_validation --tests tail_validation \
       --models bert_cat=allenai/scibert_scivocab_uncased --models bert_dot=allenai/scibert_scivocab_uncased \

@@ -1,10 +1,9 @@
-"""The TripClick study: re-rankers and dense retrieval on clicks, and the effect of their training negatives.
+"""Run the TripClick study: re-rankers and dense retrieval on clicks, and the effect of their training negatives.
 
     BM25 candidates → training sets: BM25's negatives, and others → models → each test's candidates re-ranked, an ensemble; the
     collection encoded, searched → measures, tests, depth curves → report
 
-Every step is restartable (``experiments.step``). What the study needs of its collection and of the files it is given is seen before
-the first.
+Every step is restartable (``experiments.step``). The collection and the given files are checked before the first.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class _Study:
         self.runs = {split: self._candidates(split) for split in settings.splits}
 
     def run(self) -> Path:
-        """Run all steps: one seed after another, one model on all its training sets, so that a cut study compares."""
+        """Run all steps, one seed after another, and one model on all its training sets, so that an interrupted study has comparisons."""
         settings = self.settings
         self.trainsets = {of.name: self._trainset(of) for of in settings.sets}
         trials: list[Trial] = []
@@ -107,7 +106,7 @@ class _Study:
         return self.workspace.steps.make(name, place, drawn_from(of, settings), inputs, make, work=work)
 
     def _triples(self) -> int:
-        """Return about how many triples a set has, where each positive has all its negatives."""
+        """Estimate the number of triples of a set in which each positive has all its negatives."""
         splits = self.collection.split_facts
         return sum(splits[split].qrels for split in self.settings.train) * self.settings.negatives
 
@@ -145,7 +144,7 @@ class _Study:
         }
 
     def _ensemble(self, members: Sequence[Trial], seed: int) -> Trial:
-        """Return the ensemble of one seed's re-rankers, within the depth that they re-rank to."""
+        """Return the ensemble of one seed's re-rankers, within their re-ranking depth."""
         runs = {}
         for split in self.settings.test_splits:
             of = {trial.name: trial.runs[split] for trial in members}
@@ -160,8 +159,8 @@ class _Study:
 def check_study(collection: Collection, settings: TripClickSettings, *, dry_run: bool = False) -> None:
     """Check that splits, judgements, given runs, training sets and models' starts exist and fit the collection.
 
-    Of a training run the beginning is read, of a training set a sample; the rest is looked at when it is used. A dry run asks
-    no hub.
+    It reads the beginning of a training run and a sample of a training set; the rest is checked when used. A dry run does not contact
+    the hub.
 
     Raises:
         InputError, SettingError, DependencyError: the first that is missing or does not fit.
@@ -186,7 +185,7 @@ def _check_splits(found: Collection, settings: TripClickSettings) -> None:
 
 
 def _check_judgements(found: Collection, settings: TripClickSettings) -> None:
-    """Check every named set, and that each measured one has a relevant passage."""
+    """Check that every named set exists, and that each measured one has a relevant passage."""
     named = [(split, of.judgements) for split in settings.train for of in settings.others]
     asked = [(test.split, test.judgements) for test in settings.tests]
     asked += [(split, name) for split, name in named if name != OWN_JUDGEMENTS]
@@ -200,8 +199,7 @@ def _check_judgements(found: Collection, settings: TripClickSettings) -> None:
     for split, name in named:
         if name == OWN_JUDGEMENTS and OWN_JUDGEMENTS in found.qrels_names(split):
             raise SettingError(
-                f"--negatives-of: wanted {OWN_JUDGEMENTS!r} to mean the set of split {split!r} that has no name; found one that is called so; "
-                "give that set another name"
+                f"--negatives-of: wanted {OWN_JUDGEMENTS!r} to mean the unnamed set of split {split!r}; found a set of this name; rename it"
             )
     validation = () if settings.validation is None else (("--validation", JudgedSplit(settings.validation)),)
     for flag, of in (*validation, *(("--tests", test) for test in settings.tests)):
@@ -209,7 +207,7 @@ def _check_judgements(found: Collection, settings: TripClickSettings) -> None:
         if not any(qrel.grade > 0 and qrel.query_id in own for qrel in found.qrels(of.split, of.judgements)):
             raise bad_input(
                 found.path,
-                wanted=f"{flag} {of.label} with a relevant passage for one of its queries at least",
+                wanted=f"{flag} {of.label} with a relevant passage for at least one of its queries",
                 found="none",
                 do="name another split, or other judgements of it, as SPLIT:JUDGEMENTS in --tests",
             )
@@ -232,13 +230,13 @@ def _check_stored(stored: Path, collection: Collection, settings: TripClickSetti
             raise bad_input(
                 stored,
                 wanted=f"a training set of {collection.path}",
-                found=f"{what} {ids[0]!r}, which is not there",
-                do="give a set that was made of this collection",
+                found=f"the unknown {what} {ids[0]!r}",
+                do="give a set made of this collection",
             )
 
 
 def _check_encoders(settings: TripClickSettings, *, dry_run: bool) -> None:
-    """Check encoders (fetched here from the hub, as a training would)."""
+    """Check encoders, which are fetched from the hub as for a training."""
     for model in settings.models:
         if model.encoder is not None and (not dry_run or model.encoder == MINILM or Path(model.encoder).expanduser().exists()):
             encoder_folder(model.encoder)

@@ -1,14 +1,13 @@
-"""The training sets of a TripClick study, drawn and counted: the clicked passages with negatives of BM25's, or of a set of
+"""Draw and count the training sets of a TripClick study: clicked passages with negatives from BM25, or from a set of
 judgements.
 
-By the paper's rule (§3.1): for each (query, clicked passage) up to N negatives, sampled without replacement from the query's
-candidates that are not judged relevant at any grade; every one makes a triple, which a training shuffles. Both kinds of set are
-drawn by it, so that what differs is where the negatives come from, and which triples can be made of it. What could not be used
-is counted in a set's manifest.
+The paper's rule (§3.1) draws for each (query, clicked passage) up to N negatives, without replacement, from the query's
+candidates that are not judged relevant at any grade; each makes a triple, which a training shuffles. Both kinds of set follow it,
+so they differ only in the source of negatives, and in the triples that it allows. A set's manifest counts unusable records.
 
-The draws are those of ``posbias trainset clicks``, whose sets are for any size. That command keeps out what any set of
-judgements calls relevant; here the split's own alone counts, as a complete set beside it would remove the false negatives
-that the study is about [decision].
+The draws are those of ``posbias trainset clicks``, whose sets may have any size. That command excludes negatives that any set of
+judgements calls relevant. Here only the split's own set counts, as a complete set would remove the false negatives that the study
+is about [decision].
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ __all__ = ["LEFT_OUT", "Distinct", "count_set", "drawn_from", "truth_of", "write
 
 COMMAND = "study tripclick"
 ABSENT = "positives missing from the corpus"
-LEFT_OUT = "left_out"  # of a set's manifest: what could not be used, by reason
+LEFT_OUT = "left_out"  # key in a set's manifest: unusable records by reason
 _BLOCK = 4_096  # queries
 _COUNTED = 1 << 14  # groups counted at once
-_PARTS = 32  # files; counting holds a part at once
+_PARTS = 32  # files; counting has one part in memory
 
 Pairs = Mapping[str, tuple[str, ...]]  # passages by query
 
@@ -58,11 +57,12 @@ def write_study_set(
     *,
     map_shards: MapShards = map,
 ) -> Groups:
-    """Write one set of triples to ``out``, replacing what is there, and open it; ``candidates`` are runs of the training
-    splits. The set is the same whatever ``map_shards``.
+    """Write one set of triples to ``out``, replacing an existing one, and open it.
+
+    ``candidates`` are runs of the training splits. The set does not depend on ``map_shards``.
 
     Raises:
-        InputError: candidates of another collection, judgements that are not there, not one triple.
+        InputError: candidates of another collection, missing judgements, or no triple at all.
     """
     inputs = [input_ref("collection", collection.path, collection.checksum, artefact=out)]
     inputs += [input_ref(f"candidates {split}", path, sha256_file(path), artefact=out) for split, path in candidates.items()]
@@ -109,7 +109,7 @@ def write_study_set(
 
 
 def drawn_from(of: Negatives, settings: TripClickSettings) -> JsonObject:
-    """The settings that a set depends on."""
+    """Return the settings that a set depends on."""
     names = ("negatives", "train_depth", "relevant_from", "seed")
     record: dict[str, Json] = {"name": of.name, "judgements": of.judgements, "train": list(settings.train)}
     record |= {name: getattr(settings, name) for name in names}
@@ -135,8 +135,8 @@ def _as_they_are(block: Sequence[TrainingGroup]) -> Sequence[TrainingGroup]:
 def _stored(
     stored: Path, collection: Collection, settings: TripClickSettings, counts: Counter[str]
 ) -> Iterator[list[TrainingGroup]]:
-    """Yield a stored set's groups in blocks, without what is relevant in truth; groups left without negatives
-    are dropped and counted."""
+    """Yield a stored set's groups in blocks, without negatives that are relevant in truth; groups left without negatives
+    are skipped and counted."""
     relevant = {query_id: set(passages) for query_id, passages in relevant_passages(truth_of(collection, settings)).items()}
     groups = iter(Groups(stored))
     counts["groups without a negative left"] = 0
@@ -168,9 +168,9 @@ def _blocks(
     settings: TripClickSettings,
     counts: Counter[str],
 ) -> Iterator[tuple[Ordinary, ...]]:
-    """Yield the queries of a split with clicks and negatives, in blocks; counts (query, clicked passage) pairs.
+    """Yield the queries of a split with clicks and negatives, in blocks, and count (query, clicked passage) pairs.
 
-    What a query has is in an order of its own, not in that of stored judgements: these are a set.
+    A query's passages are sorted, as the stored order of judgements has no meaning.
     """
     own = collection.qrels(split)
     positives = {
@@ -208,7 +208,7 @@ def _without(query: Ordinary, never: Sequence[Pairs]) -> Ordinary:
 def _judged(
     collection: Collection, split: str, positives: Pairs, judgements: Iterable[Qrel], counts: Counter[str]
 ) -> Iterator[tuple[Ordinary, ...]]:
-    """Yield ``OrdinaryGroups.blocks`` with judged non-relevant passages for candidates, in the order of their ids."""
+    """Yield ``OrdinaryGroups.blocks`` with judged non-relevant passages as candidates, in the order of their ids."""
     negatives: dict[str, list[str]] = {}
     for qrel in judgements:
         if qrel.grade < 1:
@@ -227,11 +227,11 @@ def _judged(
 
 
 def count_set(groups: Groups, truth: Iterable[Qrel] | None, left_out: Mapping[str, int]) -> TrainingSet:
-    """Groups, queries, positives (of a query), negatives, and those of them that are relevant in truth (None: nobody knows),
-    each time they are drawn and each once; and what was ``left_out``.
+    """Count groups, queries, positives (per query), negatives, and false negatives (None: the truth is unknown), each draw and each
+    distinct one, and what was ``left_out``.
 
-    What is distinct is told by 64 bits of a hash, which of 26 million pairs takes two for one in one count of 50,000; the keys
-    lie on disk, 8 bytes a pair, and 1/32 of them is held, beside the keys of the truth.
+    Pairs are distinguished by 64-bit hashes; with 26 million pairs, one count in 50,000 takes two pairs for one. The keys are on disk,
+    8 bytes a pair, and 1/32 of them is in memory, beside the keys of the truth.
     """
     relevant = None if truth is None else np.unique(_keys((q.query_id, q.passage_id) for q in truth if q.grade > 0))
     count = negatives = false = 0
@@ -265,32 +265,32 @@ def count_set(groups: Groups, truth: Iterable[Qrel] | None, left_out: Mapping[st
 
 
 def _keys(ids: Iterable[tuple[str, ...]]) -> np.ndarray:
-    """Return a key of each, ``(n,)`` uint64."""
+    """Return a key for each tuple, ``(n,)`` uint64."""
     return keys64(0, "distinct", ["\x1f".join(item).encode() for item in ids])
 
 
 def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return which of the keys are among ``known``, which are sorted."""
+    """Mark the keys that are among ``known``, which is sorted."""
     if not len(known):
         return np.zeros(len(keys), bool)
     return known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys
 
 
 class Distinct:
-    """Keys on disk, split by their first bits, to be read each once."""
+    """Keys on disk, split by their first bits, to read each distinct key once."""
 
     def __init__(self, files: ExitStack) -> None:
         self._files = [files.enter_context(tempfile.TemporaryFile()) for _ in range(_PARTS)]  # noqa: SIM115 (the caller closes them)
 
     def add(self, keys: np.ndarray) -> None:
-        """Add these keys; each may come any number of times."""
+        """Add these keys, which may repeat."""
         found = np.unique(keys)
         edges = np.searchsorted(found, np.arange(1, _PARTS, dtype=np.uint64) << np.uint64(64 - _PARTS.bit_length() + 1))
         for file, part in zip(self._files, np.split(found, edges), strict=True):
             file.write(part.tobytes())
 
     def parts(self) -> Iterator[np.ndarray]:
-        """Yield the keys, each once, part by part."""
+        """Yield the distinct keys, part by part."""
         for file in self._files:
             file.seek(0)
             yield np.unique(np.frombuffer(file.read(), np.uint64))

@@ -1,4 +1,4 @@
-"""Training groups sampled from candidates: a judged positive, and a candidate that is not judged relevant."""
+"""Sample training groups: a judged positive, and candidates not judged relevant."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _AT_ONCE = 4_096  # groups looked up together
 
 
 class GroupSource(Protocol):
-    """Source of training groups; ``epoch`` is a function of the seed, so a resumed training sees the same.
+    """A source of training groups; an epoch depends only on the seed, so a resumed training sees the same.
 
-    ``left_out`` counts what could not become a group, ``absent`` pairs whose relevant passage is not in the collection.
+    ``left_out`` counts pairs without a negative, ``absent`` pairs whose relevant passage is not in the collection.
     """
 
     @property
@@ -38,11 +38,11 @@ class GroupSource(Protocol):
         """Yield (index, group) of one epoch from ``start`` on, in that epoch's own order."""
 
     def positives_among(self, passage_ids: Set[str]) -> Set[str]:
-        """Return those of the passages that are the positive of a group."""
+        """Return the passages that are the positive of a group."""
 
 
 class StoredGroups:
-    """The groups of a training set, once an epoch; of more than ``group_size`` passages some negatives are drawn each time.
+    """The groups of a training set, once an epoch; negatives are drawn anew from groups larger than ``group_size``.
 
     The order of an epoch takes four bytes a group.
     """
@@ -80,9 +80,9 @@ class StoredGroups:
 
 @dataclass(frozen=True)
 class GroupSampler:
-    """Sampler of groups; the group at (epoch, index) is a function of the seed alone, so a resumed training sees the same.
+    """A sampler of groups; the group at (epoch, index) depends only on the seed, so a resumed training sees the same.
 
-    Negatives are drawn without replacement; a pool with fewer than are wanted makes a smaller group.
+    Negatives are drawn without replacement; a pool that is too small makes a smaller group.
     """
 
     positives: Sequence[tuple[str, str]]
@@ -120,8 +120,8 @@ def make_sampler(
 ) -> GroupSampler:
     """Return a sampler over all (query, relevant passage) pairs whose query has at least one negative candidate.
 
-    Negatives are candidates not judged relevant; pairs without any are left out and counted, and so are, apart, pairs whose relevant
-    passage is ``absent``: judged, but not in the collection.
+    Negatives are candidates not judged relevant. Pairs without any are skipped and counted, and so are, separately, pairs whose
+    relevant passage is ``absent``: judged, but not in the collection.
 
     Raises:
         InputError: nothing to train on.
@@ -149,7 +149,7 @@ def sampler_over(
     absent: Container[str] = (),
     group_size: int = 2,
 ) -> GroupSampler:
-    """Return a sampler as ``make_sampler``, from relevant passages and negatives, both by query."""
+    """Return a sampler like ``make_sampler``, from relevant passages and negatives, both by query."""
     positives: list[tuple[str, str]] = []
     left_out = not_there = 0
     for query_id, passages in relevant.items():

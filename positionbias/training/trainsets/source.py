@@ -1,4 +1,4 @@
-"""Sources of a training's groups by its plan, opened and checked before anything is made."""
+"""Open and check the source of a training's groups before anything is written."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["group_source"]
 
 
 def group_source(collection: Collection, plan: TrainPlan) -> GroupSource:
-    """Groups sampled from candidates or from a teacher's ranking, or those of a training set; with a teacher's scores where there is one.
+    """Return the plan's groups: sampled from candidates or a teacher's ranking, or stored; with a teacher's scores if given.
 
     Raises:
-        InputError: a file that is not there or does not fit the collection and split; a pair without its teacher's score.
-        SettingError: the loss wants scores of a teacher of whom there is only an order.
+        InputError: a file that is missing or does not fit the collection and split, or a pair without its teacher's score.
+        SettingError: the loss needs scores, and the teacher has only an order.
     """
     teacher = None if plan.teacher_scores is None else _teacher(plan)
     if plan.trainset is not None:
@@ -67,7 +67,7 @@ def _teacher(plan: TrainPlan) -> TeacherScores:
     if teacher.order_only and not LOSSES[str(plan.training.loss)].order_alone:
         fitting = " or ".join(name for name, kind in LOSSES.items() if kind.order_alone)
         raise SettingError(
-            f"--loss: wanted {fitting}: of the teacher in {teacher.path} there is the order alone, no scores; found {plan.training.loss}; "
+            f"--loss: wanted {fitting}: {teacher.path} has only the teacher's order, no scores; found {plan.training.loss}; "
             f"give --loss {fitting}, or a teacher with scores"
         )
     return teacher

@@ -1,4 +1,4 @@
-"""Training groups with a teacher's scores: added to those of another source, or sampled from the teacher's own ranking."""
+"""Training groups with a teacher's scores: added to those of another source, or sampled from the teacher's ranking."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from positionbias.training.trainsets.sample import GroupSampler, GroupSource, St
 __all__ = ["Taught", "make_taught_sampler"]
 
 _CHECKED = 100_000  # groups of a training set
-_QUERIES = 1_024  # whose passages are looked up at once
+_QUERIES = 1_024  # queries whose passages are looked up at once
 
 
 class Taught:
     """The groups of another source, each with the teacher's scores of its passages.
 
-    All pairs that can be drawn are looked up at once, of a training set those of its first 100,000 groups; the rest as they are read.
+    All pairs that can be drawn are looked up at once. In a training set this covers the first 100,000 groups; others are looked up when read.
 
     Raises:
-        InputError: a pair has no score; it is named.
+        InputError: a pair has no score; the message names it.
     """
 
     def __init__(self, source: GroupSource, teacher: TeacherScores) -> None:
@@ -63,7 +63,7 @@ def _drawn(source: GroupSource) -> Iterator[tuple[str, Sequence[str]]]:
         for query_id, passage_id in source.positives:
             positives.setdefault(query_id, []).append(passage_id)
         for query_id, passage_ids in positives.items():
-            # passages of the teacher's own ranking have a score
+            # passages of the teacher's ranking have a score
             pool = () if isinstance(source.negatives, _Pools) else source.negatives[query_id]
             yield query_id, [*passage_ids, *pool]
 
@@ -71,7 +71,7 @@ def _drawn(source: GroupSource) -> Iterator[tuple[str, Sequence[str]]]:
 class _Pools(Mapping[str, Sequence[str]]):
     """Negatives of each query: the teacher's first ``depth`` passages that are not judged relevant.
 
-    They are read anew each time, as the pools of millions of queries exceed memory.
+    They are read again each time, as the pools of millions of queries exceed memory.
     """
 
     def __init__(self, teacher: TeacherScores, relevant: Mapping[str, Sequence[str]], depth: int) -> None:
@@ -101,7 +101,7 @@ def make_taught_sampler(
     absent: Container[str] = (),
     group_size: int = 2,
 ) -> GroupSampler:
-    """Return a sampler as ``make_sampler``, with negatives from the teacher's first ``depth`` not judged relevant.
+    """Return a sampler like ``make_sampler``, with negatives from the teacher's first ``depth`` passages not judged relevant.
 
     Raises:
         InputError: nothing to train on, or the teacher ranks passages that are not in the collection.
@@ -124,6 +124,6 @@ def make_taught_sampler(
 
 
 def _scored_here(teacher: TeacherScores, collection: Collection) -> bool:
-    """Return whether the scores were made, or checked, of this very collection."""
+    """Return True if the scores were made from, or checked against, this collection."""
     scored = None if teacher.manifest is None else teacher.manifest.input("collection")
     return scored is not None and scored.checksum == collection.checksum

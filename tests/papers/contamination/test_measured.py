@@ -231,7 +231,7 @@ def test_the_sentences(once: list[Result]) -> None:
     assert found[teacher] is None
     (student,) = (text for text in found if text.startswith("Student tk (kl) on dl19"))
     assert "0.417 with a teacher that saw its judgements, 0.333 with one that did not, difference +0.083" in student
-    assert "uncontaminated it does not beat BM25 there, so this is said of a model that did not learn" in student
+    assert "without contamination it does not beat BM25 there, so this is about a model that did not learn" in student
     assert "Of the teacher's inflation, +0.438, it inherits 19\u00a0%" in student
     weak = "nDCG@10 0.333 on dl19, where BM25 has 0.333; 0.333 on dl20, where BM25 has 0.333."
     assert found[f"Not learned: student tk (kl), {weak}"] is False

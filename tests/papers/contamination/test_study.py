@@ -375,7 +375,7 @@ def test_what_the_collection_has_not_is_said_before_anything_is_made(collection:
     assert not (tmp_path / "study").exists()
     place = tmp_path / "other.run"
     place.write_text("q Q0 nobody 1 1.0 x\n", encoding="utf-8")
-    with pytest.raises(InputError, match="that it does not hold, the first 'nobody'"):
+    with pytest.raises(InputError, match="that are not in it, the first 'nobody'"):
         run(collection, tmp_path / "study", settings(candidates={"test": place}))
     assert not (tmp_path / "study").exists()
 

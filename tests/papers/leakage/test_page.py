@@ -116,7 +116,7 @@ def sizes(model: str) -> Result:
         (-0.1, -0.3, True, "the effect grows with the sets, which goes against the paper.", False),
         (0.1, 0.3, True, "the effect grows with the sets, which goes against the paper.", False),
         (0.3, -0.05, True, "the effect shrinks as the sets grow.", True),  # to what may be none: −0.15 to +0.05
-        (0.3, -0.2, True, "the effect turns round as the sets grow.", None),
+        (0.3, -0.2, True, "the effect changes its sign as the sets grow.", None),
         (0.3, 0.1, False, "these data do not tell whether it shrinks.", None),
     ],
 )
@@ -228,7 +228,7 @@ def test_the_sentences() -> None:
     assert said[size] is True
     assert not any("BM25" in text for text in said)  # 0.2, which all models beat
     strong = [replace(r, value=0.33) if r.facts.model == "bm25" else r for r in study()]
-    below = "tk: below BM25's nDCG@10 of 0.330 with every training set, so all this is said of weak models."
+    below = "tk: below BM25's nDCG@10 of 0.330 with every training set, so these findings are about weak models."
     assert below in [finding.text for finding in leakage_findings(strong, ROBUST)]
     assert not any("none of the paper's collections" in text for text in said)
     assert any("none of the paper's collections" in finding.text for finding in leakage_findings(study(), ["q1"]))

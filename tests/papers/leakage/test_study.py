@@ -237,7 +237,7 @@ def test_the_report_shows_tables_figure_and_sentences(finished: Path, results: l
     assert shares == pytest.approx([0, 0, 4 / 6, 4 / 10, 4 / 6, 4 / 10])
     assert not any(result.measure == ORDER for result in results)
     said = [result.payload.text for result in results if isinstance(result.payload, Finding)]
-    assert said[-1].startswith("The target is none of the paper's collections (Robust04, Core 2017, Core 2018)")
+    assert said[-1].startswith("The target is not one of the paper's collections (Robust04, Core 2017, Core 2018)")
 
 
 def test_a_second_run_makes_nothing_and_a_dry_run_writes_nothing(
@@ -325,10 +325,10 @@ def test_the_manifest_says_what_was_run(finished: Path) -> None:
 
 def test_what_does_not_fit_is_one_clear_line(collection: Collection, settings: LeakageSettings, tmp_path: Path) -> None:
     for changes, line in (
-        ({"kinds": ("msm", "test")}, "--kinds: wanted no, and a leakage to set against it (msm, test); found msm, test"),
-        ({"kinds": ("no",)}, "--kinds: wanted no, and a leakage to set against it (msm, test); found no"),
+        ({"kinds": ("msm", "test")}, "--kinds: wanted no, and a leakage to compare with it (msm, test); found msm, test"),
+        ({"kinds": ("no",)}, "--kinds: wanted no, and a leakage to compare with it (msm, test); found no"),
         ({"sizes": (12, 12)}, "--sizes: wanted at least one, each once; found 12, 12"),
-        ({"sizes": (13,)}, "--sizes: wanted an even number of instances, two a query; found 13"),
+        ({"sizes": (13,)}, "--sizes: wanted an even number of instances, two per query; found 13"),
         ({"sources": ("train", "topics")}, "--target, --source: wanted different splits; found 'topics' as both"),
         ({"seeds": ()}, "--seeds: wanted at least one, each once; found none"),
         ({"folds": 1}, "--folds: wanted at least 2; found 1"),
@@ -341,7 +341,7 @@ def test_what_does_not_fit_is_one_clear_line(collection: Collection, settings: L
     with pytest.raises(InputError, match=r"wanted the splits train, dl19; found no dl19 \(there are train, topics\)"):
         run_study(collection, replace(settings, target="dl19"), workspace)
     assert not (tmp_path / "x").exists()
-    with pytest.raises(SettingError, match="--sizes: wanted room for 4 leaked queries; found 6 instances, which are 3 queries"):
+    with pytest.raises(SettingError, match="--sizes: wanted at least 8 instances for 4 leaked queries; found 6"):
         run_study(collection, replace(settings, sizes=(6,)), workspace)
     with pytest.raises(InputError, match="wanted 9 leaked queries of kind msm; found 8 that can be used"):
         run_study(collection, replace(settings, leaking=replace(settings.leaking, leaked_queries=9), sizes=(20,)), workspace)
@@ -378,5 +378,5 @@ def test_pairs_that_cannot_be_read_are_said_before_anything_is_made(
 def test_pairs_without_a_query_of_the_target(collection: Collection, settings: LeakageSettings, tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
     pairs.write_text(json.dumps({"train_id": "a", "test_id": "b", "label": "identical"}), encoding="utf-8")
-    with pytest.raises(InputError, match="wanted pairs with queries of the target; found 1 pairs of others, as 'b'"):
+    with pytest.raises(InputError, match="wanted pairs with queries of the target; found 1 pairs with others, such as 'b'"):
         run(collection, tmp_path / "study", replace(settings, leaking=LeakingPairs(pairs=(pairs,))))

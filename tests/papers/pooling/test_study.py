@@ -79,7 +79,7 @@ def test_it_measures_what_its_parts_do(tmp_path: Path) -> None:
     measured = {(own.pool, own.test): result.value for result, own in of_type(results, ChangeFigures)}
     assert measured == pytest.approx(means)
     sentences = [finding.text for _, finding in of_type(results, Finding)]
-    assert sentences[0].startswith("No published figures stand beside one, which is none of the tasks of On the Reliability")
+    assert sentences[0].startswith("No published figures for one, which is not a task of On the Reliability")
     assert {figures.to_rows()["what"] for _, figures in of_type(results, PoolFigures)} == {
         "collection", "coverage", "order", "change", "beside unseen", "beyond mixed pools", "one pool", "left out", "left out by kind", "curve", "relabelled",
     }  # fmt: skip

@@ -300,7 +300,7 @@ def test_a_dose_whose_model_re_ranks_nothing_has_no_effect_to_compare() -> None:
     assert any(text.startswith("Does not beat its first stage on validation: tk-original, front.") for text in said)
     assert any(
         text.endswith(
-            "the change with front less the change with anywhere cannot be said: it takes a model that re-ranks at both."
+            "the change with front less the change with anywhere is undefined: it needs a model that re-ranks at both."
         )
         for text in said
     )

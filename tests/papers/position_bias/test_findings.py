@@ -115,14 +115,14 @@ def told(*results: Result, cuts: dict[int, tuple[int, int]] | None = None) -> li
             -0.02,
             -0.05,
             0.01,
-            "changes by −2.0\u00a0% (95 % interval −5.0\u00a0% to +1.0\u00a0%, over queries of one training: speaks of this checkpoint): these data do not decide",
+            "changes by −2.0\u00a0% (95 % interval −5.0\u00a0% to +1.0\u00a0%, over queries of one training: speaks of this checkpoint): cannot tell",
             None,
         ),
         (
             0.0,
             -0.031,
             0.031,
-            "changes by 0.0\u00a0% (95 % interval −3.1\u00a0% to +3.1\u00a0%, over queries of one training: speaks of this checkpoint): these data do not decide",
+            "changes by 0.0\u00a0% (95 % interval −3.1\u00a0% to +3.1\u00a0%, over queries of one training: speaks of this checkpoint): cannot tell",
             None,
         ),
     ],
@@ -176,7 +176,7 @@ def test_only_the_headline_measure_and_no_baseline_of_its_own() -> None:
         ),
         (
             0.02, -0.1, 0.1,
-            "tk-rotated cannot be told from tk-original: nDCG@10 0.510 against 0.500, "
+            "tk-rotated is not distinguishable from tk-original: nDCG@10 0.510 against 0.500, "
             "difference +0.010 (95 % interval −0.050 to +0.050, over queries of one training: speaks of this checkpoint)",
             None,
         ),
@@ -195,7 +195,7 @@ def against(base: str, low: float, *, system: str = "tk-original", test: str = "
 def test_all_baselines_beaten() -> None:
     (finding,) = told(against("bm25", 0.01), against("position-only", 0.02), against("bm25", 0.05, test="rotated"))
     assert finding == Finding(
-        "Every model beats BM25 and a scorer that knows position only, on both test sets, with intervals off zero (over queries "
+        "Every model beats BM25 and a position-only scorer, on both test sets, with intervals above 0 (over queries "
         "of one training: speaks of this checkpoint).",
         True,
     )
@@ -209,7 +209,7 @@ def test_baselines_not_beaten_are_named() -> None:
         change(0.1, 0, 0, axis="baseline", systems=("bm25", "tk-rotated"), tests=("original", "original"), sure=False),
     )
     assert finding == Finding(
-        "Not shown to beat a baseline, so what it does with position counts for little: tk-original against position-only on "
+        "Not shown to beat a baseline, so its use of position matters little: tk-original against position-only on "
         "original; tk-rotated against bm25 on rotated and original.",
         False,
     )
@@ -224,17 +224,17 @@ def histogram(low: float, high: float, share: float = 0.5) -> Result:
 def test_where_answers_sit() -> None:
     before, after = told(histogram(0.45, 0.55), histogram(0.2, 0.28, 0.25))
     assert before == Finding(
-        "In the passages as they are, 50.0\u00a0% of 1,800 answers start in the first fifth (95 % interval 45.0\u00a0% to 55.0\u00a0%): "
-        "more than an unbiased collection would have (24.0\u00a0%).",
+        "In the original passages, 50.0\u00a0% of 1,800 answers start in the first fifth (95 % interval 45.0\u00a0% to 55.0\u00a0%): "
+        "more than in an unbiased collection (24.0\u00a0%).",
         True,
     )
     assert after == Finding(
         "After rotation, 25.0\u00a0% of 1,800 answers start in the first fifth (95 % interval 20.0\u00a0% to 28.0\u00a0%): "
-        "what an unbiased collection would have (24.0\u00a0%).",
+        "as in an unbiased collection (24.0\u00a0%).",
         False,
     )
     (fewer,) = told(histogram(0.1, 0.2, 0.15))
-    assert "less than an unbiased collection would have (24.0\u00a0%)" in fewer.text
+    assert "less than in an unbiased collection (24.0\u00a0%)" in fewer.text
 
 
 def mats(training: str, value: float | None, *, test: str = "original", seed: int = 1, collection: str = "planted") -> Result:
@@ -346,7 +346,7 @@ def test_three_trainings_off_zero_speak_of_the_method() -> None:
 
 
 def test_three_trainings_about_zero_do_not_yet() -> None:
-    """A change within ± 3 %, of three and of five trainings; and one that these data do not decide."""
+    """A change within ± 3 %, of three and of five trainings, and an undecided one."""
     three = told_together([0.001, -0.001, 0.0], spread=0.001)
     assert "does not change beyond ±3\u00a0%: 0.0\u00a0%" in three.text
     assert three.text.endswith("over 3 trainings and queries: speaks of these trainings, not yet of the method).")
@@ -354,7 +354,7 @@ def test_three_trainings_about_zero_do_not_yet() -> None:
     assert five.text.endswith("over 5 trainings and queries: speaks of the method).")
     undecided = told_together([-0.1, 0.1, 0.02])
     assert undecided.holds is None
-    assert undecided.text.endswith("not yet of the method): these data do not decide.")
+    assert undecided.text.endswith("not yet of the method): cannot tell.")
 
 
 def test_without_the_values_of_queries_nothing_is_said_of_several_trainings() -> None:

@@ -362,7 +362,7 @@ def test_tests_that_share_a_query(tmp_path: Path) -> None:
 def test_candidates_of_another_collection(collection: Collection, tmp_path: Path) -> None:
     (tmp_path / "x.run").write_text("q Q0 nobody 1 1.0 x\n")
     settings = replace(SETTINGS, candidates={"test": tmp_path / "x.run"})
-    with pytest.raises(InputError, match="does not hold, the first 'nobody'"):
+    with pytest.raises(InputError, match="not in it, the first 'nobody'"):
         run_study(collection, settings, Workspace(tmp_path / "s"))
 
 

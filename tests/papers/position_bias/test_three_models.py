@@ -192,4 +192,4 @@ def test_a_given_run_is_re_ranked_as_it_is(finished: Path, settings: PositionBia
 def test_a_collection_without_answers_has_no_figure_1_and_says_so(finished: Path) -> None:
     results = load_results(finished / "results")
     assert not any(r.kind == "histogram" for r in results)
-    assert any(r.kind == "finding" and "Figure 1, where answers sit, is left out" in r.payload.text for r in results)
+    assert any(r.kind == "finding" and "Figure 1, the positions of answers, is left out" in r.payload.text for r in results)

@@ -59,15 +59,15 @@ def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(plant
         (
             unjudged,
             plain | {"tests": (JudgedSplit("test"),)},
-            "wanted --tests test with a relevant passage for one of its queries at least",
+            "wanted --tests test with a relevant passage for at least one of its queries",
         ),
         (unjudged, plain | {"validation": "validation"}, "wanted --validation validation with a relevant passage"),
         (
             unjudged,
             plain | {"candidates": {"train": tmp_path / "train.run"}},
-            "found 1 of 2 that it does not hold, the first 'nothing'",
+            "found 1 of 2 that are not in it, the first 'nothing'",
         ),
-        (unjudged, plain | {"candidates": {"judged": tmp_path / "train.run"}}, "found 1 of 2 that it does not hold"),
+        (unjudged, plain | {"candidates": {"judged": tmp_path / "train.run"}}, "found 1 of 2 that are not in it"),
         (
             unjudged,
             plain | {"negatives_of": (Negatives("x", "own"),)},

@@ -149,10 +149,10 @@ def test_sets_are_drawn_by_one_rule(tmp_path: Path) -> None:
     [
         ((-0.02, -0.005), "no fall beyond 3\u00a0%", True),  # of 0.9: 0.027
         ((-0.2, -0.05), "it falls", False),
-        ((-0.2, 0.1), "these data do not decide", None),
+        ((-0.2, 0.1), "cannot tell", None),
         ((-0.01, 0.2), "no fall beyond 3\u00a0%", True),
         ((0.01, 0.03), "it still rises", True),
-        (None, "these data do not decide", None),
+        (None, "cannot tell", None),
     ],
     ids=["small", "fall", "undecided", "or a rise", "rise", "no interval"],
 )
@@ -218,7 +218,7 @@ def test_an_index_and_what_runs_do_not_reach_leave_no_number(tmp_path: Path, pai
     assert curve.beyond == ([10] if pairs else [8, 10])
     said = {r.payload.text: r.payload.holds for r in found if isinstance(r.payload, Finding)}
     (text,) = [text for text in said if text.startswith("TK (regenerated) on head_test.dctr: from re-ranking depth 3 to 6")]
-    assert text.endswith(f"no candidates beyond --depth ({study.settings.depth}) were there, so that nothing is said of more.")
+    assert text.endswith(f"no candidates beyond --depth ({study.settings.depth}) exist, so the effect of more is unknown.")
     assert said[text] is None
     shallow = "head_test.dctr: 0\u00a0% of the queries have the 8 candidates that are re-ranked (the median has 6)"
     assert any(text.startswith(shallow) for text in said) is not pairs

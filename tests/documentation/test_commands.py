@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
 from positionbias.cli.main import posbias
-
-ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-BLOCK = re.compile(r"^(?:    |\t).*(?:\n(?:    |\t).*)*", re.MULTILINE)
-FENCED = re.compile(r"^```(?:bash|sh|console)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-def commands(page: Path) -> Iterator[str]:
-    """The commands of a page's code blocks, without comments; lines that end in a backslash are joined."""
-    text = page.read_text("utf-8")
-    for block in (*BLOCK.findall(text), *FENCED.findall(text)):
-        for line in block.replace("\\\n", " ").splitlines():
-            for part in re.split(r"&&|\|(?!\w)|;", line.partition("  #")[0]):
-                command = part.strip().removesuffix(">").split(" > ")[0].strip()
-                if command.startswith("posbias ") and "…" not in command and "..." not in command:
-                    yield command
+from tests.documentation.blocks import PAGES, codes
 
 
 def parsed(arguments: list[str]) -> None:
@@ -44,7 +27,9 @@ def parsed(arguments: list[str]) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_are_accepted(page: Path) -> None:
     wrong = []
-    for command in commands(page):
+    for command, python, _ in codes(page):
+        if python:
+            continue
         try:
             parsed(shlex.split(command)[1:])
         except (click.ClickException, AssertionError) as error:
@@ -55,4 +40,4 @@ def test_commands_are_accepted(page: Path) -> None:
 
 
 def test_there_are_commands() -> None:
-    assert sum(1 for page in PAGES for _ in commands(page)) > 100
+    assert sum(1 for page in PAGES for code in codes(page) if not code.python) > 100
