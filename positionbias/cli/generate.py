@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import click
 from click.core import ParameterSource
@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from positionbias.cli.before import say_before, yes_option
 from positionbias.cli.settings_options import option_of
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Command, Given, Parameter
+from positionbias.core.operation import Command, Given, Parameter, SavedTo
 from positionbias.core.progress import say
 from positionbias.core.screen import lines_of
 from positionbias.core.settings import given_by_hand
@@ -24,6 +24,7 @@ from positionbias.core.terminal import json_line, to_person
 __all__ = ["command_of", "print_outcome"]
 
 _wide_option = click.option("--wide", is_flag=True, help="Print every column and both ends of intervals, however wide.")
+_SAVED = get_args(SavedTo)[1]  # of a command that measures
 _per_query_option = click.option("--per-query", is_flag=True, help="Add each query's values to --json.")
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
 
@@ -31,7 +32,7 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print the r
 def command_of(name: str, made: Command) -> click.Command:
     """Return the command ``name``, which prints what comes back, if anything."""
 
-    def run(as_json: bool, wide: bool, per_query: bool, **given: Any) -> None:
+    def run(as_json: bool, wide: bool, per_query: bool = False, **given: Any) -> None:
         if per_query and not as_json:
             raise SettingError("--per-query: wanted --json, which it is for; found none; add --json")
         if made.shorter:
@@ -42,7 +43,9 @@ def command_of(name: str, made: Command) -> click.Command:
         print_outcome(outcome, as_json=as_json, wide=wide, per_query=per_query)
 
     asking = [yes_option] if made.shorter else []
-    for option in reversed([*map(option_of, made.parameters), *asking, _json_option, _per_query_option, _wide_option]):
+    measures = any(one.of is _SAVED for one in made.parameters)
+    printed = [_json_option, *([_per_query_option] if measures else []), _wide_option]
+    for option in reversed([*map(option_of, made.parameters), *asking, *printed]):
         run = option(run)
     return click.command(name, help=_help_text(made.help, made.parameters))(run)
 
