@@ -30,15 +30,15 @@ def collection_text(results: Sequence[Result]) -> str:
     """Return the collection's name, passages and a row per split; where measured, lengths and the collection's origin."""
     ((_, passages),) = of_type(results, PassageFigures)
     if passages.lengths is None:
-        return _counts(results)
-    return "\n\n".join((_counts(results), _lengths(results), _origin(passages.manifest)))
+        return "\n\n".join((f"{results[0].collection}: {results[0].count:,} passages", _counts(results)))
+    return "\n\n".join((*collection_headlines(results), _counts(results), _lengths(results), _origin(passages.manifest)))
 
 
 def _counts(results: Sequence[Result]) -> str:
     header = ("split", "queries", "judgements", "answers")
     splits = [(result.split, figures) for result, figures in of_type(results, QueryFigures)]
     rows = [(split, f"{f.queries:,}", f"{f.judgements:,}", f"{f.answers:,}") for split, f in splits]
-    lines = [*collection_headlines(results), "", aligned([header, *rows])]
+    lines = [aligned([header, *rows])]
     for split, figures in splits:
         further = figures.further_judgements or {}
         lines += [f"{split}: {count:,} judgements more, {name!r}" for name, count in further.items()]

@@ -88,6 +88,4 @@ def collection_headlines(results: Sequence[Result]) -> list[str]:
     asked = ", ".join(f"{split} {count(figures.queries)}" for split, figures in splits)
     answers = plural(sum(figures.answers for _, figures in splits), "answer")
     queries = plural(sum(figures.queries for _, figures in splits), "query")
-    return [
-        f"{result.collection}: a collection of {plural(result.count, 'passage')}, {queries} ({asked or 'no split'}) and {answers}."
-    ]
+    return [f"{result.collection}: {plural(result.count, 'passage')}, {queries} ({asked or 'no split'}) and {answers}."]
