@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["LEAST", "PIPED", "line_width", "lines_of", "shown_width", "wrap", "wrapped"]
+__all__ = ["LEAST", "PIPED", "line_width", "lines_of", "shown_width", "words_of", "wrap", "wrapped"]
 
 LEAST, PIPED = 80, 100  # columns: the fewest that output is made for, and those of a pipe or a file
 _given: ContextVar[tuple[int | None] | None] = ContextVar("line width", default=None)
+_SPACE = re.compile(" (?!%)")  # no line begins with a per-cent sign
 _BREAKS = re.compile(r"(?<=[-/_:,])(?=[^\W\d_])|(?<=/)")  # in a word that is too long: never within a number
 
 
@@ -55,6 +56,11 @@ def _cell(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.category(char) in ("Mn", "Me") else 1
 
 
+def words_of(text: str) -> list[str]:
+    """Return what stays together: words, and a number with its per-cent sign."""
+    return _SPACE.split(text)
+
+
 def wrap(text: str, width: int) -> list[str]:
     """Return the lines of a text wrapped by words; a fixed space does not part, a longer word is parted behind a hyphen, slash or the like.
 
@@ -62,7 +68,7 @@ def wrap(text: str, width: int) -> list[str]:
     ['a run of 12', 'queries,', 'bm25-with-', 'feedback']
     """
     lines, line = [], ""
-    for word in text.split(" "):
+    for word in words_of(text):
         joined = f"{line} {word}" if line else word
         if shown_width(joined) <= width:
             line = joined

@@ -52,7 +52,7 @@ class Studied(Written):
         from positionbias.results.select import of_type
 
         sentences = [wrapped(f"- {finding.text}") for _, finding in of_type(self.results, Finding)]
-        return "\n".join([*map(as_text, self._tables()), "What was found", *sentences])
+        return "\n\n".join([*map(as_text, self._tables()), "\n".join(["What was found", *sentences])])
 
     def _tables(self) -> Sequence[Table]:
         from positionbias.report.parts import tables_after

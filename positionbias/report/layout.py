@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 
-from positionbias.core.screen import shown_width, wrap
+from positionbias.core.screen import shown_width, words_of, wrap
 
 __all__ = ["Grid", "fits", "lay_out"]
 
@@ -59,7 +59,7 @@ class Grid:
         """Return the widths below which a number would be parted, or a text be narrower than ``narrowest``."""
         found = []
         for at, (right, most) in enumerate(zip(self.right, self.widths(HEADING_LINES), strict=True)):
-            words = (shown_width(word) for row in self.rows for word in row[at].split(" "))
+            words = (shown_width(word) for row in self.rows for word in words_of(row[at]))
             heading = _heading_width(self.headings[at], HEADING_LINES) if self.headings else 0
             longest = max(words, default=0)
             found.append(min(most, max(longest if right else min(longest, narrowest), min(heading, 2 * narrowest))))
@@ -68,7 +68,7 @@ class Grid:
 
 def _heading_width(text: str, lines: int) -> int:
     """Return the least width at which a heading takes at most so many lines, and parts no word."""
-    width = max(map(shown_width, text.split(" ")))
+    width = max(map(shown_width, words_of(text)))
     if lines == 1:
         return shown_width(text)
     while len(wrap(text, width)) > lines:

@@ -59,6 +59,7 @@ def test_prose_is_wrapped_by_words_and_lists_are_indented() -> None:
         assert wrapped("one two three four five") == "one two three four\nfive"
         assert wrapped("- one two three four five") == "- one two three four\n  five"
         assert wrapped("  one two three four five") == "  one two three four\n    five"
+        assert wrapped("a share of about 95 %.") == "a share of about\n95 %."
         assert wrapped("short\n\nlines stay") == "short\n\nlines stay"
         assert wrapped("a mean of 0.421\u00a0[0.415,\u00a00.427]") == "a mean of\n0.421\u00a0[0.415,\u00a00.427]"
     with lines_of(None):
