@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import shorten
 from typing import Any
 
+from positionbias.core.formatting import NBSP
 from positionbias.core.interval import Interval
 from positionbias.leakage.find import FoundPair
 from positionbias.leakage.surest import score_of
@@ -224,7 +225,7 @@ def _share(result: Result) -> str:
 
 
 def _bounds(interval: Interval | None, form: str = ".4f") -> str:
-    return f" [{interval.low:{form}}, {interval.high:{form}}]" if interval else ""
+    return f"{NBSP}[{interval.low:{form}},{NBSP}{interval.high:{form}}]" if interval else ""
 
 
 def removed_text(results: Sequence[Result]) -> str:

@@ -126,7 +126,10 @@ def find_leakage(
         >>> import positionbias as pb
         >>> from positionbias.settings import FindSettings
         >>> print(pb.find_leakage(["planted:train", "planted:test"], settings=FindSettings("lexical"), out="pairs"))
-        10 of 18 test queries (55.6%) have candidates found by words alone: precision unknown; label them (posbias leakage review).
+        10 of 18 test queries (55.6%) have candidates found by words alone: precision unknown; label them
+        (posbias leakage review).
+        <BLANKLINE>
+        The surest pairs
         ...
     """
     from positionbias.leakage.find import find_pairs
