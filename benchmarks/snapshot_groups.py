@@ -96,7 +96,7 @@ def models(record: Recorder) -> None:
     runs = ("--candidates", "train.run", "--validation-candidates", "validation.run")
     train = ("train", "tk", "./planted", *runs, *TK, *STEPS, "--probe-passages", 20)
     record.run("train", *train, "--out", "./OUT", model=True)
-    record.run("train-rotated", *train, "--rotate", "--seed", 2, "--out", "./OUT", model=True)
+    record.run("train-rotated", *train, "--rotate-at-reading", "--seed", 2, "--out", "./OUT", model=True)
     record.call(*train, "--out", "./tk.ckpt")
     of = ("--model", "tk.ckpt")
     record.run("rerank", "rerank", "./planted", *of, "--candidates", "test.run", "--depth", 6, "--out", "./OUT", model=True)
@@ -160,7 +160,7 @@ def leakage(record: Recorder) -> None:
     row = {"source": "s", "field": "query"}
     rows = [{**row, "train_id": a, "test_id": b, "train_text": a, "test_text": b, "cosine": cosine} for a, b, cosine in texts]
     Path("pairs.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in rows))
-    record.run("sample", "leakage", "sample", "pairs.jsonl", "--pairs", 2, "--strata", 2, "--out", "./OUT.tsv")
+    record.run("sample", "leakage", "sample", "pairs.jsonl", "--sample-size", 2, "--strata", 2, "--out", "./OUT.tsv")
     record.run("review", "leakage", "review", "pairs.jsonl", "--out", "./OUT.tsv")
     head, *lines = Path("out-review.tsv").read_text("utf-8").splitlines()
     for name, labels in (("one", "identical no different specialization"), ("two", "identical no identical specialization")):
@@ -174,7 +174,7 @@ def leakage(record: Recorder) -> None:
     record.run("clean-by-words", "leakage", "clean", "./planted", "--against", "./planted:test", "--detector", "lexical",
                "--lexical", "--out", "./OUT")  # fmt: skip
     leaked = ("trainset", "leaked", "./planted", "--target", "test", "--pairs", "planted", "--candidates", "train.run")
-    record.run("trainset", *leaked, "--size", 24, "--size", 40, "--seeds", 2, "--leaked-queries", 10, "--out", "./OUT")
+    record.run("trainset", *leaked, "--size", 24, "--size", 40, "--repeats", 2, "--leaked-queries", 10, "--out", "./OUT")
 
 
 @group
@@ -194,14 +194,14 @@ def contamination(record: Recorder) -> None:
     more = ("--pairs", "pairs.jsonl", "--fresh", "paraphrased", "--bank", "bank.txt", "--model", "m4.ckpt")
     record.run("suspect-two", *suspect, *more, *controls[:4], *controls[6:], "--out", "./OUT", model=True)
     record.run("suspect-alone", *suspect, "--fresh", "paraphrased", "--out", "./OUT", model=True)
-    contaminated = ("trainset", "contaminated", "./planted", "--with", "test", "--target-relevant-from", 1)
+    contaminated = ("trainset", "contaminated", "./planted", "--contaminate", "test", "--target-relevant-from", 1)
     record.run("trainset", *contaminated, "--candidates", "train.run", "--share", 0.5, "--out", "./OUT")
 
 
 @group
 def clicks(record: Recorder) -> None:
     planted(passages=300, answers_each=3, test_share=0.4, validation_share=0.05)
-    draw = ("trainset", "clicks", "./planted", "--candidates", "train.run", "--negatives", 2, "--depth", 6)
+    draw = ("trainset", "clicks", "./planted", "--candidates", "train.run", "--negatives", 2, "--train-depth", 6)
     record.run("trainset", *draw, "--out", "./OUT", results="quality")
     record.run(
         "trainset-true", *draw, "--qrels-name", "true", "--triples", 40, "--as", "ids", "--out", "./OUT", results="quality"
@@ -274,7 +274,7 @@ def study_transfer(record: Recorder) -> None:
 @group
 def study_dose(record: Recorder) -> None:
     planted()
-    study(record, "dose", "./planted", *given("--dose", ("0:0.4", "0:1")), *STUDY, *given("--set", SMALL),
+    study(record, "dose", "./planted", *given("--answers-in", ("0:0.4", "0:1")), *STUDY, *given("--set", SMALL),
           "--only", "original", "--probe-passages", 20)  # fmt: skip
 
 
@@ -291,7 +291,7 @@ def study_leakage(record: Recorder) -> None:
 
     leaking_pairs(Path("pairs.jsonl"), leaking_collection(Path()))
     little = ("--leaked-queries", 4, "--folds", 3, "--threads", 1, "--batch-size", 4, "--seeds", 1, "--depth", 6)
-    chosen = [*given("--sizes", (12, 20)), *given("--models", ("tk", "knrm"))]
+    chosen = [*given("--size", (12, 20)), *given("--models", ("tk", "knrm"))]
     chosen += given("--set", (*(f"tk.{part}" for part in SMALL), "knrm.dimension=8"))
     study(record, "leakage", "./leaking", "--pairs", "pairs.jsonl", "--target", "topics", "--source", "train", *little, *chosen)
 
@@ -304,7 +304,7 @@ def study_contamination(record: Recorder) -> None:
     make_encoder([planted(validation_share=0.25)], Path("small"), EncoderSettings(layers=1, width=8, heads=2, pieces=120))
     little = ("--depth", 6, "--train-depth", 8, "--threads", 1, "--batch-size", 8, "--seeds", 1, "--learning-rate", 1e-3)
     chosen = [*given("--models", ("tk", "bert_dot")), *given("--set", (f"tk.{part}" for part in SMALL))]
-    study(record, "contamination", "./planted", "--targets", "test", "--target-relevant-from", 1, *little, "--losses", "kl",
+    study(record, "contamination", "./planted", "--target", "test", "--target-relevant-from", 1, *little, "--loss", "kl",
           "--max-steps", 2, "--encoder", "./small", *chosen)  # fmt: skip
 
 
@@ -317,7 +317,7 @@ def study_tripclick(record: Recorder) -> None:
     make_encoder([collection], Path("small"), EncoderSettings(layers=1, width=8, heads=2, pieces=120))
     little = ("--depth", 5, "--retrieval-depth", 8, *given("--depths", (2, 8)), "--train-depth", 12, "--negatives", 2, *STEPS)
     chosen = [*given("--models", ("tk", "bert_dot")), "--encoder", "./small", *given("--set", (f"tk.{part}" for part in SMALL))]
-    study(record, "tripclick", "./planted", "--tests", "test:true", *little, "--seeds", 1, "--truth", "true",
+    study(record, "tripclick", "./planted", "--test-split", "test:true", *little, "--seeds", 1, "--complete-qrels", "true",
           "--negatives-of", "original=passed-over", *chosen)  # fmt: skip
 
 

@@ -96,7 +96,12 @@ class Planted:
         if not place.exists():
             targets = ("test",) if share else ()
             settings = ContaminatedSettings(
-                targets=targets, share=share or 1.0, target_relevant_from=1, group_size=DEPTH, depth=DEPTH, seed=self.number
+                targets=targets,
+                share=share or 1.0,
+                target_relevant_from=1,
+                group_size=DEPTH,
+                train_depth=DEPTH,
+                seed=self.number,
             )
             write_contaminated_set(place, self.collection, self.run("train"), settings)
         return place

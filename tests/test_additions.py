@@ -60,7 +60,7 @@ FORMAT: Addition = {
 
                 from positionbias.formats.toy import import_toy as read
 
-                return _told(read(Path(file), output_place(out), overwrite=overwrite), out)
+                return _told(read(Path(file), output_place(out), overwrite=overwrite))
             ''',
     },
 }
@@ -107,7 +107,7 @@ COMMAND: Addition = {
         ''',
     "ops/__init__.py": {
         "    from positionbias.ops.training": "    from positionbias.ops.toys import count_letters as count_letters\n",
-        '    "verify":': '    "letters": ("toys", "count_letters", "How often each letter stands."),\n',
+        '        "verify":': '        "letters": ("toys", "count_letters", "How often each letter stands."),\n',
     },
 }
 STUDY: Addition = {

@@ -58,6 +58,7 @@ PUBLIC = [
     "import_table",
     "import_trec",
     "import_tripclick",
+    "list_artefacts",
     "load",
     "make_encoder",
     "make_report",

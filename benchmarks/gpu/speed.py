@@ -122,7 +122,7 @@ class Speed:
         found = {}
         for device in ("cpu", self.device.type):
             checkpoint = self.loaded(kind, torch.device(device))
-            results = probe_model(checkpoint, self.collection, ProbeSettings(passages=PROBED))
+            results = probe_model(checkpoint, self.collection, ProbeSettings(probe_passages=PROBED))
             found[device] = [result.value for result in results]
         return found
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 
 from positionbias.cli.main import posbias
+from positionbias.cli.panels import in_panels
 from positionbias_site.markdown import fence, page, plain, toctree
 
 
@@ -14,17 +15,17 @@ def pages() -> dict[str, str]:
     """Return the Markdown of the pages by their paths, the list of commands first."""
     context = click.Context(posbias, info_name="posbias")
     names = posbias.list_commands(context)
-    rows = [f"| [`posbias {name}`]({name}.md) | {plain(posbias.commands_at[name][2])} |" for name in names]
-    start = page(
-        "# Commands",
-        plain(posbias.get_short_help_str(limit=200)),
-        "\n".join(["| command | what it does |", "|---|---|", *rows]),
-        toctree(names),
-    )
+    lists = [block for heading, below in posbias.headings.items() for block in (f"## {heading}", _list(below))]
+    start = page("# Commands", plain(posbias.get_short_help_str(limit=200)), *lists, toctree(names))
     made = {"cli/index.md": start}
     for name in names:
         made[f"cli/{name}.md"] = page(*_sections(posbias, name, context, 1))
     return made
+
+
+def _list(names: Iterable[str]) -> str:
+    rows = [f"| [`posbias {name}`]({name}.md) | {plain(posbias.commands_at[name][2])} |" for name in names]
+    return "\n".join(["| command | what it does |", "|---|---|", *rows])
 
 
 def _sections(group: click.Group, name: str, above: click.Context, level: int) -> Iterator[str]:
@@ -50,8 +51,9 @@ def _help(text: str) -> Iterator[str]:
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
-    """Yield the options as a list of definitions: what is typed, and what it does."""
-    for param in command.get_params(context):
-        typed, told = param.get_help_record(context) or ("", "")
-        if told:
+    """Yield the options in their panels as lists of definitions: what is typed, and what it does."""
+    for panel, options in in_panels(command, context):
+        yield f"**{panel}**"
+        for option in options:
+            typed, told = option.get_help_record(context) or ("", "")
             yield f"`{typed}`\n: {plain(told)}"

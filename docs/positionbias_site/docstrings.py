@@ -19,6 +19,7 @@ from positionbias.core.settings import settings_of
 
 _SECTION = re.compile(r"(Args|Returns|Raises|Example):$")
 _LITERAL_OR_STAR = re.compile(r"(``.*?``)|\*")
+_MARK = re.compile(r" ?\[decision\]")  # of what a paper leaves open: for those who work on the code
 _NAPOLEON = Config(napoleon_numpy_docstring=False)
 
 
@@ -41,6 +42,7 @@ def _of_settings(name: str, obj: Any) -> bool:
 
 
 def _docstring(_app: Sphinx, what: str, name: str, obj: Any, _: Any, lines: list[str]) -> None:
+    lines[:] = [_MARK.sub("", line) for line in lines]
     begins = next((number for number, line in enumerate(lines) if _SECTION.match(line)), len(lines))
     head, sections = list(_with_code(lines[:begins])), lines[begins:]
     if what == "function" and hasattr(obj, "__wrapped__"):

@@ -207,7 +207,7 @@ class _Audit:
             # the rows of a sparse model are words and weights; their mean has no meaning
             if settings.segments and isinstance(self.system.model, PassageEncoder) and self.system.kind != "sparse":
                 self._segments(self.system.model)
-            if settings.probe:
+            if settings.probe_passages:
                 self._probe()
         if self.system.retriever is not None:
             figures, count = self.system.retriever.figures(), len(self.task.collection)
@@ -402,8 +402,8 @@ class _Audit:
         checkpoint, settings = self.system.checkpoint, self.settings
         if checkpoint is None or not isinstance(checkpoint.model, Ranker):
             return
-        passages = min(settings.probe, len(self.task.collection))
-        probed = ProbeSettings(passages=passages, seed=settings.seed, layers=settings.layers)
+        passages = min(settings.probe_passages, len(self.task.collection))
+        probed = ProbeSettings(probe_passages=passages, seed=settings.seed, probe_layers=settings.probe_layers)
         self.found += probe_model(checkpoint, self.task.collection, probed, system=self.system.name)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.settings import Panel, check_settings, setting
 
 __all__ = ["DOCUMENT", "ChunkSettings", "Chunks", "Lengths", "Overlaps"]
 
@@ -76,15 +76,23 @@ class ChunkSettings:
         "else words.",
         metavar="128,256,512",
         absent="not measured",
+        panel=Panel.LENGTHS,
     )
     overlap: Overlaps | None = setting(
         None,
         "With --chunk: the overlap of neighbouring chunks, combined with every chunk at least twice as long.",
         metavar="0,64",
         absent="0",
+        panel=Panel.LENGTHS,
     )
     document_length: int | None = setting(
-        None, "With --chunk: the length of the documents.", most=LONGEST, least=1, metavar="N", absent=f"{DOCUMENT:,}"
+        None,
+        "With --chunk: the length of the documents.",
+        most=LONGEST,
+        least=1,
+        metavar="N",
+        absent=f"{DOCUMENT:,}",
+        panel=Panel.LENGTHS,
     )
 
     def __post_init__(self) -> None:

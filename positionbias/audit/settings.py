@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -12,11 +12,11 @@ from positionbias.audit.lengths import ChunkSettings, Lengths
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.places import Place
-from positionbias.core.settings import check_settings, declared_setting, flag_of, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, declared_setting, flag_of, seed_setting, setting
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
 from positionbias.models.kinds import READ_AS
 from positionbias.positions.settings import Matching
-from positionbias.probe.settings import Layers, layers_of
+from positionbias.probe.settings import PROBE_LAYERS, Layers, layers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ class Audited:
         "A checkpoint, a model of transformers or sentence-transformers (folder or id), minilm, your own module:object, or an endpoint, as "
         "openai:NAME@URL, rerank:NAME@URL or chat:NAME@URL; may be given again.",
         flags=("--model",),
-        metavar="NAME",
+        metavar="MODEL",
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)
@@ -79,7 +79,7 @@ class Audited:
         metavar="COLLECTION RUN",
         place="read",
     )
-    split: str = setting("test", "Split of the queries.")
+    split: str = setting("test", "Split of the queries.", metavar="SPLIT")
     queries: int | None = setting(None, "Audit N queries, drawn by the seed.", least=1, metavar="N", absent="all")
     candidates: RunLike | None = setting(
         None, "The run that models re-rank, measured beside them.", metavar="RUN", absent="BM25's", place="read"
@@ -89,8 +89,11 @@ class Audited:
         "With --retrieve: a model's vectors of the passages as they are, from posbias encode; may be given again.",
         metavar="VECTORS",
         place="read",
+        panel=Panel.DENSE,
     )
-    memory: float | None = setting(None, "With --retrieve: GiB of memory for a search.", absent=f"{MEMORY:g}")
+    memory: float | None = setting(
+        None, "With --retrieve: GiB of memory for a search.", absent=f"{MEMORY:g}", metavar="GIB", panel=Panel.DENSE
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -108,12 +111,15 @@ class AuditSettings:
         SettingError: a setting out of range.
     """
 
+    PANEL = Panel.ADVANCED
+
     measures: tuple[str, ...] = setting(
         None,
         "A measure, as ir_measures names it; the first decides the verdict; may be given again.",
         flags=("-m", "--measure"),
         metavar="MEASURE",
         absent=f"{', '.join(MEASURES)}, and R@100 with --retrieve",
+        panel=Panel.BASIC,
     )
     buckets: tuple[Buckets, ...] | None = setting(
         None,
@@ -135,6 +141,7 @@ class AuditSettings:
         "Also move the evidence through texts of these lengths, padded with other passages; in the model's tokens, else words.",
         metavar="128,256,512",
         absent="not measured",
+        panel=Panel.LENGTHS,
     )
     chunks: ChunkSettings = field(default_factory=ChunkSettings)
     margin: float = setting(
@@ -149,11 +156,11 @@ class AuditSettings:
         absent="found out",
     )
     blind: bool = True
-    segments: int = setting(500, "Passages whose thirds are encoded; 0: none.", least=0)
-    layers: Layers = setting(
-        None, "Layers of an encoder whose term vectors are probed, or all.", metavar="0,3,6", absent="the last"
+    segments: int = setting(500, "Passages whose thirds are encoded; 0: none.", least=0, panel=Panel.TERMS)
+    probe_layers: Layers = declared_setting(None, replace(PROBE_LAYERS, panel=Panel.TERMS))
+    probe_passages: int = setting(
+        0, "Passages for MATS, drawn by the seed; 0: no MATS.", least=0, metavar="N", panel=Panel.TERMS
     )
-    probe: int = setting(0, "Passages whose term vectors are probed (MATS).", least=0, metavar="N")
     examples: int = setting(10, "Queries to show with their passages, those that rotation harms most; 0: no texts.", least=0)
     depth: int = setting(
         None,
@@ -166,20 +173,25 @@ class AuditSettings:
         "The sentence that is moved: that of the answers, the one with most query terms, weighted by rarity (terms), or the one that another model scores highest.",
         metavar="answers|terms|MODEL",
     )
-    relevant_from: int = setting(1, "Grade from which a passage is relevant evidence.", least=1)
+    relevant_from: int = setting(1, "Grade from which a passage is relevant evidence.", least=1, metavar="GRADE")
     matching: Matching = field(default_factory=Matching)
     seed: int = seed_setting()
     retrieve: bool = setting(
         False,
         "Let models rank the whole collection, as retrievers: one vector a text, every passage encoded again for each rotation.",
+        panel=Panel.BASIC,
     )
 
     def __post_init__(self) -> None:
         if self.measures is None:
             object.__setattr__(self, "measures", RETRIEVAL_MEASURES if self.retrieve else MEASURES)
+        elif self.measures != MEASURES:
+            from positionbias.evaluation.measures import canonical  # needs ir_measures
+
+            object.__setattr__(self, "measures", canonical(self.measures))
         if self.depth is None:
             object.__setattr__(self, "depth", RETRIEVAL_DEPTH if self.retrieve else DEPTH)
-        object.__setattr__(self, "layers", layers_of(self.layers))
+        object.__setattr__(self, "probe_layers", layers_of(self.probe_layers))
         if self.lengths is not None:
             object.__setattr__(self, "lengths", Lengths.parse(self.lengths))
         check_settings(self)
@@ -234,9 +246,14 @@ class Limits:
         "The largest change of the first measure's mean by rotation. Nearly blind if answers are anywhere in their passages.",
         least=0,
         metavar="X",
+        panel=Panel.ADVANCED,
     )
     max_psi: float | None = setting(
-        None, "The largest debiased PSI. It only describes: on its own it never passes.", least=0, metavar="X"
+        None,
+        "The largest debiased PSI. It only describes: on its own it never passes.",
+        least=0,
+        metavar="X",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:

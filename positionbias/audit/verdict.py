@@ -318,7 +318,7 @@ def _next(found: Answered) -> str:
         return ""
     if not found.exceeds:
         return "It may be too small to matter: more queries would show it (--queries, --needles)."
-    return "Train on rotated passages (posbias debias, or train --rotate) and audit again."
+    return "Train on rotated passages (posbias debias, or train --rotate-at-reading) and audit again."
 
 
 def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> Verdict:

@@ -6,14 +6,20 @@ import sys
 
 import click
 
+from positionbias.cli.panels import PanelOption
 from positionbias.core.duration import duration_in_words
 from positionbias.core.progress import say
+from positionbias.core.settings import Panel
 
 __all__ = ["LONG", "say_before", "yes_option"]
 
 LONG = 30 * 60  # seconds
 yes_option = click.option(
-    "--yes", is_flag=True, help=f"Begin without asking; a terminal is asked where it may take over {LONG // 60} minutes."
+    "--yes",
+    is_flag=True,
+    cls=PanelOption,
+    panel=Panel.SHARED,
+    help=f"Begin without asking; a terminal is asked where it may take over {LONG // 60} minutes.",
 )
 
 

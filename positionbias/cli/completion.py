@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import click
 
+from positionbias.cli.panels import PanelCommand
 from positionbias.cli.settings_options import OneOf
 
 __all__ = ["completion"]
 
 
-@click.command()
+@click.command(cls=PanelCommand)
 @click.argument("shell", type=OneOf(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """Print the completion script for SHELL.
 
     \b
-    bash, for this session:  eval "$(posbias completion bash)"
-    bash, for good:          posbias completion bash > ~/.local/share/bash-completion/completions/posbias
-    zsh, for good:           posbias completion zsh > "${fpath[1]}/_posbias"
-    fish, for good:          posbias completion fish > ~/.config/fish/completions/posbias.fish
+    bash, for this session:
+      eval "$(posbias completion bash)"
+    bash, for good:
+      posbias completion bash \\
+        > ~/.local/share/bash-completion/completions/posbias
+    zsh, for good:
+      posbias completion zsh > "${fpath[1]}/_posbias"
+    fish, for good:
+      posbias completion fish > ~/.config/fish/completions/posbias.fish
     """
     from click.shell_completion import ShellComplete, get_completion_class
 

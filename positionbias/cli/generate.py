@@ -13,20 +13,31 @@ import click
 from click.core import ParameterSource
 
 from positionbias.cli.before import say_before, yes_option
+from positionbias.cli.panels import PanelCommand, PanelOption
 from positionbias.cli.settings_options import option_of
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Command, Given, Parameter, SavedTo
 from positionbias.core.progress import say
 from positionbias.core.screen import lines_of
-from positionbias.core.settings import given_by_hand
+from positionbias.core.settings import Panel, given_by_hand
 from positionbias.core.terminal import json_line, to_person
 
 __all__ = ["command_of", "print_outcome"]
 
-_wide_option = click.option("--wide", is_flag=True, help="Print every column and both ends of intervals, however wide.")
+_wide_option = click.option(
+    "--wide",
+    is_flag=True,
+    cls=PanelOption,
+    panel=Panel.SHARED,
+    help="Print every column and both ends of intervals, however wide.",
+)
 _SAVED = get_args(SavedTo)[1]  # of a command that measures
-_per_query_option = click.option("--per-query", is_flag=True, help="Add each query's values to --json.")
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
+_per_query_option = click.option(
+    "--per-query", is_flag=True, cls=PanelOption, panel=Panel.SHARED, help="Add each query's values to --json."
+)
+_json_option = click.option(
+    "--json", "as_json", is_flag=True, cls=PanelOption, panel=Panel.SHARED, help="Print the results as one JSON object."
+)
 
 
 def command_of(name: str, made: Command) -> click.Command:
@@ -47,7 +58,7 @@ def command_of(name: str, made: Command) -> click.Command:
     printed = [_json_option, *([_per_query_option] if measures else []), _wide_option]
     for option in reversed([*map(option_of, made.parameters), *asking, *printed]):
         run = option(run)
-    return click.command(name, help=_help_text(made.help, made.parameters))(run)
+    return click.command(name, cls=PanelCommand, help=_help_text(made.help, made.parameters))(run)
 
 
 def _stated(name: str) -> bool:

@@ -33,11 +33,11 @@ __all__ = [
 # name -> one line of help in the list of commands
 GROUPS = {
     "import": "Bring a data set in as a collection.",
-    "vectors": "Word vectors to start TK from.",
-    "trainset": "Training sets made to order.",
-    "leakage": "Do training queries near-duplicate test queries?",
-    "pool": "Can a test collection judge systems that did not help to make it?",
-    "contamination": "Has a model seen the test set?",
+    "vectors": "Make word vectors to start TK from.",
+    "trainset": "Draw training sets made to order.",
+    "leakage": "Find and remove training queries that leak test queries.",
+    "pool": "Say which systems a pool of judgements can judge.",
+    "contamination": "Say whether a model has seen the test set.",
 }
 FAMILIES = frozenset({"study", "train"})  # operations with a command for each study, or each kind of model
 

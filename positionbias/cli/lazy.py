@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import click
 
+from positionbias.cli.panels import PanelContext, add_quiet, write_options
+from positionbias.core.closest import or_closest
 from positionbias.core.settings import check_whole
 
 __all__ = ["Commands", "LazyGroup"]
@@ -36,12 +38,28 @@ def _whole(context: click.Context, param: click.Parameter, given: Any) -> Any:
 class LazyGroup(click.Group):
     """A group whose ``commands_at`` is asked for its commands once they are needed.
 
-    Of a ``family``, the function that stands there returns the member of a name: what its command is made of.
+    Of a ``family``, the function that stands there returns the member of a name: what its command is made of. ``headings`` part the list
+    of commands in the help.
     """
 
-    def __init__(self, *args: Any, commands_at: Callable[[], Commands], family: bool = False, **more: Any) -> None:
+    context_class = PanelContext
+
+    def __init__(
+        self,
+        *args: Any,
+        commands_at: Callable[[], Commands],
+        family: bool = False,
+        headings: Mapping[str, Sequence[str]] | None = None,
+        **more: Any,
+    ) -> None:
         super().__init__(*args, **more)
-        self._find, self.family = commands_at, family
+        self._find, self.family, self._headings = commands_at, family, headings
+        add_quiet(self)
+
+    @property
+    def headings(self) -> Mapping[str, Sequence[str]]:
+        """The commands under each heading of the help."""
+        return self._headings or {"Commands": list(self.commands_at)}
 
     @cached_property
     def commands_at(self) -> Commands:
@@ -62,8 +80,32 @@ class LazyGroup(click.Group):
 
             found = command_of(cmd_name, found(cmd_name) if self.family else command_for(found))
         _check_whole_numbers(found)
+        add_quiet(found)
         return found
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, _, text) in self.commands_at.items()])
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is called, or refuse it with the one that may have been meant.
+
+        Raises:
+            UsageError: there is none of this name.
+        """
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            do = self._elsewhere(ctx, args[0]) or or_closest(args[0], self.commands_at, "pick one of its list")
+            raise click.UsageError(f"wanted a command; found {args[0]!r}; {do}", ctx) from error
+
+    def _elsewhere(self, ctx: click.Context, name: str) -> str:
+        """Return whether a command of a group below has this name."""
+        for group in self.commands_at:
+            below = self.get_command(ctx, group) if self.commands_at[group][0].startswith("positionbias.cli") else None
+            if isinstance(below, LazyGroup) and name in below.commands_at:
+                return f"did you mean {group} {name}?"
+        return ""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their headings, then the options."""
+        for heading, names in self.headings.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, self.commands_at[name][2]) for name in names])
+        write_options(self, ctx, formatter)

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from keyword import iskeyword
 from typing import Any
@@ -19,6 +19,7 @@ from positionbias.cli import groups
 from positionbias.cli.groups import FAMILIES, GROUPS
 from positionbias.cli.lazy import Commands, LazyGroup
 from positionbias.core import stopping
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import PositionBiasError
 from positionbias.core.terminal import guard_streams, to_person
 
@@ -27,21 +28,23 @@ __all__ = ["COMMANDS", "main", "posbias"]
 INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 
 
-def _commands() -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """Yield where each command is, and its line of help.
+def _commands(rows: Commands) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Yield where each command of a section is, and its line of help.
 
     Its module is imported only when it is called, so that ``posbias --help`` is quick and no command pays for another's libraries.
     """
-    for words, (module, function, text) in ops.COMMANDS.items():
+    for words, (module, function, text) in rows.items():
         name = words.split()[0]
         if name in GROUPS or name in FAMILIES:
             yield name, (groups.__name__, f"{name}_" if iskeyword(name) else name, GROUPS.get(name, text))
         else:
             yield name, (f"{ops.__name__}.{module}", function, text)
-    yield "completion", ("positionbias.cli.completion", "completion", "Shell completion for bash, zsh or fish.")
 
 
-COMMANDS: Commands = dict(_commands())
+SECTIONS: Mapping[str, Commands] = {heading: dict(_commands(rows)) for heading, rows in ops.SECTIONS.items()}
+_COMPLETION = ("positionbias.cli.completion", "completion", "Print the completion script for bash, zsh or fish.")
+COMMANDS: Commands = {name: row for rows in SECTIONS.values() for name, row in rows.items()} | {"completion": _COMPLETION}
+HEADINGS = {heading: (*rows, *(["completion"] if heading == ops.START else [])) for heading, rows in SECTIONS.items()}
 
 # The commands that answer by their exit code: 1, a check failed; 3, it could not tell. From any other command these are a bug.
 _CHECKS = frozenset({"check"})
@@ -94,19 +97,46 @@ class _Posbias(LazyGroup):
             raise
 
 
-@click.group(cls=_Posbias, commands_at=lambda: COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+_START = """\
+posbias finds, measures and removes position bias in retrieval data and models.
+
+Begin with one of these:
+
+  posbias demo
+      The whole study in miniature, in under five minutes.
+
+  posbias import squad --train train.json --test dev.json --out mine
+  posbias histogram mine
+      Your own data: where its answers stand. import takes other formats too.
+
+  posbias audit mine --model minilm
+      A model: does the place of an answer change how it ranks a passage?
+
+All commands: posbias --help.  One command: posbias COMMAND --help.
+To read more: README.md, docs/start.md.
+"""
+
+
+@click.group(
+    cls=_Posbias,
+    commands_at=lambda: COMMANDS,
+    headings=HEADINGS,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="posbias")
-@click.option("--quiet", "-q", is_flag=True, help="No progress, no remarks; results and errors only.")
-def posbias(quiet: bool) -> None:
+@click.pass_context
+def posbias(context: click.Context) -> None:
     """Find, measure and remove position bias in retrieval data and in the models trained on it.
 
     Start with:  posbias demo
     """
-    from positionbias.core.progress import give_hints, set_quiet
+    from positionbias.core.progress import give_hints
 
-    set_quiet(quiet)
     give_hints(True)
-    click.get_current_context().call_on_close(lambda: give_hints(False))
+    context.call_on_close(lambda: give_hints(False))
+    if context.invoked_subcommand is None:
+        click.echo(_START, nl=False)
 
 
 def _show(text: str) -> None:
@@ -190,10 +220,11 @@ def _run(arguments: list[str]) -> int:
         _show(error.format_message())
         return 2
     except click.ClickException as error:
+        message = _no_option(error) if isinstance(error, click.NoSuchOption) else error.format_message()
         context = error.ctx if isinstance(error, click.UsageError) else None
         place = f"{context.command_path}: " if context else ""
         hint = f" (see {context.command_path} --help)" if context else ""
-        _complain(f"{place}{error.format_message()}{hint}")
+        _complain(f"{place}{message}{hint}")
         return 2
     except (KeyboardInterrupt, click.Abort, _Stopped) as error:
         if isinstance(error.__cause__, EOFError) and not stopping.stopped():  # click takes it for the end of a prompt
@@ -227,6 +258,12 @@ def _run(arguments: list[str]) -> int:
         _complain(f"_POSBIAS_COMPLETE: wanted SHELL_source or SHELL_complete; found {found!r}; see posbias completion --help")
         return 2
     return code if isinstance(code, int) else 0
+
+
+def _no_option(error: click.NoSuchOption) -> str:
+    known = [flag for param in error.ctx.command.params for flag in (*param.opts, *param.secondary_opts)] if error.ctx else []
+    longer = [flag for flag in known if flag.startswith("--")]
+    return f"wanted an option; found {error.option_name}; {or_closest(error.option_name, longer, 'pick one of its help')}"
 
 
 def _internal_error(error: BaseException, arguments: Sequence[str]) -> int:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
+from positionbias.cli.complete import completer_of
+from positionbias.cli.panels import PanelOption
 from positionbias.core.operation import REQUIRED, Parameter
 from positionbias.core.settings import Setting, flag_of
 
 __all__ = ["Decorator", "OneOf", "option_of"]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+_LONGEST_CHOICES = 18  # characters, between bars
+_SHORT: Mapping[Any, str] = {int: "N", float: "NUMBER"}
 
 
 class _Ranged(click.IntRange):
@@ -51,32 +56,60 @@ def option_of(parameter: Parameter) -> Decorator:
     required = default is REQUIRED
     if parameter.argument:
         many: dict[str, Any] = {"nargs": -1} if parameter.many else {}
-        return click.argument(parameter.name, required=required, metavar=of.metavar or None, **many)
-    told = f"{of.help} [default: {of.absent}]" if of.absent and (default is None or of.switch) else of.help
+        complete = completer_of(parameter)
+        return click.argument(parameter.name, required=required, metavar=of.metavar or None, shell_complete=complete, **many)
+    option = partial(click.option, cls=PanelOption, panel=parameter.panel, help=_told(parameter))
     flags = (*(of.flags or (flag_of(parameter.name),)), parameter.name)
     if of.switch:
         chosen = {None: default, True: of.switch[0], False: of.switch[1]}
         both = "/".join(map(flag_of, of.switch))
-        return click.option(both, parameter.name, default=None, callback=lambda _context, _option, on: chosen[on], help=told)
+        return option(both, parameter.name, default=None, callback=lambda _context, _option, on: chosen[on])
     if kind is bool and default is True and of.flags:
-        return click.option(*flags, is_flag=True, flag_value=False, default=True, help=told)
+        return option(*flags, is_flag=True, flag_value=False, default=True)
     if kind is bool and not default and not of.off:
         implying: dict[str, Any] = {"is_eager": True, "callback": partial(_imply, of.implies)} if of.implies else {}
-        return click.option(*flags, is_flag=True, help=told, **implying)
+        return option(*flags, is_flag=True, **implying)
     shown: dict[str, Any] = {} if default is None or required else {"default": default, "show_default": default not in ((), "")}
     if kind is bool:
-        return click.option(f"{flags[0]}/--{of.off or flag_of(f'no_{parameter.name}')[2:]}", **shown, help=told)
+        return option(f"{flags[0]}/--{of.off or flag_of(f'no_{parameter.name}')[2:]}", **shown)
     if parameter.many and default is None:
         shown = {"callback": lambda _context, _option, several: several or None}
-    return click.option(
+    return option(
         *flags,
         type=_click_type(kind, of),
         required=required,
         multiple=parameter.many,
-        metavar=of.metavar or None,
+        metavar=_metavar(parameter),
+        shell_complete=completer_of(parameter) if not _choices(parameter) else None,
         **shown,
-        help=told,
     )
+
+
+def _told(parameter: Parameter) -> str:
+    """Return the help of an option: the choices too where its placeholder has no room for them, and what None means."""
+    of, told = parameter.of, parameter.of.help
+    if _named(parameter) and not all(re.search(rf"(?<![\w-]){re.escape(one)}(?![\w-])", told) for one in _choices(parameter)):
+        told = f"{told} One of: {', '.join(_choices(parameter))}."
+    return f"{told} [default: {of.absent}]" if of.absent and (parameter.default is None or of.switch) else told
+
+
+def _choices(parameter: Parameter) -> Sequence[str]:
+    if parameter.of.switch:
+        return ()
+    return tuple(map(str, parameter.of.choices or (get_args(parameter.type) if get_origin(parameter.type) is Literal else ())))
+
+
+def _named(parameter: Parameter) -> bool:
+    """Return whether a name stands for the choices, which are too long for the column of flags."""
+    return not parameter.of.metavar and len("|".join(_choices(parameter))) > _LONGEST_CHOICES
+
+
+def _metavar(parameter: Parameter) -> str | None:
+    if parameter.of.metavar:
+        return parameter.of.metavar
+    if _named(parameter):
+        return parameter.of.flag(parameter.name).rpartition("-")[2].upper()
+    return _SHORT.get(parameter.type) if not _choices(parameter) else None
 
 
 def _imply(values: Mapping[str, object], context: click.Context, _: click.Parameter, on: bool) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, seed_setting, setting
 
 __all__ = ["ClickSettings", "parse_count"]
 
@@ -38,17 +38,21 @@ def parse_count(text: str) -> int:
 class ClickSettings:
     """Settings of the draw: the split and its judgement set, the lowest grade of a positive, the numbers of negatives, candidates and triples.
 
-    ``triples`` None keeps all; ``depth`` None draws from all candidates. ``form`` "ids" or "text" writes lines beside the training set.
+    ``triples`` None keeps all; ``train_depth`` None draws from all candidates. ``form`` "ids" or "text" writes lines beside the training set.
 
     Raises:
         SettingError: a setting outside its range.
     """
 
-    split: str = setting("train", "The split with the queries and clicks.")
-    qrels_name: str | None = setting(None, "Another judgement set of the split, to take positives from.", metavar="NAME")
-    relevant_from: int = setting(1, "Lowest grade of a positive.", least=1)
+    split: str = setting("train", "The split with the queries and clicks.", metavar="SPLIT")
+    qrels_name: str | None = setting(
+        None, "Another judgement set of the split, to take positives from.", metavar="NAME", panel=Panel.ADVANCED
+    )
+    relevant_from: int = setting(1, "Lowest grade of a positive.", least=1, metavar="GRADE", panel=Panel.ADVANCED)
     negatives: int = setting(20, "Negatives per positive, if there are enough.", least=1)
-    depth: int | None = setting(None, "Candidates per query to draw negatives from.", least=1, absent="all")
+    train_depth: int | None = setting(
+        None, "Candidates per query to draw negatives from.", least=1, absent="all", panel=Panel.ADVANCED
+    )
     triples: int | None = setting(None, "Number of shuffled triples to keep.", least=1, hidden=True)
     form: str | None = setting(
         None,

@@ -49,7 +49,7 @@ DRAWS = ".draws"  # hidden: not part of the set
 # a tab, and all line ends of Python or editors
 _BREAKS = re.compile("[\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _NOTES = (
-    "Candidates judged relevant in any judgement set of the split are removed before the draw of negatives [decision].",
+    "Candidates judged relevant in any judgement set of the split are removed before the draw of negatives.",
     "Triples are ordered by a hash of seed and ids, so a smaller set is the beginning of a larger one.",
     "The ranks of clicked documents are not used.",
 )
@@ -165,7 +165,7 @@ def _drawn(
 ) -> tuple[dict[str, int], list[Path]]:
     """Draw and count the triples of every block."""
     folder.mkdir(parents=True, exist_ok=True)
-    make = partial(draw_block, which, settings.negatives, settings.depth, settings.seed)
+    make = partial(draw_block, which, settings.negatives, settings.train_depth, settings.seed)
     counts = Counter(dict.fromkeys(COUNTS, 0))
     paths, seen = [], bytearray(len(query_ids(which)))
     blocks = track(run_blocks(candidates), "drawing negatives", unit="blocks")

@@ -14,6 +14,7 @@ from pathlib import Path
 from positionbias.contamination.judged import Judged, Target, judged_groups, read_target, split_negatives, taken
 from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordinary_groups
 from positionbias.contamination.settings import ContaminatedSettings
+from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import open_bytes, sha256_file
@@ -30,8 +31,8 @@ __all__ = ["contaminated_result", "set_counts", "write_contaminated_set"]
 
 COMMAND = "trainset contaminated"
 _NOTES = (
-    "Ordinary groups come first, then the groups of the targets; without contamination the set has only ordinary groups [decision].",
-    "A share takes whole queries of a target in one keyed order: a smaller share is the beginning of a larger one [decision].",
+    "Ordinary groups come first, then the groups of the targets; without contamination the set has only ordinary groups.",
+    "A share takes whole queries of a target in one keyed order: a smaller share is the beginning of a larger one.",
     "A negative judged not relevant is in one group of its query; when these run out, random passages of the corpus follow.",
 )
 
@@ -52,7 +53,9 @@ def write_contaminated_set(
     refuse_existing(out, overwrite=overwrite)
     relevant = relevant_passages(collection.qrels(settings.split), settings.relevant_from)
     targets = _targets(collection, settings, relevant)
-    source = OrdinaryGroups(collection, settings.split, candidates, relevant, depth=settings.depth, size=settings.group_size)
+    source = OrdinaryGroups(
+        collection, settings.split, candidates, relevant, depth=settings.train_depth, size=settings.group_size
+    )
     from_targets = (
         [(target, taken(target, settings.share, settings.seed)) for target in targets] if settings.contaminates else []
     )
@@ -106,15 +109,18 @@ def _groups_of(collection: Collection, size: int, seed: int, block: Sequence[Ord
             yield from ordinary_groups(query, size=size, seed=seed)
 
 
+_JOIN = "name one of these; if the target is in another collection, join them first: posbias merge A=… B=… --apart --out both"
+
+
 def _targets(collection: Collection, settings: ContaminatedSettings, relevant: Mapping[str, Sequence[str]]) -> list[Target]:
     """Read and check the targets, for any share."""
     for split in settings.targets:
         if split not in collection.splits:
             raise bad_input(
                 collection.path,
-                wanted=f"a split {split!r} for --with",
+                wanted=f"a split {split!r} for --contaminate",
                 found=", ".join(collection.splits) or "no splits",
-                do="name one of these; if the target is in another collection, join them first: posbias merge A=… B=… --apart --out both",
+                do=or_closest(split, collection.splits, _JOIN),
             )
     if not settings.targets:
         return []
@@ -130,7 +136,7 @@ def _target(collection: Collection, split: str, elsewhere: Mapping[str, Sequence
         return target
     missing = sum(map(len, target.missing.values()))
     found = f"{len(qrels):,} judgements, the highest of grade {max(qrel.grade for qrel in qrels)}" if qrels else "no judgements"
-    do = "give a lower --target-relevant-from, or another --with"
+    do = "give a lower --target-relevant-from, or another --contaminate"
     if missing:
         found, do = f"{missing:,} positives, all missing from the corpus", "join the target's collection first: posbias merge"
     raise bad_input(

@@ -26,12 +26,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from positionbias.core.arrow_files import ArrowFile
+from positionbias.core.closest import or_closest
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError, StorageError, bad_input, check_type
 from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
 from positionbias.core.missing import how_to_get
-from positionbias.core.places import check_place, output_place
+from positionbias.core.places import check_place, first_place, output_place, places_of
 from positionbias.core.publish import recover
 from positionbias.core.qrels import Qrels
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -64,7 +65,7 @@ class _Content:
 
 
 class Collection(Shown):
-    """A collection opened for reading, by its folder or its name under ``$POSBIAS_HOME``, tried in that order.
+    """A collection opened for reading, by its folder, or by its name under ``$POSBIAS_HOME``, tried in that order.
 
     The manifest is checked; all else is read on demand.
 
@@ -112,7 +113,7 @@ class Collection(Shown):
 
         Args:
             records: Objects, read once and not kept in memory.
-            out: The collection's folder; a plain name goes under ``$POSBIAS_HOME``.
+            out: The collection's folder.
             columns: Names of keys by what they are: passage, query, answer, answer_start, passage_id, query_id, label, split. Those not given are guessed.
             split: The split of records without one.
             overwrite: Replace an existing collection at ``out``.
@@ -372,7 +373,8 @@ class Collection(Shown):
         """
         if split not in self.splits:
             raise InputError(
-                f"{self.path}: wanted split {split!r}; found {', '.join(self.splits) or 'no splits'}; give one of these to {flag}"
+                f"{self.path}: wanted split {split!r}; found {', '.join(self.splits) or 'no splits'}; "
+                f"{or_closest(split, self.splits, f'give one of these to {flag}')}"
             )
 
     def count_queries(self, split: str) -> int:
@@ -422,7 +424,7 @@ class Collection(Shown):
                 self.path,
                 wanted=f"judgements {name!r} of split {split!r}",
                 found=", ".join(names) or "one set without a name",
-                do="give one of these to --qrels-name, or leave it out",
+                do=or_closest(name, names, "give one of these to --qrels-name, or leave it out"),
             )
         facts = self._facts.splits[split]
         if name:
@@ -501,13 +503,18 @@ def find_collection(place: Collection | str | Path) -> Collection:
 
 def _folder_of(place: str | Path) -> Path:
     check_place(place, "collection")
-    places = (Path(place), home() / str(place))
+    places = places_of(place)
     for path in places:
         recover(path)
     folders = [path for path in places if path.is_dir()]
-    for folder in folders:
-        if manifest_path(folder).is_file():
-            return folder
+    if collections := [folder for folder in folders if manifest_path(folder).is_file()]:
+        return first_place(place, collections)
     if folders:
         raise bad_input(folders[0], wanted="a collection", found=f"a folder without {MANIFEST}", do="check the path")
-    raise InputError(f"{place}: wanted a collection (a folder, or a name under {home()}); found none; {how_to_get(place)}")
+    raise InputError(f"{place}: wanted a collection (a folder, or a name under {home()}); found none; {_advice(str(place))}")
+
+
+def _advice(place: str) -> str:
+    from positionbias.core.listing import names_of
+
+    return or_closest(place, names_of("collection"), how_to_get(place))

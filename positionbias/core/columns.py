@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import InputError, SettingError, bad_input, check_type
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.settings import Panel, check_settings, setting
 
 __all__ = ["SPLIT_WORDS", "Columns", "columns_of"]
 
@@ -51,14 +52,23 @@ class Columns:
         "passage has no answer.",
         metavar=_COLUMN,
     )
-    answer_start: str = setting("", "The answer's first character in the passage, from 0.", metavar=_COLUMN)
-    passage_id: str = setting("", "The passage's id; without one, a hash of its text.", metavar=_COLUMN)
-    query_id: str = setting("", "The query's id; without one, a hash of its text.", metavar=_COLUMN)
-    label: str = setting("", "The grade of relevance, a whole number from 0; without one, 1.", metavar=_COLUMN)
-    negative: str = setting(
-        "", "A further passage, or a list, that does not answer the query: grade 0. Never guessed.", metavar=_COLUMN
+    answer_start: str = setting(
+        "", "The answer's first character in the passage, from 0.", metavar=_COLUMN, panel=Panel.ADVANCED
     )
-    split: str = setting("", "The row's split; a list puts the query in each of these.", metavar=_COLUMN)
+    passage_id: str = setting("", "The passage's id; without one, a hash of its text.", metavar=_COLUMN, panel=Panel.ADVANCED)
+    query_id: str = setting("", "The query's id; without one, a hash of its text.", metavar=_COLUMN, panel=Panel.ADVANCED)
+    label: str = setting(
+        "", "The grade of relevance, a whole number from 0; without one, 1.", metavar=_COLUMN, panel=Panel.ADVANCED
+    )
+    negative: str = setting(
+        "",
+        "A further passage, or a list, that does not answer the query: grade 0. Never guessed.",
+        metavar=_COLUMN,
+        panel=Panel.ADVANCED,
+    )
+    split: str = setting(
+        "", "The row's split; a list puts the query in each of these.", flags=("--split-column",), metavar=_COLUMN
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -96,7 +106,12 @@ class Columns:
         """Return an error about a column that a table does not have; ``names`` are those it has."""
         what = next(what for what, own in self.named().items() if own == column)
         found = ", ".join(names) or "none"
-        return bad_input(source, wanted=f"a column {column!r}", found=found, do=f"give one of these to {_flag(what)}")
+        return bad_input(
+            source,
+            wanted=f"a column {column!r}",
+            found=found,
+            do=or_closest(column, names, f"give one of these to {_flag(what)}"),
+        )
 
     def check_guesses(self, guessed: Columns, names: Sequence[str], source: str) -> None:
         """Compare the columns guessed from a table's first rows with those guessed from all ``names`` so far.
@@ -150,5 +165,7 @@ def columns_of(names: Mapping[str, str]) -> Columns:
         check_type(f"columns: {what}", column, str, "a text")
     known = [item.name for item in fields(Columns)]
     if unknown := [what for what in names if what not in known]:
-        raise SettingError(f"columns: wanted {', '.join(known)}; found {unknown[0]!r}; give one of these")
+        raise SettingError(
+            f"columns: wanted {', '.join(known)}; found {unknown[0]!r}; {or_closest(unknown[0], known, 'give one of these')}"
+        )
     return Columns(**names)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from positionbias.core.budgets import DOCUMENT, RATIO, check_ratio
+from positionbias.core.closest import near_file
 from positionbias.core.errors import InputError, StorageError, bad_input
 from positionbias.core.json_text import parse_json
 from positionbias.core.seal import verified
@@ -66,7 +67,7 @@ def storage_errors(path: Path | str) -> Iterator[None]:
 
 
 def home() -> Path:
-    """Return the folder of plain names: ``$POSBIAS_HOME``, else ``posbias`` in the user's data directory."""
+    """Return the folder of what is written without --out, in which names are looked up: ``$POSBIAS_HOME``, else ``posbias`` in the user's data directory."""
     if value := os.environ.get("POSBIAS_HOME"):
         return Path(value)
     from platformdirs import user_data_path
@@ -77,7 +78,7 @@ def home() -> Path:
 def log_folder() -> Path:
     """Return the folder for reports of internal errors: ``$POSBIAS_HOME/.log``, else the user's log folder.
 
-    A plain name has no dot, so no collection can be called ``.log``.
+    No name that is looked up begins with a dot, so no collection can be called ``.log``.
     """
     if os.environ.get("POSBIAS_HOME"):
         return home() / ".log"
@@ -217,7 +218,7 @@ def open_plain(path: Path | str) -> io.BufferedReader:
 
 
 def _unreadable(path: Path | str, error: OSError) -> InputError:
-    return bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path")
+    return bad_input(path, wanted="a readable file", found=error.strerror or str(error), do=near_file(path, "check the path"))
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from positionbias.core.closest import near_file
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
@@ -23,7 +24,9 @@ def _look(path: Path) -> os.stat_result:
     try:
         found = path.stat()
     except OSError as error:
-        raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
+        raise bad_input(
+            path, wanted="a readable file", found=error.strerror or str(error), do=near_file(path, "check the path")
+        ) from error
     if not stat.S_ISREG(found.st_mode):
         what = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or device"
         raise bad_input(path, wanted="a readable file", found=what, do="give a file")

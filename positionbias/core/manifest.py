@@ -14,9 +14,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias, TypeVar
 
+from positionbias.core.closest import near_file, or_closest
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
 from positionbias.core.json_text import Json, JsonObject
@@ -30,6 +31,7 @@ __all__ = [
     "InputRef",
     "Manifest",
     "Provenance",
+    "input_name",
     "input_ref",
     "manifest_if_any",
     "manifest_path",
@@ -128,6 +130,11 @@ def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | st
     return InputRef(role, Path(relative).as_posix(), checksum)
 
 
+def input_name(path: str) -> str:
+    """Return what a recorded input is called where people read it: its own name, or an endpoint's address."""
+    return path if "://" in path else PurePosixPath(path).name
+
+
 def package_versions(*packages: str) -> dict[str, str]:
     """Return the installed versions of this package, Python and the given distributions."""
     found = {"python": platform.python_version()}
@@ -177,7 +184,7 @@ def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
     wanted = f"a posbias {kind or 'artefact'}"
     if not path.is_file():
         found = f"{path.name} that is no file" if os.path.lexists(path) else f"no {path.name}"
-        raise bad_input(artefact, wanted=wanted, found=found, do="check the path")
+        raise bad_input(artefact, wanted=wanted, found=found, do=_near(Path(artefact), kind))
     manifest = read_manifest_file(path)
     if kind is not None and manifest.kind != kind:
         raise bad_input(artefact, wanted=wanted, found=f"a {manifest.kind}", do="give the right path")
@@ -187,6 +194,15 @@ def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
             f"{artefact}: made before artefacts had digests, so damage to it is not noticed; posbias verify --seal adds them"
         )
     return manifest
+
+
+def _near(artefact: Path, kind: str | None) -> str:
+    """Return the artefact that may have been meant, or what to do."""
+    if artefact.exists():
+        return "check the path"
+    from positionbias.core.listing import names_of
+
+    return or_closest(artefact.name, names_of(kind) if kind else (), near_file(artefact, "check the path"))
 
 
 def manifest_if_any(artefact: Path | str, *, kind: str | None = None) -> Manifest | None:

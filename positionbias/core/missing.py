@@ -13,8 +13,8 @@ DL_PASSAGES = "--attach dl{year} msmarco-test20{year}-queries.tsv.gz 20{year}qre
 # name -> the command without --out
 KNOWN: dict[str, str] = {
     "planted": "posbias import planted",
-    "squad": "posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation 5000",
-    "squad2": "posbias import squad --train train-v2.0.json --test dev-v2.0.json --validation 5000",
+    "squad": "posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation-queries 5000",
+    "squad2": "posbias import squad --train train-v2.0.json --test dev-v2.0.json --validation-queries 5000",
     "msmarco": MSMARCO,
     "msmarco-docs": (
         "posbias import msmarco-docs msmarco-docs.tsv.gz msmarco-doctrain-queries.tsv.gz msmarco-doctrain-qrels.tsv.gz "
@@ -59,7 +59,8 @@ def how_to_get(place: str | Path) -> str:
     """
     path = Path(place)
     if rotated := re.fullmatch(r"(.+)-rotated-(\d+)", path.name):
-        return f"make it with: posbias debias {path.with_name(rotated[1])} --seed {rotated[2]}"
+        out = "" if path.name == str(place) else f" --out {place}"
+        return f"make it with: posbias debias {path.with_name(rotated[1])} --seed {rotated[2]}{out}"
     if rotated := re.fullmatch(r"(.+)-rotated", path.name):
         return f"make it with: posbias debias {path.with_name(rotated[1])} --out {place}"
     name = path.name.lower().replace("_", "-")

@@ -20,7 +20,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.places import Place, input_place, refuse_inputs
-from positionbias.core.settings import SEED_HELP, Setting, settings_of
+from positionbias.core.settings import SEED_HELP, Panel, Setting, settings_of
 
 __all__ = [
     "Before",
@@ -59,12 +59,12 @@ Sources = Annotated[
     Setting("Collections, their folders, or their names under $POSBIAS_HOME.", metavar="COLLECTION…", place="read"),
 ]
 Seed = Annotated[int, Setting(SEED_HELP, least=0)]
-Out = Annotated[Place, Setting("Where to write. A plain name lands under $POSBIAS_HOME.", metavar="PATH|NAME", place="written")]
+Out = Annotated[Place, Setting("Where to write: a new folder or file.", metavar="PATH", place="written")]
 SavedTo = Annotated[
     Place | None,
     Setting(
-        "Save the results as a folder, for posbias report. A plain name lands under $POSBIAS_HOME.",
-        metavar="PATH|NAME",
+        "Save the results as a folder, for posbias report.",
+        metavar="DIR",
         place="written",
     ),
 ]
@@ -80,7 +80,7 @@ class Parameter:
     """One argument or option: of the operation itself (``owner`` is empty), or of the settings in its parameter ``owner``.
 
     ``type`` is that of one value, without None; ``many`` allows several. ``path`` leads to its field from the settings of its owner,
-    which may hold settings themselves. ``optional`` says whether None is a value.
+    which may hold settings themselves. ``optional`` says whether None is a value, ``panel`` where the help shows it.
     """
 
     name: str
@@ -92,6 +92,7 @@ class Parameter:
     argument: bool = False
     path: tuple[str, ...] = ()
     optional: bool = True
+    panel: Panel = Panel.BASIC
 
     @property
     def flag(self) -> str:
@@ -193,7 +194,8 @@ def _parameters(function: Any) -> Iterator[Parameter]:
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 yield Parameter(name, "", _plain(kind), True, (), of, argument)
                 continue
-            yield Parameter(name, "", *_single(kind), default, of, argument, optional=_optional(kind))
+            panel = Panel.BASIC if of.panel is None else of.panel
+            yield Parameter(name, "", *_single(kind), default, of, argument, optional=_optional(kind), panel=panel)
         elif _holds_settings(kind):
             yield from (one for one in settings_parameters(kind, name) if one.name not in of)
         else:
@@ -217,7 +219,11 @@ def settings_parameters(kind: Any, owner: str, path: tuple[str, ...] = ()) -> It
         if _holds_settings(inner := hints[field.name]):
             yield from settings_parameters(inner, owner, here)
         elif of is not None:
-            yield Parameter(field.name, owner, *_single(inner), _default(field), of, path=here, optional=_optional(inner))
+            panel: Panel = getattr(kind, "PANEL", Panel.BASIC) if of.panel is None else of.panel
+            single, many = _single(inner)
+            yield Parameter(
+                field.name, owner, single, many, _default(field), of, path=here, optional=_optional(inner), panel=panel
+            )
 
 
 def _holds_settings(kind: Any) -> bool:

@@ -1,15 +1,34 @@
-"""Resolve the names and paths that users give, and refuse outputs that would overwrite inputs."""
+"""Resolve the names and paths that users give, and refuse outputs that would overwrite inputs.
+
+An output is a path like any other: a relative one starts at the current directory. What is written without --out goes under
+$POSBIAS_HOME. What is read is looked for in the current directory, then under $POSBIAS_HOME.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from positionbias.core.closest import near_file
 from positionbias.core.errors import InputError, SettingError, check_type
+from positionbias.core.progress import remark
 
-__all__ = ["Place", "check_place", "input_place", "model_place", "output_place", "refuse_inputs"]
+__all__ = [
+    "Place",
+    "check_place",
+    "first_place",
+    "home_place",
+    "input_place",
+    "model_place",
+    "output_place",
+    "pasted",
+    "places_of",
+    "refuse_inputs",
+    "shown_place",
+]
 
 Place: TypeAlias = str | Path
 
@@ -24,34 +43,76 @@ def check_place(place: object, name: str = "") -> None:
 
 
 def output_place(out: Place) -> Path:
-    """Return the path of an output: a plain name (no separator, no dot) goes under $POSBIAS_HOME.
+    """Return the path of an output that was given.
 
     Raises:
         InputError: it is no text or path.
     """
     check_place(out)
-    if isinstance(out, str) and Path(out).name == out and "." not in out:
-        from positionbias.core.files import home
-
-        return home() / out
     return Path(out)
 
 
+def home_place(name: str) -> Path:
+    """Return the path of an output that no --out names: its own name, under $POSBIAS_HOME."""
+    from positionbias.core.files import home
+
+    return home() / name
+
+
+def places_of(name: Place) -> tuple[Path, ...]:
+    """Return the paths that an input may mean, the first one first: as given, and a relative one under $POSBIAS_HOME.
+
+    ``./NAME`` and ``../NAME`` are looked for where they say, and nowhere else.
+    """
+    given = Path(name)
+    if not str(name) or str(name).startswith(".") or given.is_absolute() or ".." in given.parts:
+        return (given,)
+    return (given, home_place(str(given)))
+
+
 def input_place(name: Place, *, flag: str = "") -> Path:
-    """Return the path of an input: as given where it exists, else a plain name under $POSBIAS_HOME.
+    """Return the path of an input: in the current directory, else under $POSBIAS_HOME; where it is in neither, as given.
 
     Raises:
-        InputError: it is no text or path; or neither exists, and ``flag`` was given; the message names it.
+        InputError: it is no text or path; or it is in neither, and ``flag`` was given; the message names it.
     """
     from positionbias.core.publish import recover
 
     check_place(name, flag)
-    for place in (Path(name), output_place(name)):
+    for place in places_of(name):
         recover(place)
-    place = Path(name) if Path(name).exists() else output_place(name)
-    if flag and not place.exists():
-        raise InputError(f"{flag}: wanted a path to read; found nothing at {name}; check it")
-    return place
+    there = [place for place in places_of(name) if place.exists()]
+    if flag and not there:
+        raise InputError(f"{flag}: wanted a path to read; found nothing at {name}; {near_file(name, 'check it')}")
+    return first_place(name, there) if there else Path(name)
+
+
+def first_place(name: Place, there: Sequence[Path]) -> Path:
+    """Return the first of the places that an input stands at, and say so where another stands under $POSBIAS_HOME."""
+    first, *others = there
+    if others and not first.samefile(others[0]):
+        remark(f"{name}: read from the current directory; there is another at {others[0]}")
+    return first
+
+
+def shown_place(place: Place) -> str:
+    """Return a path as a user would give it: from the current directory down, by its name under $POSBIAS_HOME, else absolute."""
+    from positionbias.core.files import home
+
+    path, here = Path(os.path.normpath(Path(place).absolute())), Path.cwd()
+    if path.is_relative_to(here):
+        return str(path.relative_to(here))
+    under = home().absolute()
+    if path != under and path.is_relative_to(under):
+        name = str(path.relative_to(under))
+        if len(places_of(name)) > 1 and not os.path.lexists(name):
+            return name
+    return str(path)
+
+
+def pasted(place: Place) -> str:
+    """Return ``shown_place`` quoted for a shell, to paste into the next command."""
+    return shlex.quote(shown_place(place))
 
 
 def model_place(name: Place) -> Path | str:
@@ -67,30 +128,25 @@ def refuse_inputs(outputs: Mapping[str, object], inputs: Iterable[object]) -> No
         SettingError: an output is an input, a folder that holds one, or a place in a folder that is one, but for the working
             directory and those around it.
     """
-    read = [(text, place) for given in inputs for text in _texts(given) for place in _places(text)]
+    read = [(text, place) for given in inputs for text in _texts(given) for place in places_of(text) if os.path.exists(place)]
     for flag, value in outputs.items():
         for written in _texts(value):
-            for place in _places(written) or [output_place(written)]:
-                for text, given in read:
-                    if problem := _meets(place, given):
-                        raise SettingError(
-                            f"{flag}: wanted a place apart from what is read; found {written}, {problem} {text}; give another"
-                        )
+            for text, given in read:
+                if problem := _meets(Path(written), given):
+                    raise SettingError(
+                        f"{flag}: wanted a place apart from what is read; found {written}, {problem} {text}; give another"
+                    )
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield all names and paths in a value; of NAME=PATH both the whole and the path."""
+    """Yield all names and paths in a value; of NAME=PATH, COLLECTION:SPLIT and NAME=COLLECTION:SPLIT the whole and its parts."""
     if type(value) in (tuple, list):  # a list of judgements has no places
         for item in value:
             yield from _texts(item)
     elif isinstance(value, str | Path) or hasattr(value, "path"):
         text = str(getattr(value, "path", value))
-        yield from filter(None, (text, text.partition("=")[2]))
-
-
-def _places(text: str) -> list[Path]:
-    """Return the existing paths that an argument may mean."""
-    return [place for place in dict.fromkeys((Path(text), output_place(text))) if os.path.exists(place)]
+        path = text.partition("=")[2]
+        yield from filter(None, (text, path, text.rpartition(":")[0], path.rpartition(":")[0]))
 
 
 def _meets(place: Path, given: Path) -> str:

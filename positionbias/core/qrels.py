@@ -86,7 +86,7 @@ class Qrels(list[Qrel]):
 
     @classmethod
     def from_file(cls, path: Place) -> Qrels:
-        """Read a file in TREC's form, or in BEIR's with its header; a plain name is also looked up under ``$POSBIAS_HOME``.
+        """Read a file in TREC's form, or in BEIR's with its header; also looked up under ``$POSBIAS_HOME``.
 
         Raises:
             InputError: as ``read_qrels``.
@@ -157,7 +157,7 @@ class Qrels(list[Qrel]):
     itertuples = to_ir_measures  # ir_measures reads a frame by these
 
     def save(self, path: Place, *, overwrite: bool = False) -> Path:
-        """Write the judgements in TREC's form, gzipped for ``.gz``; return their path. A plain name lands under ``$POSBIAS_HOME``.
+        """Write the judgements in TREC's form, gzipped for ``.gz``; return their path.
 
         Raises:
             InputError: an id with a space.

@@ -18,7 +18,7 @@ class Retrieval:
         SettingError: a depth below 1.
     """
 
-    split: str = setting("test", "Split of the queries.")
+    split: str = setting("test", "Split of the queries.", metavar="SPLIT")
     depth: int | None = setting(None, "Passages to keep a query.", least=1, absent="100; 1000 with --vectors")
     name: str | None = setting(None, "The run's tag.", absent="bm25; the model's name with --vectors")
     header: RunHeader = field(default_factory=RunHeader)

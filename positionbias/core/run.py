@@ -118,7 +118,7 @@ class Run(Mapping[str, Ranking]):
 
     @classmethod
     def from_file(cls, path: Place, name: str | None = None) -> Run:
-        """Read a TREC run, plain, ``.gz`` or ``.zst``; a plain name is also looked up under ``$POSBIAS_HOME``.
+        """Read a TREC run, plain, ``.gz`` or ``.zst``; also looked up under ``$POSBIAS_HOME``.
 
         ``name`` defaults to the tag in the file, or to the file's name where tags differ.
 
@@ -210,8 +210,6 @@ class Run(Mapping[str, Ranking]):
 
     def save(self, path: Place, *, overwrite: bool = False) -> Path:
         """Write the run in TREC's form, strictly decreasing within each query, gzipped for ``.gz``; return its path.
-
-        A plain name lands under ``$POSBIAS_HOME``.
 
         Raises:
             InputError: an id with a space.

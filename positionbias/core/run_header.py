@@ -16,7 +16,7 @@ from typing import Literal, get_args
 
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.settings import Panel, check_settings, setting
 
 __all__ = ["RunHeader"]
 
@@ -37,6 +37,7 @@ class RunHeader:
         "Begin the run with an ir_metadata header: command, settings, versions and data (software), and this machine too (hardware). posbias and "
         'repro_eval read such runs; for ir_measures, pytrec_eval and PyTerrier remove the lines that begin with "#".',
         choices=get_args(Told),
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:

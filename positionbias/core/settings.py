@@ -11,13 +11,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
+from enum import StrEnum
 from numbers import Real
 from typing import Any, Literal
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import PositionBiasError, SettingError
 
 __all__ = [
     "SEED_HELP",
+    "Panel",
     "Setting",
     "check_once",
     "check_settings",
@@ -43,6 +46,22 @@ _BY_HAND: ContextVar[frozenset[str]] = ContextVar("_BY_HAND", default=frozenset(
 _MOST_OF = {"--seed": 2**63 - 1, "--seeds": 2**63 - 1, "--threads": 1_024, "--workers": 1_024}
 
 
+class Panel(StrEnum):
+    """Headings of a command's options in its help, in this order. What most users need stands under the first."""
+
+    BASIC = "Options"
+    ADVANCED = "Advanced options"
+    ANSWERS = "Matching answers"
+    BM25 = "BM25"
+    DENSE = "Dense retrieval"
+    LENGTHS = "Lengths and chunks"
+    TERMS = "Term vectors"
+    TRAINING = "Training"
+    SHAPE = "Shape of the model"
+    COMPUTING = "Computing"
+    SHARED = "Every command"
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A field's declaration: its ``help`` and the values it takes.
@@ -52,6 +71,7 @@ class Setting:
     value in the help. ``off`` is the flag that turns a switch off, without dashes; ``switch`` has two of the choices, each with a flag of its
     own instead of a value; a ``hidden`` field has no option. ``implies`` are values of other options that are not given, where this switch
     is on. ``place`` marks the value as a path or name that is read or written; an output is never an input, nor inside one.
+    ``panel`` is where the help shows it; None: under the ``PANEL`` of its settings class, and without one among the basic options.
     """
 
     help: str
@@ -70,6 +90,7 @@ class Setting:
     hidden: bool = False
     implies: Mapping[str, object] = field(default_factory=dict, hash=False)
     place: Literal["", "read", "written"] = ""
+    panel: Panel | None = None
 
     def flag(self, name: str) -> str:
         """Return the flag that errors name, where it belongs to a field called ``name``."""
@@ -86,7 +107,9 @@ class Setting:
         if self.choices:
             if not isinstance(value, str) or value not in self.choices:
                 known = self.wanted or f"one of {', '.join(self.choices)}"
-                raise SettingError(f"{flag}: wanted {known}; found {value!r}; {self.do or 'pick one'}")
+                raise SettingError(
+                    f"{flag}: wanted {known}; found {value!r}; {or_closest(value, self.choices, self.do or 'pick one')}"
+                )
             return
         if isinstance(value, int):
             check_whole(flag, value)
@@ -148,7 +171,7 @@ def required_setting(help: str, **of_it: Any) -> Any:
 
 def seed_setting() -> Any:
     """Return the field ``seed`` of settings with random draws."""
-    return setting(1, SEED_HELP, least=0)
+    return setting(1, SEED_HELP, least=0, panel=Panel.BASIC)
 
 
 def settings_of(kind: type) -> Mapping[str, Setting]:
@@ -190,11 +213,11 @@ def check_once(listed: Mapping[str, Sequence[Any]]) -> None:
 def flags_as(names: Mapping[str, str]) -> Iterator[None]:
     """Have errors name each flag as the command at hand calls it.
 
-    >>> with flags_as({"--size": "--sizes"}):
+    >>> with flags_as({"--size": "--source-size"}):
     ...     raise SettingError("--size: wanted 2; found 1; give --size 2")
     Traceback (most recent call last):
     ...
-    positionbias.core.errors.SettingError: --sizes: wanted 2; found 1; give --sizes 2
+    positionbias.core.errors.SettingError: --source-size: wanted 2; found 1; give --source-size 2
     """
     try:
         yield

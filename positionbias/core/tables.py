@@ -35,8 +35,8 @@ __all__ = ["Table", "TableSource", "arrow_batches", "dataset_tables", "in_batche
 _ALLOCATIONS = 200_000  # between two garbage collections
 _DRAWING = "drawing"  # the folder of training records until validation queries are drawn
 _NOTES = (
-    "Rows with the same passage, or the same query of a split, are one; without an id it is a hash of the text [decision].",
-    "A row without a label is of grade 1; a query with an empty list of answers is left out, and its passage kept [decision].",
+    "Rows with the same passage, or the same query of a split, are one; without an id it is a hash of the text.",
+    "A row without a label is of grade 1; a query with an empty list of answers is left out, and its passage kept.",
 )
 
 
@@ -144,7 +144,7 @@ def write_tables(
         SettingError: as ``import_table``.
     """
     with create_collection(out, overwrite=overwrite) as writer, _fewer_garbage_collections():
-        held = SplitWriter(writer.folder / _DRAWING, "train", checked=True) if validation.validation else None
+        held = SplitWriter(writer.folder / _DRAWING, "train", checked=True) if validation.validation_queries else None
         reader = RowReader(lambda split: held if held and split == "train" else writer.split(split, checked=True))
         read: dict[str, Mapping[str, str]] = {}
         writer.add_texts(_passages(tables, columns, reader, read))
@@ -243,7 +243,9 @@ def _draw(writer: CollectionWriter, held: SplitWriter, validation: ValidationDra
     queries = [Query(query_id, "") for batch in _rows(held.queries_path, ["query_id"]) for (query_id,) in batch]
     qrels = [Qrel(*row) for batch in _rows(held.qrels_paths[0]) for row in batch]
     groupings = {validation.by: {} if validation.by == HoldOut.QUERY else sharing_passages(qrels)}
-    drawn = draw_validation(queries, validation.validation, validation.seed, purpose="table validation", groupings=groupings)
+    drawn = draw_validation(
+        queries, validation.validation_queries, validation.seed, purpose="table validation", groupings=groupings
+    )
     parts = writer.split("train"), writer.split("validation")
     for query_rows in _rows(held.queries_path):
         for split, own in zip(parts, part([Query(*row[:2]) for row in query_rows], drawn.query_ids), strict=True):

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeVar
 from positionbias.core.errors import SettingError
 from positionbias.core.records import Answer, Qrel, Query, relevant_passages
 from positionbias.core.seeds import key64
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, seed_setting, setting
 
 __all__ = [
     "DrawnQueries",
@@ -24,17 +24,17 @@ __all__ = [
 ]
 
 Record = TypeVar("Record", Query, Qrel, Answer)
-_NEAR = 0.9  # the share of --validation that whole articles must reach
+_NEAR = 0.9  # the share of --validation-queries that whole articles must reach
 
 
 def check_validation(count: int) -> None:
-    """Refuse a negative ``--validation``.
+    """Refuse a negative ``--validation-queries``.
 
     Raises:
         SettingError: it is negative.
     """
     if count < 0:
-        raise SettingError(f"--validation: wanted a number of questions from 0; found {count}; leave it out for none")
+        raise SettingError(f"--validation-queries: wanted a number of questions from 0; found {count}; leave it out for none")
 
 
 class HoldOut(StrEnum):
@@ -53,13 +53,14 @@ class ValidationDraw:
         SettingError: a setting outside its range.
     """
 
-    validation: int = setting(
-        0, "Queries to move from training to validation, drawn at random.", least=0, do="leave it out for none"
+    validation_queries: int = setting(
+        0, "Queries to move from training to validation, drawn at random.", least=0, metavar="N", do="leave it out for none"
     )
     validation_by: Literal["passage", "query"] = setting(
         "passage",
         "Draw queries that share a relevant passage together, so that no training query has it, or one by one.",
         choices=("passage", "query"),
+        panel=Panel.ADVANCED,
     )
     seed: int = seed_setting()
 
@@ -133,7 +134,7 @@ def draw_validation(
         SettingError: no training query would be left, or no group is small enough.
     """
     if count >= len(train):
-        raise SettingError(f"--validation: wanted fewer than the {len(train):,} {what}; found {count:,}; lower it")
+        raise SettingError(f"--validation-queries: wanted fewer than the {len(train):,} {what}; found {count:,}; lower it")
     drawn = HeldOut(HoldOut.QUERY, count, 0, frozenset())
     for by, group_of in groupings.items():
         drawn = _whole_groups(train, count, by, group_of, lambda group: key64(seed, purpose, min(group)))
@@ -141,7 +142,7 @@ def draw_validation(
             break
     if not drawn.query_ids:
         raise SettingError(
-            f"--validation: wanted room for the {what} of one passage, and of those that share its queries; found {count:,}; raise it, or "
+            f"--validation-queries: wanted room for the {what} of one passage, and of those that share its queries; found {count:,}; raise it, or "
             "give --validation-by query"
         )
     return drawn

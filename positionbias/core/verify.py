@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from positionbias.core.closest import near_file
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import split_checksum
 from positionbias.core.errors import InputError, bad_input
@@ -42,7 +43,9 @@ def manifests_in(path: Path) -> Sequence[Path]:
         InputError: no such path, or no manifest of ours.
     """
     if not path.exists():
-        raise bad_input(path, wanted="an artefact, or a folder of some", found="nothing there", do="check the path")
+        raise bad_input(
+            path, wanted="an artefact, or a folder of some", found="nothing there", do=near_file(path, "check the path")
+        )
     found = list(_named(path)) if path.is_dir() else [own for own in [manifest_path(path)] if os.path.lexists(own)]
     if not found:
         raise bad_input(path, wanted="an artefact of posbias", found=f"no {MANIFEST}", do="check the path")

@@ -78,7 +78,7 @@ def merge(
                 licence=_licences(collections),
                 notes=(
                     f"Ids follow their collection's prefix and {SEPARATOR!r}; splits of the same name were "
-                    f"{'kept apart, behind the prefix and a dot' if apart else 'joined'} [decision].",
+                    f"{'kept apart, behind the prefix and a dot' if apart else 'joined'}.",
                     *dict.fromkeys(note for collection in collections.values() for note in collection.manifest.notes),
                 ),
                 content={"merged": merged},

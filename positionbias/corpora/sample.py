@@ -134,7 +134,7 @@ def sample(
                 inputs=(input_ref("sampled", collection.path, collection.checksum, artefact=out),),
                 licence=collection.manifest.licence,
                 notes=(
-                    "Queries and passages were drawn by (seed, id) alone; all judged passages of drawn queries were kept [decision].",
+                    "Queries and passages were drawn by (seed, id) alone; all judged passages of drawn queries were kept.",
                     *collection.manifest.notes,
                 ),
                 content={"sample": {"passages": len(collection), "judged_or_answering": len(rows)}},

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, given_flags, setting
+from positionbias.core.settings import Panel, check_settings, given_flags, setting
 
 __all__ = ["ANN", "DENSE_DEPTH", "INDEXES", "MEMORY", "ON_DISK", "Ann", "AnnSettings", "DenseSearch", "Index", "OnDisk"]
 
@@ -32,13 +32,20 @@ class AnnSettings:
         SettingError: a number below its minimum.
     """
 
-    links: int = setting(16, "Links per vector (M).", least=2, flags=("--hnsw-links",))
-    build_width: int = setting(100, "efConstruction.", least=1, flags=("--hnsw-build-width",))
-    search_width: int | None = setting(None, "efSearch.", least=0, flags=("--hnsw-search-width",), absent="--depth")
-    lists: int | None = setting(
-        None, "Lists.", least=0, flags=("--ivf-lists",), absent="four times the square root of the number of vectors"
+    links: int = setting(16, "Links per vector (M).", least=2, flags=("--hnsw-links",), panel=Panel.DENSE)
+    build_width: int = setting(100, "efConstruction.", least=1, flags=("--hnsw-build-width",), panel=Panel.DENSE)
+    search_width: int | None = setting(
+        None, "efSearch.", least=0, flags=("--hnsw-search-width",), absent="--depth", panel=Panel.DENSE
     )
-    probes: int = setting(32, "Lists read per query.", least=1, flags=("--ivf-probes",))
+    lists: int | None = setting(
+        None,
+        "Lists.",
+        least=0,
+        flags=("--ivf-lists",),
+        absent="four times the square root of the number of vectors",
+        panel=Panel.DENSE,
+    )
+    probes: int = setting(32, "Lists read per query.", least=1, flags=("--ivf-probes",), panel=Panel.DENSE)
     threads: int = setting(1, "Threads for building and searching.", least=1, flags=("--workers",), hidden=True)
 
     def __post_init__(self) -> None:
@@ -72,9 +79,12 @@ class DenseSearch:
         "exact",
         "exact scores every vector; hnsw and ivf (faiss) score some, found by an index kept in the vectors' folder.",
         choices=INDEXES,
+        panel=Panel.DENSE,
     )
     ann: AnnSettings = field(default_factory=AnnSettings)
-    memory: float | None = setting(None, "GiB of memory for an exact search.", absent=f"{MEMORY:g}")
+    memory: float | None = setting(
+        None, "GiB of memory for an exact search.", absent=f"{MEMORY:g}", metavar="GIB", panel=Panel.DENSE
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import check_settings, setting, settings_of
+from positionbias.core.settings import Panel, check_settings, setting, settings_of
 
 if TYPE_CHECKING:
     from positionbias.core.shard_work import MapShards
@@ -29,14 +29,15 @@ class Engine:
         SettingError: an unknown engine, or fewer than one worker.
     """
 
-    workers: int = setting(1, "Processes; the output is the same for any number.", least=1)
+    workers: int = setting(1, "Processes; the output is the same for any number.", least=1, panel=Panel.COMPUTING)
     engine: EngineName = setting(
-        "local", "Processes on this machine, or a Ray cluster; the output is the same.", choices=ENGINES
+        "local", "Processes on this machine, or a Ray cluster; the output is the same.", choices=ENGINES, panel=Panel.COMPUTING
     )
     address: str | None = setting(
         None,
         "The Ray cluster to use, with --engine ray; without it a Ray of this machine with --workers CPUs.",
         metavar="HOST:PORT",
+        panel=Panel.COMPUTING,
     )
 
     def __post_init__(self) -> None:

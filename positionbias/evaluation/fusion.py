@@ -35,7 +35,7 @@ __all__ = ["Fused", "equal_again", "fuse", "fuse_runs", "z_scores"]
 NOTES = (
     "what a run has not, by its name: queries, passages, queries whose scores are all equal, passages below its re-ranking depth",
     "z-scores: population deviation; equal scores give zeros, and a missing passage gets the run's minimum for the query; a re-ranked run's "
-    "scores count down to its depth, and unscored passages come last, by the sum of 1 / (60 + rank) [decision]",
+    "scores count down to its depth, and unscored passages come last, by the sum of 1 / (60 + rank)",
 )
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import HIGHEST_GRADE, Qrel
 from positionbias.core.run import Run
@@ -21,33 +22,44 @@ from positionbias.results.result import Result
 if TYPE_CHECKING:
     import ir_measures
 
-__all__ = ["JUDGED", "evaluate_run", "parse_measure", "per_query"]
+__all__ = ["JUDGED", "canonical", "evaluate_run", "parse_measure", "per_query"]
 
 JUDGED = "Judged@10"  # the judged share of the first 10, at any grade
-_SHORT = {"J": "Judged"}  # the spelling of tables and papers
+# other spellings: of tables, papers and trec_eval; case and a cutoff as in ndcg_cut_10 are read as well
+_ALIASES = {
+    "hit": "Success",
+    "hit_rate": "Success",
+    "hits": "Success",
+    "j": "Judged",
+    "map_cut": "AP",
+    "ndcg_cut": "nDCG",
+    "recip_rank": "RR",
+}
 
 _MOST = 2**31 - 1  # the largest C int
 _RANGES: dict[str, tuple[float, float]] = {"recall": (0, 1), "p": (0, 1), "alpha": (0, 1), "beta": (1e-3, 1e3)}
 _WHOLE = (1, _MOST)  # cutoffs and grades that count as relevant
 
+_TREC_EVAL = re.compile(r"(ndcg_cut|map_cut|recall|success|p)[_.](\d+)", re.IGNORECASE)
 _NAME = re.compile(r"(?P<name>\w+)(\((?P<settings>[^()]*)\))?(@(?P<at>[\w.]+))?")
 
 
 def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.Measure:
-    """Parse the name of a measure such as ``nDCG@10``, ``AP(rel=2)`` or ``RR(rel=2)@10``; ``J@10`` is Judged@10.
+    """Parse the name of a measure such as ``nDCG@10``, ``AP(rel=2)`` or ``RR(rel=2)@10``.
 
-    ``computed`` names measures that the caller computes; they need no package.
+    Other spellings mean the same where no other measure has them: ``ndcg@10``, ``MRR@10``, ``map``, ``recall@100``, ``J@10``, and trec_eval's
+    ``ndcg_cut_10``. ``computed`` names measures that the caller computes; they need no package.
 
     Raises:
         SettingError: no such measure, a setting it does not have, or the package to compute it is missing.
     """
     import ir_measures
 
-    match = _NAME.fullmatch(name.strip())
-    known = ir_measures.measures.registry
-    kind = known.get(_SHORT.get(match["name"], match["name"])) if match else None
+    match = _NAME.fullmatch(_TREC_EVAL.sub(r"\1@\2", name.strip()))
+    kind = _kind(match["name"]) if match else None
     if match is None or kind is None:
-        raise SettingError(f"-m: wanted a measure; found {name!r}; try one of {', '.join(_supported())}")
+        do = or_closest(name, _supported() if match else (), f"try one of {', '.join(_supported())}")
+        raise SettingError(f"-m: wanted a measure; found {name!r}; {do}")
     try:
         settings = _settings(match["settings"] or "")
         if match["at"]:
@@ -66,6 +78,28 @@ def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.M
             f"-m: wanted a measure that can be computed here; found {name!r}; try one of {', '.join(_supported())}"
         )
     return measure
+
+
+def canonical(names: Iterable[str], *, computed: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the measures as ir_measures names them, each once.
+
+    Raises:
+        SettingError: as ``parse_measure``.
+
+    >>> canonical(["ndcg@10", "MRR@10", "map", "recall_100", "nDCG@10"])
+    ('nDCG@10', 'RR@10', 'AP', 'R@100')
+    """
+    return tuple(dict.fromkeys(str(parse_measure(name, computed=computed)) for name in names))
+
+
+def _kind(name: str) -> Any:
+    """Return the class of a measure of this name in any case, or another spelling of it; None if there is none."""
+    import ir_measures
+
+    known = ir_measures.measures.registry
+    by_fold = {own.casefold(): kind for own, kind in known.items()}  # names that differ in case alone mean the same
+    folded = name.casefold()
+    return known.get(name) or by_fold.get(_ALIASES.get(folded, folded).casefold())
 
 
 def _settings(text: str) -> dict[str, Any]:
@@ -184,7 +218,7 @@ def evaluate_run(
         InputError: a run without any judged query.
     """
     qrels = list(qrels)
-    names = list(dict.fromkeys(str(parse_measure(name)) for name in measures))
+    names = canonical(measures)
     values = per_query(run, qrels, names, query_ids=query_ids)
     judged = list(values[names[0]]) if names else []
     without = sum(not (query_id in run and run[query_id].passage_ids) for query_id in judged)

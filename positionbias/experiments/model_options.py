@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.operation import Given, Parameter, made_of, settings_parameters
 from positionbias.core.places import input_place, model_place
-from positionbias.core.settings import Setting, declared_setting, setting, settings_of
+from positionbias.core.settings import Panel, Setting, declared_setting, setting, settings_of
 from positionbias.experiments.model_settings import ModelSettings, with_assignments
 from positionbias.models.kinds import KINDS, begins_with, config_class
 from positionbias.models.shapes import TKConfig
@@ -22,11 +23,13 @@ __all__ = ["CANDIDATES", "DRAWS", "SEEDS", "ModelOptions", "TeacherOptions", "mo
 SEEDS = Setting(
     "Seed of a training; may be given again. Three or more have intervals over trainings. [default: 3, from --seed on; 1 with --quick]",
     least=0,
+    panel=Panel.BASIC,
 )
 DRAWS = Setting(
     "Seed of a rotation draw; may be given again; every training seed meets every draw. [default: 2, from --seed on; 1 with --quick]",
     least=0,
     flags=("--rotations",),
+    panel=Panel.BASIC,
 )
 CANDIDATES = Setting("A run to use instead of BM25's; may be given again.", metavar="SPLIT=RUN")
 # training settings that have options of their own, or --set
@@ -37,11 +40,15 @@ _LEFT_OUT = frozenset(("loss", "margin", "temperature", "most_depth", "probe_pas
 class ModelOptions:
     """The models that a study trains, their starting points, and their training."""
 
-    models: tuple[str, ...] = setting(("tk",), f"Of {', '.join(KINDS)}; may be given again.")
+    PANEL = Panel.ADVANCED
+
+    models: tuple[str, ...] = setting(("tk",), f"Of {', '.join(KINDS)}; may be given again.", panel=Panel.BASIC)
     encoder: str | None = setting(
-        None, "The encoder of models over an encoder: a folder, a hub id, or minilm.", metavar="PATH|ID"
+        None, "The encoder of models over an encoder: a folder, a hub id, or minilm.", metavar="PATH|ID", panel=Panel.BASIC
     )
-    word_vectors: str | None = setting(None, "Word vectors for models of words (not duet); random by default.", metavar="FILE")
+    word_vectors: str | None = setting(
+        None, "Word vectors for models of words (not duet); random by default.", metavar="FILE", panel=Panel.BASIC
+    )
     starts: tuple[str, ...] = setting(
         (),
         "A checkpoint that a model continues from, instead; may be given again.",
@@ -71,6 +78,7 @@ class TeacherOptions:
         "As learning_rate=3e-5: a setting of the teacher's training or shape; may be given again. --set is for students.",
         flags=("--teacher-set",),
         metavar="SETTING=VALUE",
+        panel=Panel.ADVANCED,
     )
 
 
@@ -124,7 +132,8 @@ def models_of(
     training = replace(made_of(TrainConfig, own), most_depth=depth)
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         known = ", ".join(KINDS) + ", or KIND=ENCODER" * own_encoders
-        raise SettingError(f"--models: wanted some of {known}; found {unknown[0]!r}; give one of these")
+        do = or_closest(unknown[0], KINDS, "give one of these")
+        raise SettingError(f"--models: wanted some of {known}; found {unknown[0]!r}; {do}")
     starts = _starts(given["starts"], kinds)
     models, flags = [], set()
     for kind, equals, own_encoder in asked:

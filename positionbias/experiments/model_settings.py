@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.files import read_json
 from positionbias.core.json_text import JsonObject
@@ -202,14 +203,15 @@ def with_assignments(
         kinds = [model.kind for model in models]
         if dot and kind not in kinds:
             raise SettingError(
-                f"{flag}: wanted a model of the study ({', '.join(kinds)}); found {kind!r} in {text!r}; name one"
+                f"{flag}: wanted a model of the study ({', '.join(kinds)}); found {kind!r} in {text!r}; {or_closest(kind, kinds, 'name one')}"
             )
         chosen = [place for place, model in enumerate(changed) if not dot or model.kind == kind]
         having = [place for place in chosen if setting in _hints(changed[place])]
         if not having or (dot and len(having) < len(chosen)):
-            known = ", ".join(dict.fromkeys(known for place in chosen for known in _hints(changed[place])))
+            known = list(dict.fromkeys(known for place in chosen for known in _hints(changed[place])))
             raise SettingError(
-                f"{flag}: wanted a setting of {kind or 'one of the models'}: {known}; found {setting!r}; give one of these"
+                f"{flag}: wanted a setting of {kind or 'one of the models'}: {', '.join(known)}; found {setting!r}; "
+                f"{or_closest(setting, known, 'give one of these')}"
             )
         for place in having:
             changed[place] = _with_setting(changed[place], setting, value.strip(), flag)

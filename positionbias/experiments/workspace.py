@@ -327,7 +327,9 @@ class Workspace(Artefacts):
         place = self.folder / "probes" / f"{model.name}-on-{on}"
 
         def make() -> None:
-            (result,) = probe_model(load_checkpoint(model), Collection(collection), ProbeSettings(passages=passages, seed=seed))
+            (result,) = probe_model(
+                load_checkpoint(model), Collection(collection), ProbeSettings(probe_passages=passages, seed=seed)
+            )
             manifest = self._manifest(place, "results", "mats", settings, {"model": model, "collection": collection})
             save_results(place, [replace(result, facts=facts)], manifest, overwrite=True)
 

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
@@ -63,7 +64,9 @@ def open_index(
         SettingError: no such backend.
     """
     if backend not in BACKENDS:
-        raise SettingError(f"--backend: wanted one of {', '.join(BACKENDS)}; found {backend!r}; give one of these")
+        raise SettingError(
+            f"--backend: wanted one of {', '.join(BACKENDS)}; found {backend!r}; {or_closest(backend, BACKENDS, 'give one of these')}"
+        )
     if backend == "lucene":
         from positionbias.firststage.lucene import open_lucene
 

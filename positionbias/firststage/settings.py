@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from positionbias.core.settings import check_settings, declared_setting, setting, settings_of
+from positionbias.core.settings import Panel, check_settings, declared_setting, setting, settings_of
 
 __all__ = ["BACKENDS", "PRESETS", "Bm25Search", "Bm25Settings"]
 
@@ -20,8 +20,8 @@ class Bm25Settings:
         SettingError: a value outside its range.
     """
 
-    k1: float = setting(0.9, "BM25's saturation of term frequency.", least=0, absent="the preset's")
-    b: float = setting(0.4, "BM25's normalisation by length, 0 to 1.", least=0, most=1, absent="the preset's")
+    k1: float = setting(0.9, "BM25's saturation of term frequency.", least=0, absent="the preset's", panel=Panel.BM25)
+    b: float = setting(0.4, "BM25's normalisation by length, 0 to 1.", least=0, most=1, absent="the preset's", panel=Panel.BM25)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -45,9 +45,12 @@ class Bm25Search:
     """
 
     backend: str = setting(
-        BACKENDS[0], "bm25s, or lucene: Anserini's BM25, with the extra positionbias[lucene].", choices=BACKENDS
+        BACKENDS[0],
+        "bm25s, or lucene: Anserini's BM25, with the extra positionbias[lucene].",
+        choices=BACKENDS,
+        panel=Panel.BM25,
     )
-    preset: str = setting("anserini", "Settings of k1 and b.", choices=tuple(PRESETS))
+    preset: str = setting("anserini", "Settings of k1 and b.", choices=tuple(PRESETS), panel=Panel.BM25)
     k1: float | None = declared_setting(None, settings_of(Bm25Settings)["k1"])
     b: float | None = declared_setting(None, settings_of(Bm25Settings)["b"])
 

@@ -25,8 +25,8 @@ from positionbias.formats.table_files import open_table
 __all__ = ["AttachedAnswers", "attach_answers"]
 
 _NOTES = (
-    "Answers without a start whose text is not in their passage (ignoring case) are left out and counted [decision].",
-    "Answers of passages that are not judged relevant to the query are left out and counted [decision].",
+    "Answers without a start whose text is not in their passage (ignoring case) are left out and counted.",
+    "Answers of passages that are not judged relevant to the query are left out and counted.",
 )
 
 

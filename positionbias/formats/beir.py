@@ -55,7 +55,7 @@ _NUMBERED = r"(?:(?<=train)|(?<=dev)|(?<=validation)|(?<=test))-\d+(?=\.parquet)
 _QRELS_FILE = re.compile(rf"(?P<stem>[^.]+?)(?P<part>-\d+-of-\d+|{_NUMBERED})?\.(?P<form>tsv|jsonl|parquet)(\.gz|\.zst)?")
 _ROWS_FILE = re.compile(r"[^.].*\.(jsonl(\.gz|\.zst)?|parquet)")
 _NOTES = (
-    "Split dev is called validation; queries that no file of qrels names are in split unjudged [decision].",
+    "Split dev is called validation; queries that no file of qrels names are in split unjudged.",
     "A query's metadata are its fields, as JSON where they are no texts; a passage's metadata are not kept.",
 )
 

@@ -20,7 +20,7 @@ __all__ = ["TOP1000_NOTE", "split_top1000", "top1000_rankings", "trec_rankings",
 
 TOP1000_NOTE = (
     "The file has neither scores nor ranks: a query's passages are ranked in the order of its lines, which says nothing "
-    "about relevance [decision]."
+    "about relevance."
 )
 _TOP1000 = "four columns separated by tabs: query id, passage id, query, passage"
 _TREC = "six columns: query Q0 passage rank score tag"

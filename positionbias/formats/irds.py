@@ -7,7 +7,6 @@ under their names. Where queries carry ``answers`` (msmarco-qna, dpr-w100), each
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 from collections import Counter
@@ -18,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
+from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.columns import SPLIT_WORDS
@@ -111,7 +111,7 @@ def import_irds(
                 licence=_licence(datasets),
                 notes=(
                     "Text is ir_datasets' default_text() of documents and queries.",
-                    "A pair judged several times keeps its highest grade [decision].",
+                    "A pair judged several times keeps its highest grade.",
                 ),
                 content={"source": asdict(source)},
                 provenance=provenance or {},
@@ -162,10 +162,9 @@ def _load(name: str) -> Any:
     except InputError as error:
         if not isinstance(error.__cause__, KeyError):
             raise
-        near = difflib.get_close_matches(name, list(registry), n=3) or sorted(
-            known for known in registry if known.startswith(name.split("/")[0])
-        )
-        hint = f"similar ids: {', '.join(near[:3])}" if near else "see the list at https://ir-datasets.com"
+        near = sorted(known for known in registry if known.startswith(name.split("/")[0]))
+        do = f"similar ids: {', '.join(near[:3])}" if near else "see the list at https://ir-datasets.com"
+        hint = or_closest(name, registry, do)
         raise InputError(f"{name}: wanted the id of a data set in ir_datasets; found no such id; {hint}") from None
 
 

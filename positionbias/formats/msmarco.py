@@ -110,7 +110,7 @@ class _Import(ReleaseImport):
     licence = LICENCE
     notes = (
         "validation is dev/small, test the other judged dev queries, eval has no judgements; queries without a judgement are left "
-        "out where their part of the release has judgements, and counted [decision].",
+        "out where their part of the release has judgements, and counted.",
         "Texts are kept as they are, with the encoding faults that the release has.",
     )
     kind_of = staticmethod(kind_of)

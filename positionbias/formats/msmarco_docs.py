@@ -74,9 +74,9 @@ class _Import(ReleaseImport):
         super().__init__(places, **more)
         self._fields = fields
         self.notes = (
-            f"A document's text is its {', '.join(fields)}, joined by one space [decision].",
+            f"A document's text is its {', '.join(fields)}, joined by one space.",
             "test is docdev, eval docleaderboard, which has no judgements; queries without a judgement are left out where their "
-            "part of the release has judgements, and counted [decision].",
+            "part of the release has judgements, and counted.",
         )
 
     @staticmethod

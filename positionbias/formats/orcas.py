@@ -105,7 +105,7 @@ class _Import(ReleaseImport):
         self._documents = documents
         self.licence = "; ".join(filter(None, [documents.manifest.licence if documents else "", LICENCE]))
         self.notes = (
-            "Every clicked document is a judgement of grade 1; URLs are not kept [decision].",
+            "Every clicked document is a judgement of grade 1; URLs are not kept.",
             *(documents.manifest.notes if documents else ()),
         )
 

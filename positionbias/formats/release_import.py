@@ -212,8 +212,8 @@ class ReleaseImport(ABC):
         attached = {f"{kind} {item.name}": getattr(item, kind) for item in attachments for kind in ("queries", "qrels")}
         self.release.read_elsewhere(attached.values())
         settings = {
-            "validation": draw.validation,
-            **({"validation_by": draw.by.value} if draw.validation else {}),
+            "validation": draw.validation_queries,
+            **({"validation_by": draw.by.value} if draw.validation_queries else {}),
             "seed": draw.seed,
             "keep_unjudged": release.keep_unjudged,
             "attach": [attachment.name for attachment in attachments],
@@ -300,7 +300,7 @@ class ReleaseImport(ABC):
     ) -> tuple[list[Split], HeldOut | None]:
         """Return the non-empty splits of the release and its attachments, and the validation draw."""
         splits = self.splits(keep_unjudged=keep_unjudged)
-        held_out = self._draw_validation(splits, draw) if draw.validation else None
+        held_out = self._draw_validation(splits, draw) if draw.validation_queries else None
         self._count_left_out(splits)
         splits = [split for split in splits if split.queries]
         attach(splits, attachments, keep_unjudged=keep_unjudged)
@@ -317,11 +317,11 @@ class ReleaseImport(ABC):
         validation = by_name.get("validation", Split("validation"))
         if validation.queries:
             raise SettingError(
-                f"--validation: wanted a release without validation queries; found {len(validation.queries):,}; leave --validation out"
+                f"--validation-queries: wanted a release without validation queries; found {len(validation.queries):,}; leave --validation-queries out"
             )
         groupings = {draw.by: sharing_passages(train.qrels) if draw.by == HoldOut.PASSAGE else {}}
         purpose = f"{self.form} validation"
-        drawn = draw_validation(train.queries, draw.validation, draw.seed, purpose=purpose, groupings=groupings)
+        drawn = draw_validation(train.queries, draw.validation_queries, draw.seed, purpose=purpose, groupings=groupings)
         train.queries, validation.queries = part(train.queries, drawn.query_ids)
         train.qrels, validation.qrels = part(train.qrels, drawn.query_ids)
         if validation.name not in by_name:

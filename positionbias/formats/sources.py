@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, numbered_lines, stream_blocks
+from positionbias.core.closest import near_file
 from positionbias.core.errors import bad_input
 from positionbias.core.files import decompressed, input_errors, open_bytes
 from positionbias.core.input_state import content_digest, file_state
@@ -149,7 +150,12 @@ class Release:
         self._role_of, self._skip, self._deep = role_of, skip, deep
         for place in self.places:
             if not place.exists():
-                raise bad_input(place, wanted="a folder, a file or a tar archive", found="nothing there", do="check the path")
+                raise bad_input(
+                    place,
+                    wanted="a folder, a file or a tar archive",
+                    found="nothing there",
+                    do=near_file(place, "check the path"),
+                )
             self._look(place, known)
 
     def _look(self, place: Path, known: str) -> None:

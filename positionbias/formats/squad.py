@@ -153,7 +153,9 @@ def import_squad(
     if not files:
         raise SettingError("--train, --test: wanted at least one file; found none; give one or both")
     if validation and not train:
-        raise SettingError(f"--validation: wanted --train to draw from; found {validation} alone; leave --validation out")
+        raise SettingError(
+            f"--validation-queries: wanted --train to draw from; found {validation} alone; leave --validation-queries out"
+        )
     out, gathered = Path(out), _Import()
     with create_collection(out, overwrite=overwrite) as writer, unchanged(path for _, path in files):
         writer.add_passages(p for role, path in files for p in track(gathered.file(role, path), path.name, unit="passages"))
@@ -176,10 +178,10 @@ def import_squad(
                 inputs=tuple(input_ref(role, path, content_digest(path), artefact=out) for role, path in files),
                 licence=LICENCE,
                 notes=(
-                    "Each paragraph of every file is a passage, without de-duplication [decision].",
+                    "Each paragraph of every file is a passage, without de-duplication.",
                     "Unanswerable questions are dropped and counted; tabs and line breaks became spaces.",
                     "Validation questions are drawn by seed and removed from training, by whole articles or passages unless by "
-                    "query [decision].",
+                    "query.",
                 ),
                 content={
                     "source": asdict(SquadSource("squad", gathered.source)),

@@ -24,10 +24,11 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from positionbias.core.blocks import Block
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.json_text import parse_json
 from positionbias.core.records import Passage
-from positionbias.core.settings import setting
+from positionbias.core.settings import Panel, setting
 from positionbias.formats.markup import collapse, plain_text
 from positionbias.formats.safe_xml import parse_xml
 
@@ -63,12 +64,16 @@ class Reading:
         "Read text from this SGML element only; may be given again.",
         flags=("--tag",),
         metavar="NAME",
+        panel=Panel.ADVANCED,
     )
-    encoding: str = setting("windows-1252", "Encoding of SGML documents that are not UTF-8; they are counted.")
+    encoding: str = setting(
+        "windows-1252", "Encoding of SGML documents that are not UTF-8; they are counted.", panel=Panel.ADVANCED
+    )
 
     def __post_init__(self) -> None:
         if self.docs_format not in ("auto", *KINDS):
-            raise SettingError(f"--docs-format: wanted auto, {', '.join(KINDS)}; found {self.docs_format!r}; give one of these")
+            do = or_closest(self.docs_format, ("auto", *KINDS), "give one of these")
+            raise SettingError(f"--docs-format: wanted auto, {', '.join(KINDS)}; found {self.docs_format!r}; {do}")
         for tag in self.tags:
             if not _TAG_NAME.match(tag):
                 raise SettingError(f"--tag: wanted the name of an SGML element; found {tag!r}; give one such as TEXT")

@@ -36,9 +36,9 @@ _LICENCES = {
     "wapo": "TREC Washington Post Collection, under the agreement with NIST",
 }
 _NOTES = {
-    "sgml": "Text is what the content tags hold, separated by a space; white space collapses [decision].",
+    "sgml": "Text is what the content tags hold, separated by a space; white space collapses.",
     "nyt": "Text is headline and full text; the lead paragraph, which repeats its start, stands in only where there is none.",
-    "wapo": "Text is title and paragraphs; kicker, byline, date, images and other media are left out [decision].",
+    "wapo": "Text is title and paragraphs; kicker, byline, date, images and other media are left out.",
 }
 
 

@@ -132,9 +132,9 @@ class _Import(ReleaseImport):
     deep = True
     licence = LICENCE
     notes = (
-        "Text is title, space, abstract; white space collapses, URLs are left out [decision].",
+        "Text is title, space, abstract; white space collapses, URLs are left out.",
         "train has the training queries of head, torso and tail; judgements are from raw clicks, and for head queries also from DCTR "
-        "(judgement set dctr) [decision].",
+        "(judgement set dctr).",
         "Test judgements are not published.",
     )
     kind_of = staticmethod(kind_of)

@@ -18,7 +18,7 @@ from positionbias.leakage.nearest import Encode
 
 __all__ = ["FOLDER", "KeptVectors"]
 
-FOLDER = ".query-vectors"  # under $POSBIAS_HOME; users' names have no dot
+FOLDER = ".query-vectors"  # under $POSBIAS_HOME; no name that is looked up begins with a dot
 
 
 class KeptVectors:

@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.groups import group_queries
@@ -258,6 +259,9 @@ def read_topics(qrels: Iterable[Qrel], settings: MaterialSettings, absent: Conta
     ]
 
 
+_JOIN = "name one of these; if source and target are two collections, join them first: posbias merge A=… B=… --out both"
+
+
 def _check_splits(collection: Collection, targets: Sequence[str], sources: Sequence[str]) -> None:
     for flag, splits in (("--target", targets), ("--source", sources)):
         if not splits:
@@ -268,7 +272,7 @@ def _check_splits(collection: Collection, targets: Sequence[str], sources: Seque
                     collection.path,
                     wanted=f"a split {split!r} for {flag}",
                     found=", ".join(collection.splits) or "no splits",
-                    do="name one of these; if source and target are two collections, join them first: posbias merge A=… B=… --out both",
+                    do=or_closest(split, collection.splits, _JOIN),
                 )
     if both := set(targets) & set(sources):
         raise SettingError(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from positionbias.core.blocks import file_blocks
+from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.records import Query
@@ -152,7 +153,9 @@ def field_texts(queries: Sequence[Query], fields: Sequence[str] = ()) -> FieldTe
     """
     for name in fields:
         if name not in FIELDS:
-            raise SettingError(f"--field: wanted one of {', '.join(FIELDS)}; found {name!r}; give one of these")
+            raise SettingError(
+                f"--field: wanted one of {', '.join(FIELDS)}; found {name!r}; {or_closest(name, FIELDS, 'give one of these')}"
+            )
     texts: list[FieldText] = []
     empty: dict[str, int] = {}
     seen: set[str] = set()

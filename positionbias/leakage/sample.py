@@ -30,7 +30,7 @@ class SampleSettings:
         SettingError: a setting outside its range.
     """
 
-    pairs: int = setting(100, "Pairs to draw.")
+    sample_size: int = setting(100, "Pairs to draw.", metavar="N")
     above: float = setting(0.8, "The lowest score of a pair.", least=0, below=1, wanted="a score from 0 to below 1")
     strata: int = setting(10, "Parts of equal width, from --above to 1.", least=1)
     score: str = setting("cosine", "Score of similarity.", choices=SCORES)
@@ -38,9 +38,9 @@ class SampleSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if self.pairs < self.strata:
+        if self.sample_size < self.strata:
             raise SettingError(
-                f"--pairs: wanted at least one per stratum, {self.strata}; found {self.pairs}; raise it, or lower --strata"
+                f"--sample-size: wanted at least one per stratum, {self.strata}; found {self.sample_size}; raise it, or lower --strata"
             )
 
 
@@ -72,7 +72,7 @@ def stratified_sample(pairs: Iterable[Pair], settings: SampleSettings) -> tuple[
         raise InputError(
             f"wanted pairs with a {settings.score} from {settings.above:g} up; found none of {len(found):,}; lower --above"
         )
-    counts = _shared_out([len(part) for part in held], settings.pairs)
+    counts = _shared_out([len(part) for part in held], settings.sample_size)
     drawn = [
         replace(pair, weight=len(part) / count)
         for part, count in zip(held, counts, strict=True)

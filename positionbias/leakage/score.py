@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.nearest import cosines
 from positionbias.leakage.lexical import Rarity, containment, jaccard, read_terms
@@ -35,8 +36,9 @@ def scored(pairs: Sequence[Pair], score: str, *, encode: Encode | None = None) -
             for pair in scored(scored(pairs, "cosine", encode=encode), "jaccard")
         ]
     if score not in SCORES:
-        known = ", ".join((*SCORES, BOTH))
-        raise SettingError(f"--score: wanted one of {known}; found {score!r}; give one of these")
+        known = (*SCORES, BOTH)
+        do = or_closest(score, known, "give one of these")
+        raise SettingError(f"--score: wanted one of {', '.join(known)}; found {score!r}; {do}")
     anew = encode is not None and score == "cosine"
     if not anew and all(score in pair.scores for pair in pairs):
         return list(pairs)

@@ -9,14 +9,16 @@ from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, input_place
-from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, required_setting, seed_setting, setting
 from positionbias.leakage.leaks import check_threshold
 from positionbias.leakage.pairs import SCORES
 
 __all__ = [
     "FIELDS",
     "KINDS",
+    "LEAKAGES_HELP",
     "SIZES",
+    "SIZES_HELP",
     "THRESHOLD",
     "Detector",
     "FindSettings",
@@ -34,6 +36,8 @@ Kind = Literal["no", "msm", "test"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 THRESHOLD = 0.91  # the paper's, for its encoder; ``thresholds`` has others
 FIELDS = ("query", "title", "question", "description", "narrative", "variant")  # in the order of a table
+LEAKAGES_HELP = "No leakage, leaking training queries, or the test queries themselves. May be given again."
+SIZES_HELP = "Training instances, two per query; may be given again."
 SIZES = tuple(1_000 << doubling for doubling in range(8))  # 1,000 … 128,000, the paper's
 
 
@@ -45,7 +49,9 @@ class NearestSettings:
         SettingError: a number outside its range.
     """
 
-    neighbours: int = setting(100, "Nearest training queries of a source for each text, by cosine.", least=1)
+    neighbours: int = setting(
+        100, "Nearest training queries of a source for each text, by cosine.", least=1, panel=Panel.ADVANCED
+    )
     floor: float | None = setting(
         None,
         "Lowest cosine of a pair; the paper's is 0.91.",
@@ -54,9 +60,11 @@ class NearestSettings:
         wanted="a cosine from -1 to 1",
         absent="the encoder's own, if people labelled its cosines",
         flags=("--threshold",),
-        metavar="COSINE",
+        metavar="SCORE",
     )
-    memory: float = setting(1.0, "Memory for the search by cosine, in GiB.", above=0, wanted="GiB above 0", metavar="GIB")
+    memory: float = setting(
+        1.0, "Memory for the search by cosine, in GiB.", above=0, wanted="GiB above 0", metavar="GIB", panel=Panel.ADVANCED
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -76,6 +84,7 @@ class LexicalSettings:
         above=0,
         most=1,
         wanted="a share above 0, to 1",
+        panel=Panel.ADVANCED,
     )
     containment: float = setting(
         1.0,
@@ -83,6 +92,7 @@ class LexicalSettings:
         above=0,
         most=1,
         wanted="a share above 0, to 1",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:
@@ -129,14 +139,19 @@ class MaterialSettings:
     threshold: float | None = setting(
         None, "Lowest score at which an unlabelled pair leaks. [default: all do]", metavar="SCORE"
     )
-    score: str = setting("cosine", "Score to compare with --threshold.", choices=SCORES)
+    score: str = setting("cosine", "Score to compare with --threshold.", choices=SCORES, panel=Panel.ADVANCED)
     labelled_only: bool = setting(
         False,
         "Count only pairs labelled as leaks, as in the paper; queries of other pairs stay out of the filling.",
+        panel=Panel.ADVANCED,
     )
-    relevant_from: int = setting(1, "Lowest grade of a relevant passage in a source.", least=1)
-    target_relevant_from: int = setting(1, "Lowest grade of a relevant passage in a target.", least=1)
-    train_depth: int = setting(100, "Candidates per query to draw negatives from.", least=1)
+    relevant_from: int = setting(
+        1, "Lowest grade of a relevant passage in a source.", least=1, metavar="GRADE", panel=Panel.ADVANCED
+    )
+    target_relevant_from: int = setting(
+        1, "Lowest grade of a relevant passage in a target.", least=1, metavar="GRADE", panel=Panel.ADVANCED
+    )
+    train_depth: int = setting(100, "Candidates per query to draw negatives from.", least=1, panel=Panel.ADVANCED)
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
@@ -156,6 +171,7 @@ class LeakingPairs:
         None,
         "In a merged collection: the prefixes of the pairs' training and test queries.",
         metavar="NAME NAME",
+        panel=Panel.ADVANCED,
     )
     counted: MaterialSettings = field(default_factory=MaterialSettings)
     leaked_queries: int | None = setting(
@@ -186,12 +202,14 @@ class LeakedSettings:
         SettingError: an unknown kind, a size that is odd or below 2, both a number and a share, or one outside its range.
     """
 
-    kind: Kind = required_setting("Kind of the set.", choices=KINDS)
+    kind: Kind = required_setting("What leaks into the set.", choices=KINDS, flags=("--leakage",))
     instances: int = required_setting("Size of the set, two instances per query.", flags=("--size",))
     seed: int = seed_setting()
-    leaked_queries: int | None = setting(None, "Number of leaking queries.", least=1, do="raise it; without leakage: --kind no")
+    leaked_queries: int | None = setting(
+        None, "Number of leaking queries.", least=1, do="raise it; without leakage: --leakage no"
+    )
     leaked_share: float | None = setting(
-        None, "The share of the set that leaks.", above=0, most=1, wanted="a share above 0, to 1"
+        None, "The share of the set that leaks.", above=0, most=1, wanted="a share above 0, to 1", panel=Panel.ADVANCED
     )
 
     def __post_init__(self) -> None:
@@ -216,31 +234,31 @@ class LeakedSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakedGrid:
-    """The sets to draw: each kind in each size with each seed."""
+    """The sets to draw: each leakage in each size, ``repeats`` times."""
 
     kinds: Sequence[Kind] = setting(
         (),
-        "No leakage, leaking training queries, or the test queries themselves. May be given again. [default: all three]",
-        flags=("--kind",),
+        f"{LEAKAGES_HELP} [default: all three]",
+        flags=("--leakage",),
     )
     sizes: Sequence[int] = setting(
         (),
-        "Two instances per query. May be given again. [default: 1000, doubling to 128000]",
+        f"{SIZES_HELP} [default: 1000, doubling to 128000]",
         flags=("--size",),
         metavar="INSTANCES",
     )
-    seeds: int = setting(5, "Number of seeds, from --seed on.", least=1)
+    repeats: int = setting(5, "Repetitions of each set, with seeds from --seed on.", least=1)
     seed: int = seed_setting()
-    leaked_share: float | None = setting(None, "Or the share of each size that leaks.", metavar="0..1")
+    leaked_share: float | None = setting(None, "Or the share of each size that leaks.", metavar="0..1", panel=Panel.ADVANCED)
 
     def __post_init__(self) -> None:
         check_settings(self)
 
     def sets(self, leaked_queries: int | None = None) -> list[LeakedSettings]:
-        """Return the sets by kind, size and seed; ``leaked_queries`` is the same for all sizes."""
+        """Return the sets by leakage, size and seed; ``leaked_queries`` is the same for all sizes."""
         return [
             LeakedSettings(kind, size, seed, leaked_queries, self.leaked_share)
             for kind in self.kinds or KINDS
             for size in self.sizes or SIZES
-            for seed in range(self.seed, self.seed + self.seeds)
+            for seed in range(self.seed, self.seed + self.repeats)
         ]

@@ -98,7 +98,7 @@ def _check_leaking(material: Material, number: int) -> None:
     if number > (found := len({query_id for source in material.sources for query_id in source.leaking})):
         told = "; ".join(source.told() for source in material.sources)
         named = material.pairs["training queries that leak"]
-        do = f"give --leaked-queries {found} or lower, or more pairs" if found else "give more pairs, or --kind no"
+        do = f"give --leaked-queries {found} or lower, or more pairs" if found else "give more pairs, or --leakage no"
         raise InputError(
             f"{material.name}: wanted {number:,} leaked queries of kind msm; found {found:,} usable of {named:,} in the pairs "
             f"({told}); {do}"

@@ -28,8 +28,8 @@ __all__ = ["LeakedInputs", "write_leaked_set", "write_leaked_sets"]
 COMMAND = "trainset leaked"
 _AT_ONCE = 16_384  # groups per shard
 _NOTES = (
-    "Leaked queries come first, the filling after them; a smaller set is the beginning of a larger one [decision].",
-    "Sets of every kind name the splits of source and target, so that all vocabularies are equal [decision].",
+    "Leaked queries come first, the filling after them; a smaller set is the beginning of a larger one.",
+    "Sets of every kind name the splits of source and target, so that all vocabularies are equal.",
 )
 
 
@@ -120,7 +120,7 @@ def write_leaked_sets(
     """
     refuse_existing(out, overwrite=overwrite)
     if len(set(wanted)) != len(wanted):
-        raise SettingError("--kind, --size, --seeds: wanted each once; found one twice; drop it")
+        raise SettingError("--leakage, --size, --repeats: wanted each once; found one twice; drop it")
     material = inputs.material()
     for settings in wanted:
         check_set(material, settings)

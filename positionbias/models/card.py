@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest
+from positionbias.core.manifest import Manifest, input_name
 from positionbias.models.encoder_source import MINILM
 from positionbias.models.layout import architecture, has_modules
 
@@ -71,7 +71,7 @@ def _use(folder: Path, kind: str, name: str) -> Sequence[str]:
 
 
 def _data(manifest: Manifest) -> Sequence[str]:
-    return [f"- {item.role.replace('_', ' ')}: {Path(item.path).name} (`{item.checksum}`)" for item in manifest.inputs] or [
+    return [f"- {item.role.replace('_', ' ')}: {input_name(item.path)} (`{item.checksum}`)" for item in manifest.inputs] or [
         "None was recorded."
     ]
 

@@ -150,7 +150,7 @@ def distil(
             f"--dimension: wanted fewer than the {len(words):,} words to be distilled; found {settings.dimension}; "
             "lower it, or --minimum-count, or give a larger collection"
         )
-    vectors, kept = principal_components(word_states(encoder, rows, settings.batch_size, threads), settings.dimension)
+    vectors, kept = principal_components(word_states(encoder, rows, settings.batch_words, threads), settings.dimension)
     numbers = np.fromiter((counts[word] for word in words), np.float64, len(words))
     vectors *= frequency_weights(numbers, counts.total(), settings.sif_coefficient)[:, None]
     vectors *= DEVIATION / math.sqrt(np.square(vectors, dtype=np.float64).mean())
@@ -202,9 +202,9 @@ def _manifest(
         notes=(
             "A word's vector is the mean last hidden state over its pieces and the special tokens around them, on principal "
             "components, as model2vec makes it.",
-            "The weight a / (a + p) takes p from the collections' own counts [decision].",
-            f"Scaled to a root mean square of {DEVIATION} [decision].",
-            "Words of which the encoder knows no piece are left out [decision].",
+            "The weight a / (a + p) takes p from the collections' own counts.",
+            f"Scaled to a root mean square of {DEVIATION}.",
+            "Words of which the encoder knows no piece are left out.",
         ),
         versions=package_versions("numpy", "torch", "transformers", "safetensors"),
         provenance=provenance(threads=threads),

@@ -10,8 +10,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import DependencyError, InputError, bad_input
 from positionbias.core.files import read_json
+from positionbias.core.listing import names_of
 from positionbias.models.identity import MODULE_FOLDER
 from positionbias.models.tensors import FACTS
 
@@ -46,8 +48,16 @@ def encoder_folder(name: str | Path, check: Callable[[Path], Path] | None = None
     if _is_hub_id(str(name)):
         return _hub_folder(str(name), check)
     raise bad_input(
-        path, wanted="the folder of an encoder, or a hub id", found="no such folder", do=f"check the path, or {_OFFLINE_WAYS}"
+        path,
+        wanted="the folder of an encoder, or a hub id",
+        found="no such folder",
+        do=_ways(name, f"check the path, or {_OFFLINE_WAYS}"),
     )
+
+
+def _ways(name: str | Path, do: str) -> str:
+    """Return the model that may have been meant, or what to do."""
+    return or_closest(name, (MINILM, *names_of("checkpoint", "encoder")), do)
 
 
 def check_encoder_folder(folder: Path, *, backbone: str | None = None) -> Path:
@@ -149,7 +159,7 @@ def _hub_files(name: str) -> list[str]:
         ) from error
     except RepositoryNotFoundError as error:
         raise InputError(
-            f"{name}: wanted a folder, or the id of a model on the Hugging Face hub; found neither; check the name"
+            f"{name}: wanted a folder, or the id of a model on the Hugging Face hub; found neither; {_ways(name, 'check the name')}"
         ) from error
     except OfflineModeIsEnabled as error:
         raise _unreachable(name, "the hub switched off (HF_HUB_OFFLINE) with no copy in the local cache") from error
@@ -178,4 +188,4 @@ def _line(error: Exception) -> str:
 
 def _unreachable(name: str, found: str) -> InputError:
     wanted = "a folder, or the id of a model on the Hugging Face hub"
-    return InputError(f"{name}: wanted {wanted}; found no such folder, and {found}; {_OFFLINE_WAYS}")
+    return InputError(f"{name}: wanted {wanted}; found no such folder, and {found}; {_ways(name, _OFFLINE_WAYS)}")

@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 
 from torch import nn
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
@@ -133,7 +134,8 @@ def _family(folder: Path, kind: str | None) -> Family:
         return said
     if asked not in FAMILIES:
         raise SettingError(
-            f"--kind: wanted one of {', '.join((*FAMILIES, *OURS))} for {folder}; found {kind!r}; give one of these"
+            f"--kind: wanted one of {', '.join((*FAMILIES, *OURS))} for {folder}; found {kind!r}; "
+            f"{or_closest(kind, (*FAMILIES, *OURS), 'give one of these')}"
         )
     if asked != said and not _can_be(folder, asked, said):
         found = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import Setting
 from positionbias.models.shapes import KINDS, Beginning, Kind
@@ -45,7 +46,9 @@ def kind_named(name: str) -> Kind:
         SettingError: there is no such kind.
     """
     if name not in KINDS:
-        raise SettingError(f"model: wanted one of {', '.join(KINDS)}; found {name!r}; give one of these")
+        raise SettingError(
+            f"model: wanted one of {', '.join(KINDS)}; found {name!r}; {or_closest(name, KINDS, 'give one of these')}"
+        )
     return KINDS[name]
 
 

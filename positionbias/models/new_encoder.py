@@ -47,7 +47,7 @@ def make_encoder(
     pieces = [*SPECIAL, *learn_pieces(counts, settings.pieces - len(SPECIAL))]
     with atomic_folder(out, overwrite=overwrite) as partial:
         model = _random_bert(settings, len(pieces))
-        save_pretrained(partial, model, _tokenizer(pieces), length=settings.positions)
+        save_pretrained(partial, model, _tokenizer(pieces), length=settings.max_length)
         manifest = Manifest(
             kind=KIND,
             name=out.name,
@@ -98,7 +98,7 @@ def _random_bert(settings: EncoderSettings, pieces: int) -> Any:
         num_hidden_layers=settings.layers,
         num_attention_heads=settings.heads,
         intermediate_size=4 * settings.width,
-        max_position_embeddings=settings.positions,
+        max_position_embeddings=settings.max_length,
     )
     with torch.random.fork_rng(devices=[]):  # uses the global generator, which is seeded here and restored
         torch.manual_seed(key64(settings.seed, "encoder weights") % 2**63)

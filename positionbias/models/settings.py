@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, seed_setting, setting
 
 __all__ = ["SPECIAL", "DistilSettings", "EncoderSettings"]
 
@@ -22,9 +22,10 @@ class DistilSettings:
         "a in the weight a / (a + p) of a word with share p of all words; 0 weighs all alike.",
         least=0,
         do="0.0001 is usual, 0 gives no weights",
+        panel=Panel.ADVANCED,
     )
-    minimum_count: int = setting(2, "Occurrences from which a word has a vector.", least=1)
-    batch_size: int = setting(256, "Words read together.", least=1)
+    minimum_count: int = setting(2, "Occurrences from which a word has a vector.", least=1, panel=Panel.ADVANCED)
+    batch_words: int = setting(256, "Words read together.", least=1, panel=Panel.ADVANCED)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -38,7 +39,7 @@ class EncoderSettings:
     width: int = setting(128, "Width of a state; feed-forward layers are four times as wide.", least=1)
     heads: int = setting(2, "Attention heads of each layer; they share the width.", least=1)
     pieces: int = setting(8_000, "Most word pieces, including special ones.", least=len(SPECIAL) + 1)
-    positions: int = setting(512, "Most tokens of an input.", least=8)
+    max_length: int = setting(512, "Most tokens of an input.", least=8)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:

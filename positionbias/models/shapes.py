@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, flag_of, setting
+from positionbias.core.settings import Panel, check_settings, flag_of, setting
 
 __all__ = [
     "KERNEL_LAYOUTS",
@@ -48,6 +48,8 @@ class _Shape:
     Raises:
         SettingError: a field is outside its range; the message names its flag.
     """
+
+    PANEL = Panel.SHAPE
 
     __slots__ = ()
 
@@ -253,7 +255,8 @@ class Kind(NamedTuple):
 
     ``module`` and ``model`` name its class. ``beginning`` is what a new model starts from: a collection's words and their vectors, the
     words' n-graphs, or an encoder, by default ``encoder``, one of the ``sources`` that its option names. ``learning_rate`` is that of its
-    body. ``about`` is the help of its training command.
+    body. ``about`` is the help of its training command;
+    its first paragraph stands in the list of kinds.
     """
 
     module: str
@@ -276,7 +279,7 @@ KINDS = {
         TKConfig,
         "words",
         1e-4,
-        "TK on COLLECTION with a pairwise hinge loss, stopped early on validation nDCG@10.",
+        "TK: words contextualised by Transformers, kernel pooling.\n\nA pairwise hinge loss, stopped early on validation nDCG@10.",
     ),
     "bert_cat": Kind(
         "bert_cat",
@@ -284,8 +287,8 @@ KINDS = {
         BertCatConfig,
         "encoder",
         7e-6,
-        "BERT_CAT on COLLECTION: query and passage read together. Stopped early on validation nDCG@10.\n\n"
-        "With --loss pointwise it is monoBERT: two logits, relevant and not, and the score is the log-probability of relevant.",
+        "BERT_CAT: query and passage read together.\n\n"
+        "Stopped early on validation nDCG@10. With --loss pointwise it is monoBERT: two logits, relevant and not, and the score is the log-probability of relevant.",
         _BERT,
     ),
     "bert_dot": Kind(
@@ -294,7 +297,7 @@ KINDS = {
         BertDotConfig,
         "encoder",
         7e-6,
-        "BERT_DOT on COLLECTION: a vector a text, one encoder. Pairwise hinge loss, stopped early on validation nDCG@10.",
+        "BERT_DOT: a vector a text, by one encoder.\n\nA pairwise hinge loss, stopped early on validation nDCG@10.",
         _BERT,
     ),
     "knrm": Kind(
@@ -303,8 +306,8 @@ KINDS = {
         KNRMConfig,
         "words",
         1e-3,
-        "KNRM on COLLECTION: word vectors' cosines, kernel pooling (Xiong et al. 2017).\n\n"
-        "With the same losses and the same early stopping as TK, which has Transformers before the kernels.",
+        "KNRM: cosines of word vectors, kernel pooling.\n\n"
+        "The model of Xiong et al. (2017), with the losses and the early stopping of TK, which has Transformers before the kernels.",
     ),
     "duet": Kind(
         "duet",
@@ -312,8 +315,8 @@ KINDS = {
         DuetConfig,
         "n-graphs",
         1e-3,
-        "Duet on COLLECTION: exact matches beside words' character n-graphs (Mitra, Diaz and Craswell 2017).\n\n"
-        "The n-graphs are those of the collection's words, and are kept in the checkpoint. --passage-length 1000 is the paper's.",
+        "Duet: exact matches beside character n-graphs of words.\n\n"
+        "The model of Mitra, Diaz and Craswell (2017). The n-graphs are those of the collection's words, and are kept in the checkpoint. --passage-length 1000 is the paper's.",
     ),
     "pacrr": Kind(
         "pacrr",
@@ -321,8 +324,8 @@ KINDS = {
         PACRRConfig,
         "words",
         1e-3,
-        "PACRR on COLLECTION: convolutions over cosines, and an LSTM over the query (Hui et al. 2017).\n\n"
-        "The IDF of words is counted in the collection, and is kept in the checkpoint. The paper's word vectors are not learned.",
+        "PACRR: convolutions over cosines, an LSTM over the query.\n\n"
+        "The model of Hui et al. (2017). The IDF of words is counted in the collection, and is kept in the checkpoint. The paper's word vectors are not learned.",
     ),
     "conv_knrm": Kind(
         "conv_knrm",
@@ -330,8 +333,8 @@ KINDS = {
         ConvKNRMConfig,
         "words",
         1e-3,
-        "ConvKNRM on COLLECTION: KNRM over n-grams that convolutions make of the words (Dai et al. 2018).\n\n"
-        "N-grams of each length are compared with those of every length.",
+        "ConvKNRM: KNRM over n-grams, made by convolutions.\n\n"
+        "The model of Dai et al. (2018). N-grams of each length are compared with those of every length.",
     ),
     "colbert": Kind(
         "colbert",
@@ -339,7 +342,7 @@ KINDS = {
         ColBERTConfig,
         "encoder",
         7e-6,
-        "ColBERT on COLLECTION: a vector a word piece, one encoder; each of the query's with its best match, summed.\n\n"
+        "ColBERT: a vector a word piece; the best matches are summed.\n\n"
         "Stopped early on validation nDCG@10. sentence-transformers' MultiVectorEncoder loads what is trained.",
         _BERT,
     ),
@@ -349,8 +352,8 @@ KINDS = {
         MonoT5Config,
         "encoder",
         1e-4,
-        "monoT5 on COLLECTION: a T5 that answers true or false, each passage for itself. Stopped early on validation nDCG@10.\n\n"
-        "The paper trained with Adafactor at 1e-3; here it is Adam, at 1e-4.",
+        "monoT5: a T5 that answers true or false for each passage.\n\n"
+        "Stopped early on validation nDCG@10. The paper trained with Adafactor at 1e-3; here it is Adam, at 1e-4.",
         "t5-base",
         "The T5 to start from, decoder and all: a folder, or a Hugging Face id.",
     ),

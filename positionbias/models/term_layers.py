@@ -45,7 +45,7 @@ class WordPieces:
         wrong = [layer for layer in layers if not isinstance(layer, int) or not 0 <= layer <= last]
         if wrong or not layers or len(set(layers)) != len(layers):
             found = wrong[0] if wrong else "one given twice" if layers else "none"
-            raise SettingError(f"--layers: wanted numbers from 0 to {last}, or all; found {found}; give others")
+            raise SettingError(f"--probe-layers: wanted numbers from 0 to {last}, or all; found {found}; give others")
         self.term_layers = tuple(int(layer) for layer in layers)
         self._encoder, self._length = encoder, length
         self._unknown = encoder.tokenizer.unk_token_id
@@ -111,7 +111,9 @@ def term_encoder(model: AnyRanker, layers: Sequence[int] | AllLayers | None = No
     """
     if isinstance(model, TermEncoder):
         if layers is not None:
-            raise SettingError(f"--layers: wanted a model over an encoder; found one of kind {model.kind}; leave --layers out")
+            raise SettingError(
+                f"--probe-layers: wanted a model over an encoder; found one of kind {model.kind}; leave --probe-layers out"
+            )
         return model
     if isinstance(model, BertCat):
         return WordPieces(model.encoder, model.config.pair_length, layers)

@@ -1,6 +1,6 @@
 """One public function a command: settings in, an artefact or measurements out. ``positionbias.NAME`` is each of them.
 
-A new command is a function in a module here, its line in ``COMMANDS``, and its import for type checkers. A new ``import_NAME`` needs neither:
+A new command is a function in a module here, its line in ``SECTIONS``, and its import for type checkers. A new ``import_NAME`` needs neither:
 those of ``ops.imports`` are found.
 """
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         review_pairs as review_pairs,
         sample_pairs as sample_pairs,
     )
+    from positionbias.ops.listing import list_artefacts as list_artefacts
     from positionbias.ops.pools import (
         pool_coverage as pool_coverage,
         pool_reliability as pool_reliability,
@@ -47,54 +48,76 @@ if TYPE_CHECKING:
         draw_leaked as draw_leaked,
     )
 
-# command -> (module here, function, one line of help), in the order of ``posbias --help``; import has every ``import_NAME`` of its module
-COMMANDS: Mapping[str, tuple[str, str, str]] = {
-    "demo": ("studies", "demo", "The whole study in miniature, in under five minutes."),
-    "import": ("imports", "", "Bring a data set in as a collection."),
-    "export": ("artefacts", "export", "Write a collection in a published form."),
-    "attach": ("collections", "attach", "A collection with answers from a table of their own."),
-    "merge": ("collections", "merge", "Several collections as one, for training across corpora."),
-    "sample": ("collections", "sample", "A smaller collection that keeps what is judged."),
-    "show": ("collections", "show", "What a collection holds: its Table 1."),
-    "histogram": ("positions", "histogram", "Where answers sit in their passages."),
-    "debias": ("positions", "debias", "Rotate every passage at a random word."),
-    "place": ("collections", "place", "Put answering sentences where a density says."),
-    "select": ("collections", "select", "Only the queries whose answers lie in one part of their passages."),
-    "retrieve": ("retrieval", "retrieve", "Rank passages for each query by BM25, or by vectors."),
-    "encode": ("retrieval", "encode", "A collection's passages as vectors, for dense retrieval."),
-    "vectors distil": ("encoders", "distil_vectors", "Word vectors from a pre-trained encoder."),
-    "encoder": ("encoders", "make_encoder", "A small encoder to start from, with random weights."),
-    "trainset leaked": ("trainsets", "draw_leaked", "Sets with a known number of queries that leak test queries."),
-    "trainset contaminated": (
-        "trainsets",
-        "draw_contaminated",
-        "A set with judgements of a test split in it, for a teacher that saw the test.",
-    ),
-    "trainset clicks": ("trainsets", "draw_clicks", "Shuffled triples of clicked passages and sampled candidates."),
-    "teach": ("training", "teach", "A teacher's scores of training passages, for distillation."),
-    "train": ("training", "train", "Train a re-ranker."),
-    "rerank": ("ranking", "rerank", "Re-rank candidates with a trained model."),
-    "ensemble": ("evaluation", "ensemble", "Several runs as one, by z-scores or ranks."),
-    "evaluate": ("evaluation", "evaluate", "Measure runs, and test their differences."),
-    "ats": ("probe", "ats", "Average term similarity by distance in position."),
-    "mats": ("probe", "mats", "One number for position dependence (MATS)."),
-    "audit": ("audit", "audit_systems", "Is any model, or a run, position-biased?"),
-    "check": ("audit", "check", "Hold models to limits on position bias: pass, fail or cannot tell."),
-    "leakage find": ("leakage", "find_leakage", "Which training queries near-duplicate which test queries."),
-    "leakage calibrate": ("leakage_labels", "calibrate_leakage", "From which score on a pair is a leak, by labelled pairs."),
-    "leakage sample": ("leakage_labels", "sample_pairs", "Draw pairs to label, so that a threshold can be set."),
-    "leakage review": ("leakage_labels", "review_pairs", "The most similar pairs for people to look at, and what they said."),
-    "leakage clean": ("leakage", "clean_leakage", "A collection without the training queries that leak."),
-    "pool coverage": ("pools", "pool_coverage", "Relevant documents that each kind of system finds, by pool depth."),
-    "pool reliability": (
-        "pools",
-        "pool_reliability",
-        "How pools made from one kind of system judge systems of each kind.",
-    ),
-    "pool verdict": ("pools", "pool_verdict", "Can an existing collection judge this one new run?"),
-    "contamination suspect": ("contamination", "suspect_contamination", "Is a model suspiciously good on a public test set?"),
-    "push": ("artefacts", "push", "A checkpoint on the Hugging Face Hub, with its model card."),
-    "study": ("studies", "study", "A paper's study, end to end, on your collection."),
-    "verify": ("artefacts", "verify", "Are artefacts what they were when they were written?"),
-    "report": ("artefacts", "make_report", "One self-contained HTML page from results."),
+START = "Start and finish"
+# heading in ``posbias --help`` -> command -> (module here, function, one line of help), in the order of the help; import has every
+# ``import_NAME`` of its module
+SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
+    START: {
+        "demo": ("studies", "demo", "Run the whole study in miniature, in under five minutes."),
+        "list": ("listing", "list_artefacts", "List what is in a folder and under $POSBIAS_HOME."),
+        "verify": ("artefacts", "verify", "Compare artefacts with the digests in their manifests."),
+        "report": ("artefacts", "make_report", "Write one HTML page about results."),
+        "push": ("artefacts", "push", "Upload a checkpoint to the Hugging Face Hub."),
+    },
+    "Data": {
+        "import": ("imports", "", "Bring a data set in as a collection."),
+        "export": ("artefacts", "export", "Write a collection in a published form."),
+        "attach": ("collections", "attach", "Add answers from a table to a collection."),
+        "merge": ("collections", "merge", "Merge collections, for training across corpora."),
+        "sample": ("collections", "sample", "Draw a smaller collection that keeps what is judged."),
+        "show": ("collections", "show", "Show what a collection holds: its Table 1."),
+    },
+    "Positions": {
+        "histogram": ("positions", "histogram", "Show where answers sit in their passages."),
+        "debias": ("positions", "debias", "Rotate every passage at a random word."),
+        "place": ("collections", "place", "Put answering sentences where a density says."),
+        "select": ("collections", "select", "Keep the queries whose answers lie in one part."),
+    },
+    "Models": {
+        "vectors distil": ("encoders", "distil_vectors", "Make word vectors from a pre-trained encoder."),
+        "encoder": ("encoders", "make_encoder", "Make a small encoder with random weights."),
+        "trainset leaked": ("trainsets", "draw_leaked", "Draw sets with a known number of leaked queries."),
+        "trainset contaminated": ("trainsets", "draw_contaminated", "Draw a set with judgements of a test split in it."),
+        "trainset clicks": ("trainsets", "draw_clicks", "Draw triples of clicked passages and candidates."),
+        "teach": ("training", "teach", "Score training passages by a teacher, to distil it."),
+        "train": ("training", "train", "Train a re-ranker."),
+        "encode": ("retrieval", "encode", "Encode passages as vectors, for dense retrieval."),
+        "retrieve": ("retrieval", "retrieve", "Rank passages for each query by BM25, or by vectors."),
+        "rerank": ("ranking", "rerank", "Re-rank candidates with a trained model."),
+        "ensemble": ("evaluation", "ensemble", "Fuse several runs, by z-scores or ranks."),
+    },
+    "Measure": {
+        "evaluate": ("evaluation", "evaluate", "Measure runs, and test their differences."),
+        "ats": ("probe", "ats", "Measure term similarity by distance in position."),
+        "mats": ("probe", "mats", "Measure position dependence in one number, MATS."),
+    },
+    "Audit": {
+        "audit": ("audit", "audit_systems", "Find out whether a model or run is position-biased."),
+        "check": ("audit", "check", "Hold models to limits: pass, fail or cannot tell."),
+    },
+    "Leakage": {
+        "leakage find": ("leakage", "find_leakage", "Find training queries that near-duplicate test queries."),
+        "leakage calibrate": (
+            "leakage_labels",
+            "calibrate_leakage",
+            "Set the score that makes a pair a leak, by labelled pairs.",
+        ),
+        "leakage sample": ("leakage_labels", "sample_pairs", "Draw pairs to label, so that a threshold can be set."),
+        "leakage review": ("leakage_labels", "review_pairs", "Show the most similar pairs, and what people said of them."),
+        "leakage clean": ("leakage", "clean_leakage", "Write a collection without the training queries that leak."),
+        "contamination suspect": (
+            "contamination",
+            "suspect_contamination",
+            "Say whether a model is suspiciously good on a test set.",
+        ),
+    },
+    "Pools": {
+        "pool coverage": ("pools", "pool_coverage", "Count relevant documents that each kind finds, by depth."),
+        "pool reliability": ("pools", "pool_reliability", "Measure how pools of one kind judge systems of each kind."),
+        "pool verdict": ("pools", "pool_verdict", "Say whether a collection can judge one new run."),
+    },
+    "Studies": {
+        "study": ("studies", "study", "Run a paper's study, end to end, on your collection."),
+    },
 }
+COMMANDS = {words: row for rows in SECTIONS.values() for words, row in rows.items()}

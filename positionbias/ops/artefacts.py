@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
-from positionbias.core.places import Place, check_place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say, track
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Panel, Setting
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Written
 
@@ -42,10 +42,14 @@ def export(
     collection: Source,
     *,
     to: Annotated[Form, Setting("The published form to write.")],
-    splits: Annotated[Sequence[str], Setting("A split to write; all by default; may be given again.", flags=("--split",))] = (),
-    squad_version: Annotated[Literal["1.1", "2.0"] | None, Setting("With --to squad: which form.", absent="1.1")] = None,
+    splits: Annotated[
+        Sequence[str], Setting("A split to write; all by default; may be given again.", flags=("--split",), metavar="SPLIT")
+    ] = (),
+    squad_version: Annotated[
+        Literal["1.1", "2.0"] | None, Setting("With --to squad: which form.", absent="1.1", panel=Panel.ADVANCED)
+    ] = None,
     engine: Engine = Engine(),
-    out: Annotated[Place, Setting("The folder to write, as a path.", metavar="DIR", place="written")],
+    out: Out,
     overwrite: Overwrite = False,
 ) -> Written:
     """Write ``collection`` in the files of a published form; importing them gives the same content back.
@@ -53,7 +57,7 @@ def export(
         msmarco  collection.tsv, queries.*.tsv, qrels.*.tsv
         beir     corpus.jsonl, queries.jsonl, qrels/*.tsv
         trec     docs/*.sgml, topics.*.txt, qrels.*.txt
-        squad    train-v1.1.json, which takes validation as well, and dev-v1.1.json, which is test
+        squad    train-v1.1.json (with validation), dev-v1.1.json (test)
 
     SQuAD's form takes a collection that came from SQuAD, rotated or not, with the offsets that hold now. What a form has no place
     for is counted.
@@ -78,7 +82,7 @@ def export(
 
     if squad_version and to != "squad":
         raise SettingError(f"--squad-version: wanted --to squad beside it; found --to {to}; leave it out")
-    opened, place = find_collection(collection), Path(out)
+    opened, place = find_collection(collection), output_place(out)
     chosen = list(dict.fromkeys(splits)) or opened.splits
     if to == "squad":
         from positionbias.formats.squad import write_squad_release
@@ -92,7 +96,7 @@ def export(
         write = getattr(import_module(f"positionbias.formats.{module}"), writer)
         with engine.open() as map_shards:
             written = write(opened, place, chosen, overwrite=overwrite, map_shards=map_shards)
-    hint(f"written to {place}")
+    hint(f"written to {pasted(place)}")
     counts = ExportCounts(rows=written._asdict())
     result = Result(f"{EXPORT}{to}", opened.name, "+".join(chosen), "", opened.manifest.seed, None, None, len(opened), counts)
     return Written(place, [result])
@@ -147,7 +151,7 @@ def push(
 
     place = input_place(checkpoint)
     manifest = read_manifest(place, kind="checkpoint")
-    measured = [_measured(_results_place(folder), manifest) for folder in results]
+    measured = [_measured(input_place(folder), manifest) for folder in results]
     return Upload(push_checkpoint(place, repo, private=private, more="\n\n".join(measured)))
 
 
@@ -231,11 +235,11 @@ def make_report(
     """
     from positionbias.report.table import save_tables
 
-    page = page_of(list(map(_results_place, folders)), output_place(out), title=title, overwrite=overwrite)
-    hint(f"wrote {page.path}")
+    page = page_of(list(map(input_place, folders)), output_place(out), title=title, overwrite=overwrite)
+    hint(f"written to {pasted(page.path)}")
     if tables is not None:
         save_tables(page.tables, output_place(tables), overwrite=overwrite)
-        hint(f"wrote {len(page.tables)} tables to {output_place(tables)}")
+        hint(f"{len(page.tables)} tables written to {pasted(tables)}")
     return page
 
 
@@ -274,7 +278,7 @@ def load(folder: Place) -> Measurements:
     from positionbias.ops.audit import Audit
     from positionbias.report.load import load_studies
 
-    place = _results_place(folder)
+    place = input_place(folder, flag="folder")
     (study,) = load_studies([place])
     made = study.manifest
     return (Audit if made.command == "audit" else Measurements)(
@@ -290,15 +294,6 @@ def load(folder: Place) -> Measurements:
         remarks=made.content_as(tuple[str, ...], REMARKS, ()),
         loaded=replace(made, files=None),
     )
-
-
-def _results_place(folder: Place) -> Path:
-    """Return a folder, or one under $POSBIAS_HOME where there is none of this name here."""
-    from positionbias.core.files import home
-
-    check_place(folder, "folder")
-    under_home = home() / folder
-    return under_home if under_home.exists() and not Path(folder).exists() else Path(folder)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -374,7 +369,7 @@ def verify(
     from positionbias.core.verify import verify as compare
 
     every = []
-    for manifest in track([one for path in paths for one in manifests_in(Path(path))], "verifying", unit="artefacts"):
+    for manifest in track([one for path in paths for one in manifests_in(input_place(path))], "verifying", unit="artefacts"):
         found = compare(manifest)
         every.append(add_digests(manifest) if seal and not found.sealed and not found.fault else found)
     bare = sum(not found.sealed for found in every)

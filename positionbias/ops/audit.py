@@ -25,8 +25,8 @@ from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import LeftOut, Overwrite, SavedTo, operation
-from positionbias.core.places import Place, input_place, model_place
-from positionbias.core.progress import say
+from positionbias.core.places import Place, input_place, model_place, pasted
+from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Workers
 from positionbias.ops.outcome import Judgement, Measurements, Read, refuse_outputs, save_if_asked, study_of
@@ -51,10 +51,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Audit", "Checked", "audit_model", "audit_systems", "check", "evidence_chooser", "evidence_rule", "open_model"]
 
-_RE_RANKS = "Models re-rank all candidates to the depth, whatever depth they were tuned to [decision]."
-_RETRIEVES = (
-    "Models rank every passage of the collection by exact search, and each rotation is one of all its passages [decision]."
-)
+_RE_RANKS = "Models re-rank all candidates to the depth, whatever depth they were tuned to."
+_RETRIEVES = "Models rank every passage of the collection by exact search, and each rotation is one of all its passages."
 
 AuditedOf = Annotated[
     CollectionLike,
@@ -300,7 +298,17 @@ def check(
     settings: Annotated[
         AuditSettings,
         LeftOut(  # no limit rests on these
-            ("length_groups", "lengths", "chunk", "overlap", "document_length", "segments", "layers", "probe", "examples")
+            (
+                "length_groups",
+                "lengths",
+                "chunk",
+                "overlap",
+                "document_length",
+                "segments",
+                "probe_layers",
+                "probe_passages",
+                "examples",
+            )
         ),
     ] = AuditSettings(),
     computing: Computing = Computing(),
@@ -358,6 +366,7 @@ def check(
     for name, place in files.places.items():
         with atomic_file(place, overwrite=True) as partial_file:
             partial_file.write_text(written[name](checks), encoding="utf-8", errors="replace")
+        hint(f"written to {pasted(place)}")
     return Checked(checks, found)
 
 
@@ -451,8 +460,8 @@ def _evidence(rule: str) -> str:
     from positionbias.audit.evidence_rule import error_note
 
     if rule:
-        return f"The evidence of a query is the sentence chosen by {rule} in its highest-judged relevant passage [decision]. {error_note(rule)}"
-    return "The evidence of a query is the earliest answer in its highest-judged relevant passage [decision]."
+        return f"The evidence of a query is the sentence chosen by {rule} in its highest-judged relevant passage. {error_note(rule)}"
+    return "The evidence of a query is the earliest answer in its highest-judged relevant passage."
 
 
 def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: AuditSettings) -> None:

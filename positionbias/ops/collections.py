@@ -10,9 +10,9 @@ from positionbias.core.errors import SettingError
 from positionbias.core.formatting import plural
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Panel, Setting
 from positionbias.engine.choose import Engine
 from positionbias.ops.imports import row_remarks
 from positionbias.ops.outcome import Measurements, Read
@@ -115,7 +115,7 @@ def attach(
         say(f"{split}: {plural(number, 'answer')} added")
     for remark in row_remarks(facts.counts):
         say(remark)
-    hint(f"written to {made.path}; see where its answers are with: posbias histogram {out}")
+    hint(f"written to {pasted(made.path)}; see where its answers are with: posbias histogram {pasted(made.path)}")
     return made
 
 
@@ -159,7 +159,7 @@ def merge(
     opened = {prefix: find_collection(place) for prefix, place in _named(collections).items()}
     work = partial(write_merged, opened, output_place(out), apart=apart)
     merged = engine.write(work, overwrite=overwrite)
-    hint(f"written to {merged.path}; look at it with: posbias show {out}")
+    hint(f"written to {pasted(merged.path)}; look at it with: posbias show {pasted(merged.path)}")
     return merged
 
 
@@ -183,12 +183,14 @@ def sample(
     passages: Annotated[
         int,
         Setting(
-            "Passages in all: those judged for the drawn queries or answering them, and others drawn up to M.",
+            "Passages in all: those judged for the drawn queries or answering them, and others drawn up to N.",
             least=1,
-            metavar="M",
+            metavar="N",
         ),
     ],
-    splits: Annotated[Sequence[str], Setting("A split to keep; all by default; may be given again.", flags=("--split",))] = (),
+    splits: Annotated[
+        Sequence[str], Setting("A split to keep; all by default; may be given again.", flags=("--split",), metavar="SPLIT")
+    ] = (),
     seed: Seed = 1,
     engine: Engine = Engine(),
     out: Out,
@@ -218,7 +220,7 @@ def sample(
     asked = SampleSettings(queries, passages, splits, seed)
     work = partial(write_sample, find_collection(collection), output_place(out), asked)
     drawn = engine.write(work, overwrite=overwrite)
-    hint(f"written to {drawn.path}; look at it with: posbias show {out}")
+    hint(f"written to {pasted(drawn.path)}; look at it with: posbias show {pasted(drawn.path)}")
     return drawn
 
 
@@ -227,12 +229,13 @@ def select(
     collection: Source,
     *,
     selection: Selection,
-    by: Annotated[
+    answers_of: Annotated[
         CollectionLike | None,
         Setting(
             "Choose by the answers of this collection: of a rotated collection, keep the queries that its original would.",
-            metavar="ORIGINAL",
+            metavar="COLLECTION",
             place="read",
+            panel=Panel.ADVANCED,
         ),
     ] = None,
     engine: Engine = Engine(),
@@ -267,10 +270,10 @@ def select(
         find_collection(collection),
         output_place(out),
         selection,
-        by=find_collection(by) if by is not None else None,
+        by=find_collection(answers_of) if answers_of is not None else None,
     )
     selected = engine.write(work, overwrite=overwrite)
-    hint(f"written to {selected.path}; see where its answers are with: posbias histogram {out}")
+    hint(f"written to {pasted(selected.path)}; see where its answers are with: posbias histogram {pasted(selected.path)}")
     return selected
 
 
@@ -305,5 +308,5 @@ def place(
 
     work = partial(write_placed, find_collection(collection), output_place(out), placing)
     placed = engine.write(work, overwrite=overwrite)
-    hint(f"written to {placed.path}; what was moved where stands in {placed.path / 'placed'}")
+    hint(f"written to {pasted(placed.path)}; what was moved where stands in {pasted(placed.path / 'placed')}")
     return placed

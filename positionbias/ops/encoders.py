@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Sources, operation
-from positionbias.core.places import output_place
+from positionbias.core.places import output_place, pasted
 from positionbias.core.progress import hint
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Panel, Setting
 from positionbias.models.settings import DistilSettings, EncoderSettings
 from positionbias.ops.outcome import Written
 
@@ -23,13 +23,13 @@ __all__ = ["distil_vectors", "make_encoder"]
 def distil_vectors(
     collections: Sources,
     *,
-    encoder: Annotated[str, Setting("The pre-trained encoder that reads each word.", metavar="minilm|FOLDER|ID", place="read")],
+    encoder: Annotated[str, Setting("The pre-trained encoder that reads each word.", metavar="PATH|ID", place="read")],
     settings: DistilSettings = DistilSettings(),
     split: Annotated[
         str | None,
         Setting("Its queries' words count too.", metavar="SPLIT", absent="train, where there is one"),
     ] = None,
-    threads: Annotated[int, Setting("CPU threads; the output is the same for any number.", least=1)] = 1,
+    threads: Annotated[int, Setting("CPU threads; the output is the same for any number.", least=1, panel=Panel.COMPUTING)] = 1,
     out: Out,
     overwrite: Overwrite = False,
 ) -> Written:
@@ -63,7 +63,7 @@ def distil_vectors(
     manifest = distil(opened, encoder, place, settings, split=split, threads=threads, overwrite=overwrite)
     figures = WordVectorFigures.of_facts(manifest.content)
     of, words = split or "train", figures.words
-    hint(f"written to {place}; next: posbias train tk COLLECTION --word-vectors {out} …")
+    hint(f"written to {pasted(place)}; next: posbias train tk COLLECTION --word-vectors {pasted(place)} …")
     return Written(place, [Result(WORD_VECTORS, _names(opened), of, encoder, None, words, None, words, figures)])
 
 
@@ -103,7 +103,8 @@ def make_encoder(
     figures = NewEncoderFigures.of_facts(manifest.content)
     weights, words = figures.weights, figures.words
     hint(
-        f"{settings.layers} layers, {settings.width} wide; written to {place}; next: posbias train bert_cat COLLECTION --encoder {place} …"
+        f"{settings.layers} layers, {settings.width} wide; written to {pasted(place)}; "
+        f"next: posbias train bert_cat COLLECTION --encoder {pasted(place)} …"
     )
     return Written(
         place, [Result(NEW_ENCODER, _names(opened), "train", place.name, settings.seed, weights, None, words, figures)]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.inputs import CollectionLike, QrelsLike, RunLike
 from positionbias.core.operation import Out, Overwrite, SavedTo, operation
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.run_header import RunHeader
-from positionbias.core.settings import Setting, check_settings, seed_setting, setting
+from positionbias.core.settings import Panel, Setting, check_settings, seed_setting, setting
 from positionbias.evaluation.fusing import Fusing
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
 
@@ -35,8 +35,10 @@ _RUNS = Setting("Runs in TREC form, plain or .gz.", metavar="RUN…", place="rea
 class Measuring:
     """Measures of runs, and the judgements of a collection to use."""
 
-    split: str = setting("test", "Whose queries.")
-    qrels_name: str | None = setting(None, "Which of the split's further judgement sets to use.", metavar="NAME")
+    split: str = setting("test", "Whose queries.", metavar="SPLIT")
+    qrels_name: str | None = setting(
+        None, "Which of the split's further judgement sets to use.", metavar="NAME", panel=Panel.ADVANCED
+    )
     measures: Sequence[str] = setting(
         ("nDCG@10", "RR@10", "R@10"),
         "As ir_measures names it: nDCG@10, AP(rel=2), RR(rel=2)@10, J@10 …; may be given again.",
@@ -62,13 +64,18 @@ def evaluate(
         Place | None,
         Setting(
             "Measure apart the queries that training queries near-duplicate: what posbias leakage find wrote, or a labelled sheet.",
-            metavar="PAIRS",
+            metavar="DIR|FILE",
             place="read",
         ),
     ] = None,
     all_swaps: Annotated[
         Place | None,
-        Setting("Write every pair of runs that --leaked finds swapped, with its p, as TSV.", metavar="FILE", place="written"),
+        Setting(
+            "Write every pair of runs that --leaked finds swapped, with its p, as TSV.",
+            metavar="FILE",
+            place="written",
+            panel=Panel.ADVANCED,
+        ),
     ] = None,
     out: SavedTo = None,
     overwrite: Overwrite = False,
@@ -112,10 +119,12 @@ def evaluate(
         ...
     """
     from positionbias.core.collection import find_collection
+    from positionbias.evaluation.measures import canonical
     from positionbias.evaluation.significance import clusters_by_passage
     from positionbias.report.leaked_order import write_swaps
 
     _check_asked(runs, qrels, measuring, leaked, all_swaps)
+    measuring = replace(measuring, measures=canonical(measuring.measures))
     refuse_outputs(all_swaps, out, overwrite=overwrite)
     opened = find_collection(collection) if collection is not None else None
     judged = _judgements(opened, qrels, measuring)
@@ -126,7 +135,7 @@ def evaluate(
     apart, pairs = _leaked_apart(results, leaked, clusters, seed=measuring.seed)
     if all_swaps is not None:
         place = write_swaps(output_place(all_swaps), apart.swaps, overwrite=overwrite)
-        hint(f"{sum(map(len, apart.swaps.values())):,} swaps written to {place}")
+        hint(f"{sum(map(len, apart.swaps.values())):,} swaps written to {pasted(place)}")
     for line in _remarks(results):
         say(line)
     found = Measurements(
@@ -143,9 +152,7 @@ def evaluate(
 def _check_asked(
     runs: Sequence[RunLike], qrels: QrelsLike | None, measuring: Measuring, leaked: Place | None, all_swaps: Place | None
 ) -> None:
-    """Refuse options that do not go together, and unknown measures."""
-    from positionbias.evaluation.measures import parse_measure
-
+    """Refuse options that do not go together."""
     if measuring.qrels_name and qrels is not None:
         raise SettingError(
             "--qrels-name: wanted --collection beside it, whose judgements it picks; found --qrels; leave one out"
@@ -153,8 +160,6 @@ def _check_asked(
     if all_swaps is not None and (leaked is None or len(runs) < 2):
         missing = "no --leaked" if leaked is None else "one run, which has no order"
         raise SettingError(f"--all-swaps: wanted --leaked and two runs or more beside it; found {missing}; give both")
-    for measure in measuring.measures:
-        parse_measure(measure)
 
 
 def _measured(
@@ -330,7 +335,7 @@ def ensemble(
     fused = fuse_runs([input_place(run) for run in runs], place, fusing, name=name, header=header, overwrite=overwrite)
     for line in _lacking(fused, fusing.by):
         say(line)
-    hint(f"written to {place}; next: posbias evaluate {out} --collection COLLECTION --split SPLIT")
+    hint(f"written to {pasted(place)}; next: posbias evaluate {pasted(place)} --collection COLLECTION --split SPLIT")
     return fused
 
 

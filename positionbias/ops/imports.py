@@ -13,9 +13,9 @@ from positionbias.core.columns import Columns
 from positionbias.core.formatting import plural
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, is_quiet, say
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Panel, Setting
 from positionbias.core.validation_draw import DrawnQueries, ValidationDraw
 from positionbias.engine.choose import Engine
 from positionbias.formats.release_settings import KEEP_UNJUDGED, SKIP, MsmarcoDocsSettings, MsmarcoSettings
@@ -46,7 +46,7 @@ __all__ = [
 Places = Annotated[
     Sequence[Place], Setting("A folder of the release's files, archives, or single files.", metavar="DIR|FILE...", place="read")
 ]
-KeepUnjudged = Annotated[bool, Setting(KEEP_UNJUDGED)]
+KeepUnjudged = Annotated[bool, Setting(KEEP_UNJUDGED, panel=Panel.ADVANCED)]
 _LEFT_OUT = {
     "judged_again": "pairs judged several times, kept once with the highest grade",
     "judgements_of_other_queries": "judgements of queries that are not there, left out",
@@ -68,7 +68,9 @@ def import_squad(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in SQuAD v1.1 or v2.0, or a data set in its form, from JSON files (plain, .gz or .zst).
+    """Bring in SQuAD v1.1 or v2.0, or a data set in its form.
+
+    Give its JSON files, plain, .gz or .zst.
 
     Each paragraph is a passage. Files of others may say any version. Unanswerable questions are dropped and counted. ``validation`` takes whole articles where these come
     within a tenth of N, else whole passages.
@@ -94,7 +96,7 @@ def import_squad(
         train,
         test,
         output_place(out),
-        validation=validation.validation,
+        validation=validation.validation_queries,
         validation_by=validation.by,
         seed=validation.seed,
         overwrite=overwrite,
@@ -111,7 +113,7 @@ def import_squad(
             f"{item.role} file, {version}: {item.questions:,} questions, "
             f"{item.unanswerable:,} unanswerable and dropped; {item.repeated_spans:,} repeated answer spans"
         )
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -145,7 +147,7 @@ def import_msmarco(
     work = partial(read, places, output_place(out), release=release)
     collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -185,7 +187,7 @@ def import_msmarco_docs(
     work = partial(read, places, output_place(out), fields=fields, release=release)
     collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -200,15 +202,15 @@ def import_orcas(
             place="read",
         ),
     ] = None,
-    skip: Annotated[Sequence[Literal["top100"]], Setting(SKIP)] = (),
+    skip: Annotated[Sequence[Literal["top100"]], Setting(SKIP, panel=Panel.ADVANCED)] = (),
     keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in ORCAS: queries and the MS MARCO documents clicked for them, as split "orcas".
+    """Bring in ORCAS: queries, and the documents clicked for them.
 
-    Give orcas.tsv, or its files in TREC's form.
+    The documents are those of MS MARCO, the split is "orcas". Give orcas.tsv, or its files in TREC's form.
 
     Returns:
         The collection.
@@ -236,7 +238,7 @@ def import_orcas(
     )
     collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -259,7 +261,9 @@ def import_msmarco_qa(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in MS MARCO's QA releases: questions with answers, and the passages their annotators saw.
+    """Bring in MS MARCO's QA releases: questions, answers, passages.
+
+    The passages are those that the annotators saw.
 
     Each FILE is v1.1 (JSON lines), v2.1 (column-oriented JSON), either plain, .gz or .zst, or the Hub's Parquet; its content tells
     which. The questions of a FILE become split train, whatever its name says.
@@ -289,22 +293,22 @@ def import_msmarco_qa(
     say(f"{source.passages.read:,} passages read, {source.passages.distinct:,} distinct")
     for split, counts in source.splits.items():
         say(f"{split}: {_counted({name: number for name, number in counts.items() if number})}")
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
 def import_tripclick(
     places: Places,
     *,
-    skip: Annotated[Sequence[Literal["runs", "triples", "logs"]], Setting(SKIP)] = (),
+    skip: Annotated[Sequence[Literal["runs", "triples", "logs"]], Setting(SKIP, panel=Panel.ADVANCED)] = (),
     keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in TripClick: health queries and clicks, from the release's files.
+    """Bring in TripClick: health queries and clicks.
 
-    Give folders of them, benchmark.tar.gz and the like, or single files. Split train is the training queries of head, torso and tail; head_validation, torso_validation, tail_validation, head_test,
+    Give folders of the release's files, benchmark.tar.gz and the like, or single files. Split train is the training queries of head, torso and tail; head_validation, torso_validation, tail_validation, head_test,
     torso_test and tail_test stay apart. Judged by raw clicks; head queries by DCTR too, for --qrels-name dctr. A text is title
     and abstract. BM25 runs go to OUT/runs, triples to OUT/trainsets; of the click log, the clicked ranks are counted.
 
@@ -334,8 +338,10 @@ def import_tripclick(
         with open(path, encoding="utf-8") as lines:
             passages = list(dict.fromkeys(line.split("\t")[3] for line in lines))
         more = " …" if len(passages) > _SHOWN else ""
-        say(f"judged, and not among the documents: {len(passages):,} ({', '.join(passages[:_SHOWN])}{more}); all in {path}")
-    return _told(collection, out)
+        say(
+            f"judged, and not among the documents: {len(passages):,} ({', '.join(passages[:_SHOWN])}{more}); all in {pasted(path)}"
+        )
+    return _told(collection)
 
 
 @operation
@@ -365,7 +371,9 @@ def import_trec(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in TREC documents, topics and qrels: each document is a passage.
+    """Bring in TREC documents, topics and qrels.
+
+    Each document is a passage.
 
     Documents may be plain, .gz, .zst or .z, in folders or tar archives. SGML text is what stands in the elements TEXT, HEADLINE,
     TITLE, HL, HEAD, TTL, DD, DATE, LP and LEADPARA. For Robust04 give the folders of FBIS, FR94, FT and LATimes.
@@ -408,7 +416,7 @@ def import_trec(
     if skipped := source.skipped_files:
         named = ", ".join(f"{ending} {count:,}" for ending, count in skipped.items())
         say(f"{sum(skipped.values()):,} files of no known form left out ({named})")
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -418,7 +426,9 @@ def import_irds(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in data sets by their ids in ir_datasets, which downloads and checks them.
+    """Bring in data sets by their ids in ir_datasets.
+
+    ir_datasets downloads and checks them.
 
         posbias import irds beir/scifact/train beir/scifact/test --out scifact
         posbias import irds train=msmarco-qna/train test=msmarco-qna/dev --out qna
@@ -441,7 +451,7 @@ def import_irds(
         >>> import positionbias as pb
         >>> pb.import_irds(["beir/scifakt/test"], out="scifact")
         Traceback (most recent call last):
-        positionbias.core.errors.InputError: beir/scifakt/test: wanted the id of a data set in ir_datasets; ... near it are beir/scifact/test, ...
+        positionbias.core.errors.InputError: beir/scifakt/test: wanted the id of a data set in ir_datasets; ... similar ids: beir/scifact/test, ...
     """
     from positionbias.formats.irds import IrdsSource, split_of
     from positionbias.formats.irds import import_irds as read
@@ -456,7 +466,7 @@ def import_irds(
     for split, counts in collection.manifest.content_as(IrdsSource, "source").splits.items():
         for name, count in counts.items():
             say(f"{split}: {count:,} {_LEFT_OUT[name]}")
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -511,7 +521,7 @@ def import_beir(
         say(f"{source.repeated_judgements:,} lines of qrels said again what an earlier one had said")
     if not collection.splits:
         say("no queries.jsonl and no qrels: the corpus alone came in")
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -523,7 +533,9 @@ def import_table(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in tables of passages, queries and answers: JSON lines, a JSON list, CSV, TSV or Parquet, the text forms also as .gz or .zst.
+    """Bring in your own tables of passages, queries and answers.
+
+    They are JSON lines, a JSON list, CSV, TSV or Parquet; the text forms also as .gz or .zst.
 
         posbias import table golden.jsonl --passage chunk --query question --answer quote --out golden
         posbias import table train.parquet test=held-out.csv --answer answers.text.0 --out mine
@@ -553,7 +565,7 @@ def import_table(
     pairs = [(split or split_of_file(Path(name).name), input_place(name)) for split, name in named]
     collection = read(pairs, output_place(out), columns=columns, validation=validation, overwrite=overwrite)
     _say_rows(collection.manifest.content_as(TableSource, "source"))
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -566,7 +578,9 @@ def import_hf(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Bring in a data set of the Hugging Face Hub, or one saved on disk, by the package datasets.
+    """Bring in a data set of the Hugging Face Hub.
+
+    It may also be one saved on disk. The package datasets reads both.
 
         posbias import hf rajpurkar/squad --out squad
         posbias import hf ./saved --passage context --out mine
@@ -592,7 +606,7 @@ def import_hf(
 
     collection = read(name, output_place(out), config=config, columns=columns, validation=validation, overwrite=overwrite)
     _say_rows(collection.manifest.content_as(TableSource, "source"))
-    return _told(collection, out)
+    return _told(collection)
 
 
 @operation
@@ -615,14 +629,14 @@ def import_planted(*, planted: PlantedSettings = PlantedSettings(), out: Out, ov
     """
     from positionbias.planted.generator import write_planted
 
-    return _told(write_planted(output_place(out), planted, overwrite=overwrite), out)
+    return _told(write_planted(output_place(out), planted, overwrite=overwrite))
 
 
-def _told(collection: Collection, out: Place) -> Collection:
+def _told(collection: Collection) -> Collection:
     """The collection, after what its validation split was drawn from, and where it is."""
     if "validation" in collection.manifest.content:
         say(f"validation: {_draw(collection.manifest.content_as(DrawnQueries, 'validation'))}")
-    hint(f"written to {collection.path}; look at it with: posbias show {out}")
+    hint(f"written to {pasted(collection.path)}; look at it with: posbias show {pasted(collection.path)}")
     return collection
 
 
@@ -650,12 +664,12 @@ def _say_release(collection: Collection) -> None:
         found = read_manifest(run).content
         told = f"{found['unknown_queries']:,} queries and {found['unknown_pairs']:,} pairs name what is not in the collection"
         more = f"; {told}" if found["unknown_queries"] or found["unknown_pairs"] else ""
-        say(f"candidates: {run}, {found['pairs']:,} of {found['queries']:,} queries{more}")
+        say(f"candidates: {pasted(run)}, {found['pairs']:,} of {found['queries']:,} queries{more}")
     for folder in sorted((collection.path / "trainsets").glob("*")):
         made = read_manifest(folder)
         groups = made.content_as(int, "groups")
         left_out = made.content_as(int, "lines") - groups
-        say(f"training groups: {folder}, {groups:,}; {left_out:,} lines of other queries, passages or texts left out")
+        say(f"training groups: {pasted(folder)}, {groups:,}; {left_out:,} lines of other queries, passages or texts left out")
 
 
 def _say_rows(source: TableSource) -> None:

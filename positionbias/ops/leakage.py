@@ -10,10 +10,10 @@ from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation, settings_parameters
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.screen import wrapped
-from positionbias.core.settings import Setting, refuse_idle, setting
+from positionbias.core.settings import Panel, Setting, refuse_idle, setting
 from positionbias.leakage.settings import FIELDS, Detector, FindSettings, LexicalSettings, NearestSettings
 from positionbias.ops.outcome import Measurements, Printed, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder, Semantic, say_kept
@@ -47,12 +47,14 @@ class SearchedTexts:
         "Variants of the test queries, a field of their own: lines of query id, tab, text.",
         metavar="FILE",
         place="read",
+        panel=Panel.ADVANCED,
     )
     fields: Sequence[str] = setting(
         (),
         "Which texts of a test query to look by; may be given again. [default: all it has]",
         flags=("--field",),
         choices=FIELDS,
+        panel=Panel.ADVANCED,
     )
 
 
@@ -96,6 +98,7 @@ def find_leakage(
             "The true pairs, where they are known, as of a planted collection: says how many of them were found.",
             metavar="DIR|FILE",
             place="read",
+            panel=Panel.ADVANCED,
         ),
     ] = None,
     out: Out,
@@ -164,7 +167,7 @@ def find_leakage(
     measured = _measurements(results, found, test.name, target, settings, texts, semantic, read)
     place = output_place(out)
     save_found(place, found, results, measured.manifest(place), overwrite=overwrite)
-    hint(f"{len(found.pairs):,} pairs written to {place}")
+    hint(f"{len(found.pairs):,} pairs written to {pasted(place)}")
     return replace(measured, surest=surest(found.pairs), pairs_at=place)
 
 
@@ -250,8 +253,8 @@ def _measurements(
         read=read,
         name=f"Training queries like those of {test_name}",
         notes=(
-            "A training query and a field of a test query are one pair, with the scores of the nearest of the field's texts [decision].",
-            "Types are guessed from terms without stop words and plurals [decision].",
+            "A training query and a field of a test query are one pair, with the scores of the nearest of the field's texts.",
+            "Types are guessed from terms without stop words and plurals.",
         ),
         packages=("numpy", "bm25s", *(("torch", "transformers") if semantic else ())),
         host={"memory_gib": settings.nearest.memory},
@@ -284,7 +287,7 @@ class CountedPairs:
     threshold: float | None = setting(
         None,
         "The cosine from which a pair without a label counts.",
-        metavar="COSINE",
+        metavar="SCORE",
         absent="with --against the encoder's own; with --pairs, all found by meaning",
     )
     source: str | None = setting(None, "Of --pairs of several sources, the one that COLLECTION is.", metavar="NAME")
@@ -324,7 +327,7 @@ def clean_leakage(
         Setting("Look for leaks of these queries, as posbias leakage find does.", metavar="TEST_QUERIES", place="read"),
     ] = None,
     counted: CountedPairs = CountedPairs(),
-    split: Annotated[str, Setting("Whose queries leak; the other splits stay as they are.")] = "train",
+    split: Annotated[str, Setting("Whose queries leak; the other splits stay as they are.", metavar="SPLIT")] = "train",
     detector: Annotated[Detector | None, Setting("With --against, what looks.", absent="both")] = None,
     encoder: Encoder = Encoder(),
     out: Out,
@@ -381,7 +384,7 @@ def clean_leakage(
     inputs = [input_ref(item.role, item.path, item.checksum, artefact=place) for item in read]
     left_out = LeftOut(split, found.reasons, why, "leakage clean", {"split": split, **settings}, inputs)
     made = without(opened, place, left_out, overwrite=overwrite)
-    hint(f"written to {place}")
+    hint(f"written to {pasted(place)}")
     return Cleaned(made, removed_figures(made.manifest.content_as(dict[str, Json], "left_out"), found))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.operation import Overwrite, Seed, operation
-from positionbias.core.places import Place, input_place
+from positionbias.core.places import Place, input_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.leakage.pairs import SCORES
@@ -47,7 +47,7 @@ def sample_pairs(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import SampleSettings
-        >>> print(pb.sample_pairs("labelled.tsv", settings=SampleSettings(pairs=10, strata=2), out="sheet.tsv"))
+        >>> print(pb.sample_pairs("labelled.tsv", settings=SampleSettings(sample_size=10, strata=2), out="sheet.tsv"))
         cosine          pairs  drawn
         0.800 to 0.900     10      5
         0.900 to 1.000     11      5
@@ -59,10 +59,10 @@ def sample_pairs(
     place = input_place(found)
     drawn, strata = stratified_sample(read_pairs(place), settings)
     write_sheet(out, drawn, overwrite=overwrite)
-    if len(drawn) < settings.pairs:
+    if len(drawn) < settings.sample_size:
         few = f"only {len(drawn):,} pairs have a {settings.score} from {settings.above:g} up"
-        say(f"{few}, fewer than the {settings.pairs:,} asked for: all were drawn")
-    hint(f"{len(drawn):,} pairs written to {out}; {_how_to_fill()}")
+        say(f"{few}, fewer than the {settings.sample_size:,} asked for: all were drawn")
+    hint(f"{len(drawn):,} pairs written to {pasted(out)}; {_how_to_fill()}")
     return Measurements(
         [sample_result(place.name, strata, settings)],
         command="leakage sample",
@@ -136,7 +136,7 @@ def review_pairs(
     if out is not None:
         write_sheet(out, chosen, overwrite=overwrite)
         tests = len({pair.test_id for pair in chosen})
-        hint(f"{len(chosen):,} pairs of {tests:,} test queries written to {out}; {_how_to_fill()}")
+        hint(f"{len(chosen):,} pairs of {tests:,} test queries written to {pasted(out)}; {_how_to_fill()}")
         return None
     sheets = [read_sheet(input_place(sheet)) for sheet in filled]
     known = {pair.ids for pair in chosen}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.json_text import JsonObject
-from positionbias.core.places import Place, output_place
+from positionbias.core.places import Place, output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.screen import wrapped
 from positionbias.core.shown import Shown
@@ -177,7 +178,7 @@ def save_if_asked(found: Measurements, out: Place | None, *, overwrite: bool) ->
     """Save the results where a place was given, and say so; return them."""
     if out is not None:
         place = found.save(out, overwrite=overwrite)
-        hint(f"saved to {place}; for a page: posbias report {out} --out {place.name}.html")
+        hint(f"written to {pasted(place)}; for a page: posbias report {pasted(place)} --out {quote(place.name)}.html")
     return found
 
 

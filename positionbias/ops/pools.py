@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from positionbias.core.errors import bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Overwrite, SavedTo, operation
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say, step
 from positionbias.core.settings import Setting
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
@@ -127,6 +127,7 @@ def pool_reliability(
         0 better, 0 within 0.03, 8 cannot tell).
         ...
     """
+    from positionbias.evaluation.measures import canonical
     from positionbias.pooling.kind_effects import kind_effects
     from positionbias.pooling.kind_results import kind_results
     from positionbias.pooling.pools import NOTES
@@ -135,6 +136,7 @@ def pool_reliability(
     from positionbias.pooling.scores import pool_measures
 
     refuse_outputs(out, overwrite=overwrite)
+    settings = replace(settings, measures=canonical(settings.measures, computed=("RBP",)))
     measures, drawn = pool_measures(settings.measures, settings.relevant_from), settings.drawn
     judged = _judged(runs, qrels, systems)
     found = reliability(judged.runs, measures, drawn, level=settings.relevant_from)
@@ -213,12 +215,14 @@ def pool_verdict(
         new cannot be judged yet by nDCG@10: ... of its first 10 are unjudged, ...
         ...
     """
+    from positionbias.evaluation.measures import canonical
     from positionbias.pooling.bounds import check_measure
     from positionbias.pooling.scores import pool_measures
     from positionbias.pooling.verdict import open_depth, verdict
     from positionbias.pooling.verdict_results import verdict_results, write_judge_next
 
     refuse_outputs(out, judge_next, overwrite=overwrite)
+    settings = replace(settings, measures=canonical(settings.measures, computed=("RBP",)))
     measures = pool_measures(settings.measures, settings.relevant_from)
     for measure in measures:
         check_measure(measure)
@@ -227,7 +231,7 @@ def pool_verdict(
     if judge_next is not None:
         sheet = output_place(judge_next)
         listed = write_judge_next(found, sheet, overwrite=overwrite)
-        hint(f"{listed:,} documents to judge written to {sheet}, by {measures[0].name}")
+        hint(f"{listed:,} documents to judge written to {pasted(sheet)}, by {measures[0].name}")
     told: JsonObject = {"depth": settings.depth, "measures": list(settings.measures), "relevant_from": settings.relevant_from}
     results = verdict_results(found, collection=judged.name)
     return save_if_asked(judged.measured("verdict", results, told, settings.seed), out, overwrite=overwrite)

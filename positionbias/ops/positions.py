@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Overwrite, SavedTo, Sources, operation
-from positionbias.core.places import Place, output_place
+from positionbias.core.places import Place, home_place, output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting, given_flags
 from positionbias.engine.choose import Engine
@@ -34,7 +34,7 @@ def histogram(
     *,
     splits: Annotated[
         Sequence[str],
-        Setting("A split; may be given again. Default: every split with answers.", flags=("--split",)),
+        Setting("A split; may be given again. Default: every split with answers.", flags=("--split",), metavar="SPLIT"),
     ] = (),
     options: HistogramOptions = HistogramOptions(),
     plot: Annotated[
@@ -84,7 +84,7 @@ def histogram(
         read=[Read("collection", item.path, item.checksum) for item in opened],
         seed=options.seed,
         licence="; ".join(dict.fromkeys(item.manifest.licence for item in opened if item.manifest.licence)),
-        notes=("Unbiased means that every possible start of an answer, 0 to n − L, is equally likely [decision].",),
+        notes=("Unbiased means that every possible start of an answer, 0 to n − L, is equally likely.",),
         packages=("numpy", "blingfire"),
         host=engine.host,
     )
@@ -93,7 +93,7 @@ def histogram(
         from positionbias.report.plots import answer_positions
 
         save_figure(answer_positions(results), plot, overwrite=overwrite)
-        hint(f"drawn to {plot}")
+        hint(f"drawn to {pasted(plot)}")
     return save_if_asked(found, out, overwrite=overwrite)
 
 
@@ -114,9 +114,9 @@ def debias(
     out: Annotated[
         Place | None,
         Setting(
-            "The rotated collection (by default COLLECTION-rotated-SEED; a plain name lands under $POSBIAS_HOME) or the rotated file "
+            "The rotated collection (by default $POSBIAS_HOME/COLLECTION-rotated-SEED) or the rotated file "
             "(.gz and .zst are compressed; - is standard output, the default for a pipe).",
-            metavar="PATH|NAME|-",
+            metavar="PATH|-",
             place="written",
         ),
     ] = None,
@@ -156,10 +156,11 @@ def debias(
     from positionbias.positions.debias import debias as write_rotated
 
     found = find_collection(collection)
-    beside = found.path.resolve()
-    place = output_place(out) if out is not None else beside.with_name(f"{beside.name}-rotated-{rotation.seed}")
+    named = f"{found.path.resolve().name}-rotated-{rotation.seed}"
+    place = output_place(out) if out is not None else home_place(named)
     rotated = engine.write(partial(write_rotated, found, place, rotation), overwrite=overwrite)
-    hint(f"written to {rotated.path}; see what changed with: posbias histogram {found.path} {rotated.path}")
+    there = pasted(rotated.path)
+    hint(f"written to {there}; see what changed with: posbias histogram {pasted(found.path)} {there}")
     return rotated
 
 
@@ -188,5 +189,5 @@ def _rotate_raw(given: Place, out: Place | None, rotation: Rotation, form: RawFo
     source = path if is_file else Pipe.from_stdin() if given == PIPE else Pipe.named(path)
     rotated = debias_file(source, place, rotation, form, **writing)
     if isinstance(place, Path):
-        hint(f"written to {place}, and what made it to {place}.manifest.json")
+        hint(f"written to {pasted(place)}, and what made it to {pasted(f'{place}.manifest.json')}")
     return rotated

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Overwrite, SavedTo, operation
-from positionbias.core.places import Place, model_place
+from positionbias.core.places import Place, model_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS
@@ -24,7 +24,10 @@ __all__ = ["ats", "mats"]
 Probed = Annotated[
     CollectionLike | None, Setting("Whose passages are read.", absent="the originals of the first model's", place="read")
 ]
-Models = Annotated[Sequence[Place], Setting("May be given again.", flags=("--model",), metavar="CHECKPOINT", place="read")]
+Models = Annotated[
+    Sequence[Place],
+    Setting("A model with term vectors; may be given again.", flags=("--model",), metavar="MODEL", place="read"),
+]
 Kind = Annotated[str | None, READ_AS]
 Plot = Annotated[
     Place | None, Setting("Draw the ATS curves (Figure 2); .svg, .png or .pdf.", metavar="FILE.svg", place="written")
@@ -48,7 +51,7 @@ def ats(
     Without ``collection``, the original passages that the first model's manifest leads to. All models are probed on the same passages.
 
         posbias ats squad --model tk.ckpt --plot ats.svg
-        posbias ats squad --model bert.ckpt --layers all --csv
+        posbias ats squad --model bert.ckpt --probe-layers all --csv
 
     Returns:
         One result a model and layer: its value is MATS, its payload the curve.
@@ -140,7 +143,7 @@ def _probe(
     checkpoints = [load_checkpoint(model_place(model), kind) for model in models]
     if collection is None:
         probed = collection_of_checkpoint(Path(checkpoints[0].path), checkpoints[0].manifest)
-        say(f"probing on the original passages that {checkpoints[0].name} leads to: {probed.path}")
+        say(f"probing on the original passages that {checkpoints[0].name} leads to: {pasted(probed.path)}")
     else:
         probed = find_collection(collection)
     results = [
@@ -160,8 +163,8 @@ def _probe(
         licence=probed.manifest.licence,
         notes=(
             "Term vectors are those that enter tk's cosine matrix, or an encoder's states of word pieces; padding, special tokens and "
-            "unknown words are left out [decision].",
-            "The curve ends before the first Δ with too few terms, even where later ones have more [decision].",
+            "unknown words are left out.",
+            "The curve ends before the first Δ with too few terms, even where later ones have more.",
         ),
         packages=("numpy", "torch"),
         form=form,
@@ -186,5 +189,5 @@ def _kept(found: Measurements, plot: Place | None, out: Place | None, overwrite:
         from positionbias.report.figure import save_figure
 
         save_figure(ats_curves(found.results), plot, overwrite=overwrite)
-        hint(f"drawn to {plot}")
+        hint(f"drawn to {pasted(plot)}")
     return save_if_asked(found, out, overwrite=overwrite)

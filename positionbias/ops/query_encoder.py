@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from positionbias.core.places import model_place
+from positionbias.core.places import model_place, pasted
 from positionbias.core.progress import say
-from positionbias.core.settings import check_settings, declared_setting, setting, settings_of
+from positionbias.core.settings import Panel, check_settings, declared_setting, setting, settings_of
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Read
 from positionbias.ranking.config import DEVICES, PRECISIONS, Precision, RankingConfig, pick_device
@@ -30,11 +30,13 @@ class Encoder:
     encoder: str | None = setting(
         None,
         "What encodes queries: a folder, a model's id on the hub, or minilm, whose weights come as a pip package.",
-        metavar="NAME",
+        metavar="PATH|ID",
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)
-    device: str = setting(DEVICES[0], "Where the encoder computes; auto is the GPU where there is one.", choices=DEVICES)
+    device: str = setting(
+        DEVICES[0], "Device to compute on; auto is the GPU if there is one.", choices=DEVICES, panel=Panel.COMPUTING
+    )
     precision: Precision = declared_setting(PRECISIONS[0], _CONFIG["precision"])
     batch_tokens: int = declared_setting(0, _CONFIG["batch_tokens"])
 
@@ -93,4 +95,4 @@ class Semantic:
 
 def say_kept(vectors: KeptVectors) -> None:
     """Say how many queries were encoded, how many had been before, and where their vectors are."""
-    say(f"{vectors.made:,} texts encoded, {vectors.reused:,} reused; vectors kept in {vectors.folder}")
+    say(f"{vectors.made:,} texts encoded, {vectors.reused:,} reused; vectors kept in {pasted(vectors.folder)}")

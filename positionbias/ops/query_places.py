@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import input_errors, open_bytes
@@ -69,7 +70,12 @@ class QueryPlace:
 def _split_of(collection: Collection, split: str, name: str, folder: str) -> QueryPlace:
     if split not in collection.splits:
         found = ", ".join(collection.splits) or "no splits"
-        raise bad_input(collection.path, wanted=f"a split {split!r}", found=found, do=f"name one: {folder}:SPLIT")
+        raise bad_input(
+            collection.path,
+            wanted=f"a split {split!r}",
+            found=found,
+            do=or_closest(split, collection.splits, f"name one: {folder}:SPLIT"),
+        )
     return QueryPlace(name or f"{collection.name}:{split}", collection, split)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS
@@ -29,6 +29,7 @@ def rerank(
         Setting(
             "A checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); your own module:object; or an endpoint, "
             "as openai:NAME@URL, rerank:NAME@URL or chat:NAME@URL.",
+            metavar="MODEL",
             place="read",
         ),
     ],
@@ -70,7 +71,9 @@ def rerank(
         say(f"{checkpoint.name}: {remark}")
     for line in _remarks(done):
         say(line)
-    hint(f"written to {place}; next: posbias evaluate {out} --collection {opened.path} --split {reranking.split}")
+    hint(
+        f"written to {pasted(place)}; next: posbias evaluate {pasted(place)} --collection {pasted(opened.path)} --split {reranking.split}"
+    )
     return Written(place, [done.result(opened.name, reranking.split)])
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, Source, operation
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.retrieval import Retrieval
-from positionbias.core.settings import Setting, declared_setting, given_flags, setting
+from positionbias.core.settings import Panel, Setting, declared_setting, given_flags, setting
 from positionbias.dense.settings import DENSE_DEPTH, ON_DISK, DenseSearch, OnDisk
 from positionbias.engine.choose import Engine
 from positionbias.firststage.settings import Bm25Search
@@ -90,9 +90,11 @@ def retrieve(
         name, figures = _by_bm25(found, place, wanted, bm25, engine, overwrite)
     else:
         name, figures = _by_vectors(found, place, wanted, dense, engine, overwrite)
+    there = pasted(place)
     if figures.candidates:
-        hint(f"written to {place}; next: posbias evaluate {place} --collection {found.path} --split {wanted.split}")
+        hint(f"written to {there}; next: posbias evaluate {there} --collection {pasted(found.path)} --split {wanted.split}")
     else:
+        hint(f"written to {there}")
         say("the run is empty: there is nothing in it to re-rank or to evaluate; check the queries, and the passages")
     mean = figures.candidates / figures.queries if figures.queries else None
     return Written(place, [Result(CANDIDATES, found.name, wanted.split, name, None, mean, None, figures.queries, figures)])
@@ -171,7 +173,7 @@ def encode(
     ],
     kind: Annotated[str | None, READ_AS] = None,
     precision_on_disk: Annotated[
-        OnDisk, Setting("Of the vectors as they are kept. float16 takes half the space.", choices=ON_DISK)
+        OnDisk, Setting("Of the vectors as they are kept. float16 takes half the space.", choices=ON_DISK, panel=Panel.ADVANCED)
     ] = ON_DISK[0],
     computing: Computing = Computing(),
     out: Out,
@@ -207,5 +209,8 @@ def encode(
     say(f"{rate:,.0f} passages/s{'' if known_room(checkpoint.model) is None else limit}")
     if figures.empty_passages:
         say(f"{figures.empty_passages:,} passages are empty: they have the vector of an empty text")
-    hint(f"written to {place}; next: posbias retrieve {found.path} --vectors {place} --model {model} --split SPLIT --out RUN")
+    there = pasted(place)
+    hint(
+        f"written to {there}; next: posbias retrieve {pasted(found.path)} --vectors {there} --model {model} --split SPLIT --out RUN"
+    )
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, output_place
 from positionbias.core.shown import Shown
@@ -64,7 +65,9 @@ def figure_of(study: Study, name: str | None) -> Figure:
     if drawing is None:
         if not there:
             raise SettingError("plot: wanted results with a figure; found none; see to_frames() for their tables")
-        raise SettingError(f"plot: wanted one of {', '.join(there)}; found {name!r}; give one of these")
+        raise SettingError(
+            f"plot: wanted one of {', '.join(there)}; found {name!r}; {or_closest(name, there, 'give one of these')}"
+        )
     return drawing.draw_wide()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Before, Seed, operation
-from positionbias.core.places import Place, output_place, refuse_inputs
+from positionbias.core.places import Place, output_place, pasted, refuse_inputs
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, settings_of
 from positionbias.engine.choose import Engine, Workers
@@ -28,7 +28,7 @@ __all__ = ["Studied", "StudyPlan", "demo", "reported", "study"]
 
 _NEXT = """
 Next, on your own data:
-  posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation 1000 --out squad
+  posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation-queries 1000 --out squad
   posbias histogram squad --split train
   posbias vectors distil --encoder minilm squad --out squad-words
   posbias study position-bias squad --quick --word-vectors squad-words --out squad-study"""
@@ -85,9 +85,7 @@ def study(
     name: Annotated[str, Setting("The study, as posbias study names it.")],
     *collections: Annotated[CollectionLike, Setting("What it is made on, as many as its command has arguments.", place="read")],
     settings: Annotated[Any, Setting("Of the class that positionbias.settings has for this study.")],
-    out: Annotated[
-        Place, Setting("The study, a folder. A plain name lands under $POSBIAS_HOME.", metavar="PATH|NAME", place="written")
-    ],
+    out: Annotated[Place, Setting("Where to write: the study's folder.", metavar="DIR", place="written")],
     workers: Workers = 1,
     dry_run: Annotated[
         bool, Setting("Show the steps, which are done and about how long the others take; write nothing.")
@@ -197,7 +195,7 @@ def demo(
     seed: Seed = 1,
     workers: Annotated[int | None, replace(settings_of(Engine)["workers"], absent="2, or 1 on one core")] = None,
     out: Annotated[
-        Place, Setting("Where to write; an interrupted demo goes on.", metavar="FOLDER", place="written")
+        Place, Setting("Where to write; an interrupted demo goes on.", metavar="DIR", place="written")
     ] = "posbias-demo",
 ) -> Studied:
     """Plant a collection with a known bias, measure it, remove it, train on both, and show the difference.
@@ -221,7 +219,7 @@ def demo(
     from positionbias.experiments.workspace import Workspace
     from positionbias.papers.position_bias.study import run_demo
 
-    place = _folder(Path(out))
+    place = _folder(output_place(out))
     made = Workspace(place, say, workers=workers or min(2, os.cpu_count() or 1))
     return replace(reported(run_demo(made, seed=seed), place), afterwards=_NEXT)
 
@@ -232,5 +230,5 @@ def reported(results: Path, place: Path) -> Studied:
 
     page = page_of([results], place / "report.html", overwrite=True)
     save_tables(page.tables, place / "tables", overwrite=True)
-    say(f"\nreport: {page.path}\ntables: {place / 'tables'} (CSV and LaTeX)")
+    say(f"\nwritten to {pasted(place)}\nreport: {pasted(page.path)}\ntables: {pasted(place / 'tables')} (CSV and LaTeX)")
     return Studied(place, page.results, page.tables)

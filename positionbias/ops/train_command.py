@@ -13,7 +13,7 @@ from positionbias.models.kinds import KINDS, Beginning, Kind
 from positionbias.models.shapes import TKConfig
 from positionbias.ops.training import train
 from positionbias.positions.rotate import Rotation
-from positionbias.training.config import refuse_validating, settle_steps
+from positionbias.training.config import AT_READING, refuse_validating, settle_steps
 from positionbias.training.plan import TrainPlan
 from positionbias.training.quick import DEPTH, quick_shape, quick_training
 
@@ -26,7 +26,6 @@ _NOT_OF: Mapping[Beginning, frozenset[str]] = {
     "encoder": frozenset({"word_vectors"}),
 }
 _WITH_KERNELS = ("tk", "knrm", "conv_knrm")
-_ROTATE = Setting("Rotate every passage anew at each read in training.")
 _QUICK = Setting("A small training of some minutes on two cores. What is given beside it counts more. See docs/studies.md.")
 
 
@@ -45,7 +44,7 @@ def train_command(name: str) -> Command:
     parameters = (
         *(_of_kind(kind, one) for one in parameters_of(train) if one.name not in left_out),
         *settings_parameters(kind.shape, "model"),
-        Parameter("rotate", "", bool, False, False, _ROTATE),
+        Parameter("rotate_at_reading", "", bool, False, False, AT_READING),
         Parameter("quick", "", bool, False, False, replace(_QUICK, implies=quick)),
     )
     return Command(kind.about, parameters, call, shorter="--quick is a small one")
@@ -66,7 +65,7 @@ def _refuse_idle(plan: TrainPlan) -> None:
     """
     if plan.validation_candidates is None:
         refuse_validating("no --validation-candidates")
-    for flag, loss in (("--temperature", "kl"), ("--margin", "hinge")):
+    for flag, loss in (("--temperature", "kl"), ("--hinge-margin", "hinge")):
         if plan.training.loss != loss:
             refuse_idle([flag], wanted=f"--loss {loss}, which it is of", found=f"--loss {plan.training.loss}")
     if isinstance(plan.model, TKConfig) and plan.model.positions != "relative":
@@ -89,7 +88,7 @@ def _plan(name: str, kind: Kind, given: Given) -> TrainPlan:
             f"--validation-queries: wanted --validation-candidates beside it; found {given['validation_queries']} alone; give both"
         )
     shape = {one.name: given[one.name] for one in settings_parameters(kind.shape, "")}
-    rotation = Rotation(seed=given["seed"]) if given["rotate"] else None
+    rotation = Rotation(seed=given["seed"]) if given["rotate_at_reading"] else None
     if given["start"] is not None:
         input_place(given["start"], flag="--start")
         if own := next((one for one in shape if one in given.stated), None):

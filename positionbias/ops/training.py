@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Before, Out, Overwrite, Source, operation
-from positionbias.core.places import Place, input_place, model_place, output_place
+from positionbias.core.places import Place, input_place, model_place, output_place, pasted
 from positionbias.core.progress import hint, say, set_quiet
-from positionbias.core.settings import Setting, check_settings, declared_setting, flag_of, setting
+from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, flag_of, setting
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Written
 from positionbias.ranking.config import Computing, TaughtPassages
@@ -47,6 +47,7 @@ class Teacher:
         None,
         "The teacher: a checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); your own "
         "module:object; or an endpoint, as openai:NAME@URL, rerank:NAME@URL or chat:NAME@URL.",
+        metavar="MODEL",
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)
@@ -61,9 +62,13 @@ class Teacher:
         False, "With --scores: they mean nothing but their order. Such a teacher can be learnt from by ranknet."
     )
     only_known: bool = setting(
-        False, "With --scores: leave out, and count, those of queries and passages that the collection has not."
+        False,
+        "With --scores: leave out, and count, those of queries and passages that the collection has not.",
+        panel=Panel.ADVANCED,
     )
-    name: str | None = setting(None, "What the teacher is called.", absent="the checkpoint's name, or the file's")
+    name: str | None = setting(
+        None, "What the teacher is called.", absent="the checkpoint's name, or the file's", panel=Panel.ADVANCED
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -83,7 +88,11 @@ def train(
     *,
     tracker: Annotated[
         str | None,
-        Setting("Also log to this tracker; TensorBoard's events lie in the folder tensorboard beside --out.", choices=TRACKERS),
+        Setting(
+            "Also log to this tracker; TensorBoard's events lie in the folder tensorboard beside --out.",
+            choices=TRACKERS,
+            panel=Panel.ADVANCED,
+        ),
     ] = None,
     resume: Annotated[bool, Setting("Continue an interrupted training with the same settings.")] = False,
     before: Before = None,
@@ -135,7 +144,10 @@ def train(
         return None
     for line in _remarks(checkpoint, plan):
         say(line)
-    hint(f"written to {place}; next: posbias rerank --model {place} {opened.path} --split test --candidates RUN --out RUN2")
+    hint(
+        f"written to {pasted(place)}; "
+        f"next: posbias rerank --model {pasted(place)} {pasted(opened.path)} --split test --candidates RUN --out RUN2"
+    )
     return Training(place, [training_result(checkpoint, opened.name)], checkpoint)
 
 
@@ -183,7 +195,7 @@ def _remarks(checkpoint: Checkpoint, plan: TrainPlan) -> Sequence[str]:
     if (seen := notes.validation_queries_seen) and (queries := notes.validation_queries):
         lines.append(
             f"{seen:,} of {queries:,} validation queries ({seen / queries:.1%}) have a relevant passage that is a training positive too: early "
-            "stopping and the depth are tuned on passages that were trained on; posbias import --validation N --validation-by passage draws others"
+            "stopping and the depth are tuned on passages that were trained on; posbias import --validation-queries N --validation-by passage draws others"
         )
     if plan.word_vectors:
         lines.append(f"{content['words_with_a_given_vector']:,} of {content['words']:,} words started from a given vector")
@@ -274,7 +286,10 @@ def teach(
             overwrite=overwrite,
         )
     loss = "ranknet" if scores.order_only else "margin_mse"
-    hint(f"written to {place}; next: posbias train bert_dot {opened.path} --loss {loss} --teacher-scores {out} --out STUDENT")
+    hint(
+        f"written to {pasted(place)}; "
+        f"next: posbias train bert_dot {pasted(opened.path)} --loss {loss} --teacher-scores {pasted(place)} --out STUDENT"
+    )
     return Taught(place, [_teaching_result(scores, opened)], scores)
 
 

@@ -11,7 +11,7 @@ from positionbias.clicks.settings import ClickSettings
 from positionbias.contamination.settings import ContaminatedSettings
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, Source, operation
-from positionbias.core.places import Place, input_place, output_place
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
@@ -19,7 +19,7 @@ from positionbias.leakage.settings import LeakedGrid, LeakingPairs
 from positionbias.ops.outcome import Written
 
 if TYPE_CHECKING:
-    pass
+    from positionbias.core.collection import Collection
 
 __all__ = ["draw_clicks", "draw_contaminated", "draw_leaked"]
 
@@ -74,7 +74,7 @@ def draw_leaked(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import LeakedGrid, LeakingPairs
-        >>> leaking, grid = LeakingPairs(pairs=["planted"], leaked_queries=5), LeakedGrid(sizes=[20], seeds=1)
+        >>> leaking, grid = LeakingPairs(pairs=["planted"], leaked_queries=5), LeakedGrid(sizes=[20], repeats=1)
         >>> print(pb.draw_leaked("planted", targets=["test"], candidates=["train.run"], leaking=leaking, grid=grid, out="sets"))
         set        instances  leaked  share  queries that fill up
         no-20-1           20       0   0.0%           10 of train
@@ -96,7 +96,8 @@ def draw_leaked(
     )
     results = write_leaked_sets(place, inputs, grid.sets(leaking.leaked_queries), overwrite=overwrite)
     hint(
-        f"{len(results):,} training sets written to {place}; next: posbias train tk {inputs.collection.path} --trainset {place / results[0].system}"
+        f"{len(results):,} training sets written to {pasted(place)}; "
+        f"next: posbias train tk {pasted(inputs.collection.path)} --trainset {pasted(place / results[0].system)}"
     )
     return Written(place, results)
 
@@ -141,7 +142,7 @@ def draw_contaminated(
 
         posbias merge ms=msmarco covid=trec-covid --apart --out both
         posbias retrieve both --split ms.train --out train.run
-        posbias trainset contaminated both --with covid.test --split ms.train --candidates train.run --out seen
+        posbias trainset contaminated both --contaminate covid.test --split ms.train --candidates train.run --out seen
         posbias train bert_cat both --trainset seen --loss lce --validation-candidates RUN --out teacher
 
     Returns:
@@ -168,7 +169,7 @@ def draw_contaminated(
 
     opened, place = find_collection(collection), output_place(out)
     groups = write_contaminated_set(place, opened, input_place(candidates), settings, overwrite=overwrite)
-    hint(f"{len(groups):,} training groups written to {place}; next: posbias train bert_cat {opened.path} --trainset {place}")
+    _hint_next(f"{len(groups):,} training groups", place, opened)
     return Written(place, [contaminated_result(groups, opened)])
 
 
@@ -235,5 +236,10 @@ def draw_clicks(
         )
     if settings.triples and len(groups) < settings.triples:
         say(f"--triples: {settings.triples:,} were asked for, there are {len(groups):,}")
-    hint(f"{len(groups):,} triples written to {place}; next: posbias train bert_cat {opened.path} --trainset {place}")
+    _hint_next(f"{len(groups):,} triples", place, opened)
     return Written(place, load_results(place / QUALITY))
+
+
+def _hint_next(what: str, place: Path, collection: Collection) -> None:
+    there = pasted(place)
+    hint(f"{what} written to {there}; next: posbias train bert_cat {pasted(collection.path)} --trainset {there}")

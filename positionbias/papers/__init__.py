@@ -16,20 +16,21 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 
 __all__ = ["PAPERS", "StudyCommand", "command_of", "module_of", "modules", "runner_of"]
 
 # study -> its question, one line of help; in the order of pages and of help
 PAPERS: Mapping[str, str] = {
-    "position-bias": "Do re-rankers depend on answer positions, and does rotation remove this?",
-    "dose": "Does the bias grow with the front-loading of training answers?",
+    "position-bias": "Do re-rankers depend on positions, and does rotation help?",
+    "dose": "Does bias grow with the front-loading of training answers?",
     "architecture": "Is rotating the data better than changing the model?",
-    "transfer": "Does training on rotated passages first help on another collection?",
-    "leakage": "Do leaked queries in training change the evaluation of models?",
-    "contamination": "Does a teacher trained on the test make its students look better?",
-    "tripclick": "How effective are re-ranking and dense retrieval on clicks, and do better negatives help?",
-    "pooling": "Can test collections made by one kind of system judge another?",
+    "transfer": "Does training on rotated passages first help elsewhere?",
+    "leakage": "Do leaked training queries change evaluations of models?",
+    "contamination": "Do students of a teacher that saw the test look better?",
+    "tripclick": "How good are models of clicks, and do better negatives help?",
+    "pooling": "Can collections made by one kind of system judge another?",
 }
 # the folder of a study with another name
 FOLDERS: Mapping[str, str] = dict.fromkeys(("position-bias", "dose", "architecture", "transfer"), "position_bias")
@@ -79,7 +80,9 @@ def command_of(study: str) -> StudyCommand:
         SettingError: no such study.
     """
     if study not in PAPERS:
-        raise SettingError(f"study: wanted one of {', '.join(PAPERS)}; found {study!r}; give one of these")
+        raise SettingError(
+            f"study: wanted one of {', '.join(PAPERS)}; found {study!r}; {or_closest(study, PAPERS, 'give one of these')}"
+        )
     settings = module_of(study, "settings")
     found: StudyCommand = settings.COMMANDS[study] if study in FOLDERS else settings.COMMAND
     return found

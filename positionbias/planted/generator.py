@@ -208,7 +208,7 @@ def write_planted(
                 settings=settings.recorded(),
                 seed=settings.seed,
                 licence="CC0-1.0 (invented text)",
-                notes=("The answering sentence's place follows the density of positionbias.planted.generator [decision].",),
+                notes=("The answering sentence's place follows the density of positionbias.planted.generator.",),
                 content=_true_pairs(writer.folder, leaks) if leaks else {},
             )
         )

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, seed_setting, setting
 from positionbias.planted.fresh import FRESH
 from positionbias.planted.grammar import FIRST_NAMES, SECOND_NAMES
 from positionbias.planted.leaks import MOST_PER_QUERY
@@ -57,17 +57,22 @@ class PlantedSettings:
         0,
         "Add N training queries, each a near-duplicate of a test query; pairs.jsonl in the collection lists the true pairs.",
         metavar="N",
+        panel=Panel.ADVANCED,
     )
     fresh_queries: int = setting(
         0,
         "Add a split fresh of N queries, for posbias contamination suspect: like the test queries, but never trained on.",
         metavar="N",
+        panel=Panel.ADVANCED,
     )
-    paraphrased: bool = setting(False, "Add a split paraphrased: the test queries reworded, with their ids and judgements.")
+    paraphrased: bool = setting(
+        False, "Add a split paraphrased: the test queries reworded, with their ids and judgements.", panel=Panel.ADVANCED
+    )
     answers_each: int = setting(
         0,
         "N passages answer each query, and only some are clicked: judgements are clicks, with the further sets true and passed-over.",
         metavar="N",
+        panel=Panel.ADVANCED,
     )
     click_rate: float = setting(
         DEFAULT_CLICK_RATE,
@@ -76,6 +81,7 @@ class PlantedSettings:
         below=1,
         wanted="a probability above 0 and below 1",
         metavar="0..1",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:

@@ -20,8 +20,8 @@ from positionbias.pooling.systems import System, groups_of, kinds_of
 __all__ = ["NOTES", "DrawnPools", "draw_groups", "draw_pools", "gold_pool", "pool_kinds"]
 
 NOTES = (
-    "Half of a kind's groups feed a pool, rounded down; a drawn group's runs of other kinds are not tested [decision].",
-    "Documents outside a pool count as not relevant; every mean is over all judged queries [decision].",
+    "Half of a kind's groups feed a pool, rounded down; a drawn group's runs of other kinds are not tested.",
+    "Documents outside a pool count as not relevant; every mean is over all judged queries.",
 )  # the name of drawn pools in a manifest
 RESERVED = ("all", "gold")  # the test set of every kind, and the reference of pools
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import check_settings, refuse_idle, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, refuse_idle, seed_setting, setting
 
 __all__ = ["DEEPEST", "CoverageSettings", "PoolSettings", "ReliabilitySettings", "VerdictSettings"]
 
@@ -72,16 +72,19 @@ class ReliabilitySettings:
     drawn: PoolSettings = PoolSettings()
     measures: Sequence[str] = _measures_setting("RR", "nDCG@10")
     relevant_from: int = _relevant_setting()
-    leave_out: bool = setting(False, "Also leave each group out of the gold, one at a time.")
-    curves: bool = setting(False, "Also measure by pool depth and by number of groups: several times the work.")
+    leave_out: bool = setting(False, "Also leave each group out of the gold, one at a time.", panel=Panel.ADVANCED)
+    curves: bool = setting(
+        False, "Also measure by pool depth and by number of groups: several times the work.", panel=Panel.ADVANCED
+    )
     relabel: float = setting(
         0.0,
         "Also measure with this share of the kinds changed at random, repeatedly: the effect of wrong labels.",
         least=0,
         most=1,
         metavar="SHARE",
+        panel=Panel.ADVANCED,
     )
-    repeats: int = setting(20, "Of --relabel.", least=1)
+    repeats: int = setting(20, "Repetitions of --relabel.", least=1, panel=Panel.ADVANCED)
 
     def __post_init__(self) -> None:
         check_settings(self)

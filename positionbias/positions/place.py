@@ -204,9 +204,9 @@ def _notes(placing: Placing) -> tuple[str, ...]:
     one = "one drawn question" if placing.one_question else "the questions"
     return (
         f"Each passage of three or more sentences keeps {one} of the one sentence that answers most (ties by key); all other questions were "
-        "dropped and counted [decision].",
+        "dropped and counted.",
         f"That sentence's place is drawn from the density {placing.density} by (seed, passage id) alone; the others keep their order, and all "
-        "are joined by one space [decision].",
+        "are joined by one space.",
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, overload
 
 from positionbias.core.errors import InputError, bad_input, check_type
 from positionbias.core.seeds import below, text_id
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, seed_setting, setting
 from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod, sentence_starts, word_spans
 
 __all__ = ["MODES", "Mode", "Rotate", "Rotation", "cut_offset", "draw_cut", "move_span", "rotate", "rotate_at", "unit_starts"]
@@ -47,7 +47,7 @@ class Rotation:
         "Where a passage may be cut: before any word, or before any sentence (the paper's rejected pilot).",
         choices=MODES,
     )
-    identity: bool = setting(True, "Change every passage of two or more words.", flags=("--no-identity",))
+    identity: bool = setting(True, "Change every passage of two or more words.", flags=("--no-identity",), panel=Panel.ADVANCED)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:

@@ -37,7 +37,7 @@ def rotation_notes(rotation: Rotation) -> tuple[str, ...]:
     first = "1" if rotation.identity else "2"
     return (
         f"Each passage is cut once before {unit} r and its two parts change places (position-bias paper, Eq. 7); "
-        f"r is drawn uniformly from {{{first} … n}} by (seed, passage id) alone [decision].",
-        "The raw text is sliced and joined by one space, so that every character survives [decision].",
-        "Answer spans moved with the text; cut spans are dropped and counted [decision].",
+        f"r is drawn uniformly from {{{first} … n}} by (seed, passage id) alone.",
+        "The raw text is sliced and joined by one space, so that every character survives.",
+        "Answer spans moved with the text; cut spans are dropped and counted.",
     )

@@ -184,15 +184,15 @@ def _check_queries(collection: Collection, by: Collection, split: str, query_ids
     if missing:
         raise InputError(
             f"{collection.path}: wanted the queries of {by.path} in split {split!r}; found {len(missing):,} missing, "
-            f"such as {min(missing)!r}; give --by the collection that this one was made from"
+            f"such as {min(missing)!r}; give --answers-of the collection that this one was made from"
         )
 
 
 def _notes(selection: Selection) -> tuple[str, ...]:
     which = "every known start of its answers lies" if selection.several == "all" else "a start of its answers lies"
     notes = (
-        f"Of split {selection.split!r} a query was kept where {which} in {selection.answers_in} of its passage (first word / words) "
-        "[decision]; queries without a located answer were dropped and counted.",
+        f"Of split {selection.split!r} a query was kept where {which} in {selection.answers_in} of its passage (first word / words); "
+        "queries without a located answer were dropped and counted.",
     )
     drawn = (f"{selection.queries:,} of these were drawn by (seed, id) alone.",) if selection.queries is not None else ()
     return (*notes, *drawn)

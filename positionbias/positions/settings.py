@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
+from positionbias.core.settings import Panel, check_settings, required_setting, seed_setting, setting
 from positionbias.positions.density import Density
 from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
 
@@ -50,14 +50,17 @@ class Matching:
         SettingError: an unknown method or choice of matches.
     """
 
-    words: WordMethod = setting("blingfire", WORDS_HELP, choices=WORD_METHODS)
+    words: WordMethod = setting("blingfire", WORDS_HELP, choices=WORD_METHODS, panel=Panel.ANSWERS)
     matches: Matches = setting(
         "all",
         "Matches to count for an answer that occurs several times. Only where offsets are not used.",
         choices=MATCHES,
+        panel=Panel.ANSWERS,
     )
-    fold_case: bool = setting(False, "Ignore case when matching.")
-    offsets: bool = setting(True, "Match every answer, even if the source gives its place.", flags=("--no-offsets",))
+    fold_case: bool = setting(False, "Ignore case when matching.", panel=Panel.ANSWERS)
+    offsets: bool = setting(
+        True, "Match every answer, even if the source gives its place.", flags=("--no-offsets",), panel=Panel.ANSWERS
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -74,7 +77,7 @@ class HistogramOptions:
     matching: Matching = field(default_factory=Matching)
     point: Point = setting("start", "Position of an answer: its first word, or its middle.", choices=POINTS)
     bins: int = setting(20, "Bins from a passage's start to its end.", least=1, most=1_000)
-    resamples: int = setting(1_000, "Resamples of the passages for the intervals.", least=100)
+    resamples: int = setting(1_000, "Resamples of the passages for the intervals.", least=100, panel=Panel.ADVANCED)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
@@ -136,7 +139,7 @@ class Selection:
         "Range of relative positions where a kept query's answers start, without HIGH: 0:0.2 is the first fifth.",
         metavar="LOW:HIGH",
     )
-    split: str = setting("train", "The split to select from; other splits stay unchanged.")
+    split: str = setting("train", "The split to select from; other splits stay unchanged.", metavar="SPLIT")
     several: Several = setting(
         "all",
         "For a query with several answers or an answer that occurs several times: whether all starts must lie in the range, or any.",
@@ -167,10 +170,13 @@ class Placing:
         "front-loading; or a histogram, as from `posbias histogram msmarco-qa --split train --json`.",
         metavar="DENSITY|FILE",
     )
-    one_question: bool = setting(False, "Keep one drawn question per passage instead of all of its evidence sentence.")
+    one_question: bool = setting(
+        False, "Keep one drawn question per passage instead of all of its evidence sentence.", panel=Panel.ADVANCED
+    )
     match_distance: bool = setting(
         False,
         "Weight the questions so that in all arms sentences move as far as under uniform placement.",
+        panel=Panel.ADVANCED,
     )
     seed: int = seed_setting()
 
@@ -192,11 +198,16 @@ class RawForm:
     """
 
     format: RawFormat | None = setting(
-        None, "Format of a raw file; by default from its name and content. Required for a pipe.", choices=RAW_FORMATS
+        None,
+        "Format of a raw file; by default from its name and content. Required for a pipe.",
+        choices=RAW_FORMATS,
+        panel=Panel.ADVANCED,
     )
-    id_field: str | None = setting(None, "Key or column of ids in JSON lines or Parquet, if not a known one.", metavar="KEY")
+    id_field: str | None = setting(
+        None, "Key or column of ids in JSON lines or Parquet, if not a known one.", metavar="KEY", panel=Panel.ADVANCED
+    )
     text_field: str | None = setting(
-        None, "Key or column of texts in JSON lines or Parquet, if not a known one.", metavar="KEY"
+        None, "Key or column of texts in JSON lines or Parquet, if not a known one.", metavar="KEY", panel=Panel.ADVANCED
     )
 
     def __post_init__(self) -> None:

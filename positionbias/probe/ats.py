@@ -60,13 +60,13 @@ def average_term_similarity(
     width = int(occurrences.positions.max(initial=0)) + 1
     tally = _Tally(width)
     for part in _by_terms(occurrences, cells=memory_bytes // (2 * 8 * units.dimension)):
-        tally.add(position_sums(part, units, settings.pairs))
+        tally.add(position_sums(part, units, settings.term_pairs))
     kept = np.where(np.arange(width) < tally.cut(settings.minimum_terms), tally.pairs, 0)
     deviation = None
     if settings.sample_pairs:
         totals = tally.pairs + tally.same_passage
         deviation = deviation_over_pairs(
-            occurrences, units, totals, kept, pairs=settings.pairs, sample=settings.sample_pairs, seed=settings.seed
+            occurrences, units, totals, kept, pairs=settings.term_pairs, sample=settings.sample_pairs, seed=settings.seed
         )
     return tally.curve(settings, deviation)
 
@@ -77,7 +77,7 @@ def curve_of_sums(sums: TermPositionSums, *, minimum_terms: int = 20) -> AtsCurv
     Raises:
         SettingError: ``minimum_terms`` is below 1.
     """
-    settings = ProbeSettings(pairs=sums.pairs, minimum_terms=minimum_terms)
+    settings = ProbeSettings(term_pairs=sums.pairs, minimum_terms=minimum_terms)
     tally = _Tally(int(sums.positions.max(initial=0)) + 1)
     tally.add(sums)
     return tally.curve(settings, None)
@@ -156,7 +156,7 @@ class _Tally:
         drawn = f"deviation over pairs, from a sample of about {settings.sample_pairs:,} pairs a Δ, seed {settings.seed}"
         figures = structs.replace(
             mats_figures(ats),
-            pairs="different passages" if settings.pairs == "different" else "all, within a passage as well",
+            pairs="different passages" if settings.term_pairs == "different" else "all, within a passage as well",
             minimum_terms=settings.minimum_terms,
             cut_at=cut if was_cut else None,
             terms_at_cut=int(self.terms[cut]) if was_cut else None,

@@ -82,7 +82,7 @@ def _room(layers: int, words: int, dimension: int, folder: Path | None) -> np.nd
         found, of = error.strerror or error, f"{words:,} words{f' after {layers} layers' * (layers > 1)}"
         raise StorageError(
             f"{folder or tempfile.tempdir or '$TMPDIR'}: wanted {size / 1e9:.3g} GB for the term vectors of {of}; found: {found}; "
-            "free some space, set $TMPDIR to a folder with more, or probe fewer passages (--passages)"
+            "free some space, set $TMPDIR to a folder with more, or probe fewer passages (--probe-passages)"
         ) from error
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.manifest import InputRef, Manifest
+from positionbias.core.places import shown_place
 from positionbias.core.seeds import key64
 
 __all__ = ["collection_of_checkpoint", "original_collection", "sample_passages"]
@@ -28,7 +29,7 @@ def sample_passages(collection: Collection, count: int | None, seed: int) -> lis
     if count is None:
         return ids
     if count < 1:
-        raise SettingError(f"--passages: wanted 1 or more; found {count}")
+        raise SettingError(f"--probe-passages: wanted 1 or more; found {count}")
     if count >= len(ids):
         return ids
     chosen = set(heapq.nsmallest(count, ids, key=lambda passage_id: (key64(seed, "probed passages", passage_id), passage_id)))
@@ -59,7 +60,7 @@ def original_collection(collection: Collection) -> Collection:
 
 def _follow(artefact: Path, source: InputRef) -> Collection:
     path = Path(os.path.normpath(artefact.absolute() / source.path))
-    wanted = f"the {source.role} that its manifest names, {source.path}"
+    wanted = f"the {source.role} that its manifest names, {shown_place(path)}"
     if not path.is_dir():
         raise bad_input(artefact, wanted=wanted, found="nothing there any more", do=f"put it back, or {GIVE_IT}")
     collection = Collection(path)

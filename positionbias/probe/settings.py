@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, seed_setting, setting
 
-__all__ = ["PAIR_MODES", "Layers", "PairMode", "ProbeSettings", "layers_of"]
+__all__ = ["PAIR_MODES", "PROBE_LAYERS", "Layers", "PairMode", "ProbeSettings", "layers_of"]
 
 PairMode = Literal["different", "all"]
 PAIR_MODES: tuple[PairMode, ...] = ("different", "all")
 Layers = tuple[int, ...] | Literal["all"] | None
 """The layers whose states are term vectors: their numbers, all, or None for the last."""
+PROBE_LAYERS = Setting(
+    "Layers of an encoder after which to measure; 0 is the embeddings.",
+    metavar="K,K…|all",
+    absent="the last; tk has one set of term vectors",
+)
 
 
 def layers_of(given: Layers | str) -> Layers:
@@ -32,35 +37,37 @@ def layers_of(given: Layers | str) -> Layers:
     try:
         return tuple(int(layer) for layer in given.split(","))
     except ValueError as error:
-        raise SettingError(f"--layers: wanted numbers with commas between them, or all; found {given!r}; give these") from error
+        raise SettingError(
+            f"--probe-layers: wanted numbers with commas between them, or all; found {given!r}; give these"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeSettings:
-    """Settings of ATS and MATS; checked when made. ``layers`` may be a text, "0,3,6" or "all".
+    """Settings of ATS and MATS; checked when made. ``probe_layers`` may be a text, "0,3,6" or "all".
 
     Raises:
         SettingError: a setting out of range.
     """
 
-    pairs: PairMode = setting(
+    term_pairs: PairMode = setting(
         "different",
         "Pairs of different passages (as in the paper), or also those within one passage.",
         choices=PAIR_MODES,
     )
-    minimum_terms: int = setting(20, "Terms that a distance Δ needs; the curve ends before the first Δ with fewer.", least=1)
-    passages: int | None = setting(None, "Probe N passages, drawn by the seed.", least=1, metavar="N", absent="all")
+    minimum_terms: int = setting(
+        20, "Terms that a distance Δ needs; the curve ends before the first Δ with fewer.", least=1, panel=Panel.ADVANCED
+    )
+    probe_passages: int | None = setting(None, "Passages to probe, drawn by the seed.", least=1, metavar="N", absent="all")
     sample_pairs: int = setting(
-        2_000, "Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.", least=0
+        2_000,
+        "Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.",
+        least=0,
+        panel=Panel.ADVANCED,
     )
     seed: int = seed_setting()
-    layers: Layers = setting(
-        None,
-        "Layers of an encoder after which to measure; 0 is the embeddings.",
-        metavar="K,K…|all",
-        absent="the last; tk has one set of term vectors",
-    )
+    probe_layers: Layers = declared_setting(None, PROBE_LAYERS)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "layers", layers_of(self.layers))
+        object.__setattr__(self, "probe_layers", layers_of(self.probe_layers))
         check_settings(self)

@@ -59,9 +59,9 @@ def probe_model(
         SettingError: a model without term vectors, or without a named layer.
         InputError: a term vector is not finite.
     """
-    model, name = term_encoder(checkpoint.model, settings.layers), system or checkpoint.name
-    systems = [name] if settings.layers is None else [f"{name} layer {layer}" for layer in model.term_layers]
-    passage_ids = sample_passages(collection, settings.passages, settings.seed)
+    model, name = term_encoder(checkpoint.model, settings.probe_layers), system or checkpoint.name
+    systems = [name] if settings.probe_layers is None else [f"{name} layer {layer}" for layer in model.term_layers]
+    passage_ids = sample_passages(collection, settings.probe_passages, settings.seed)
     return probe(model, collection, passage_ids, settings, systems=systems)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, model_place
 from positionbias.core.run_header import RunHeader
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.settings import Panel, check_settings, setting
 
 if TYPE_CHECKING:
     import torch
@@ -30,11 +30,14 @@ class RankingConfig:
     ``precision`` ``auto`` is float32 on a CPU, bfloat16 on a GPU, and float16 on a GPU without bfloat16.
     """
 
-    batch_tokens: int = setting(0, "Padded tokens in a batch; 0: chosen by device.", least=0, do="0 leaves it to the device")
+    batch_tokens: int = setting(
+        0, "Padded tokens in a batch; 0: chosen by device.", least=0, do="0 leaves it to the device", panel=Panel.COMPUTING
+    )
     precision: Precision = setting(
         "auto",
         "Precision of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
         choices=PRECISIONS,
+        panel=Panel.COMPUTING,
     )
 
     def __post_init__(self) -> None:
@@ -67,9 +70,13 @@ class RankingConfig:
 class Computing:
     """The device and precision of a model's computation, and whether an endpoint's answers are kept."""
 
-    device: str = setting("auto", "Device to compute on; auto is the GPU if there is one.", choices=DEVICES)
+    device: str = setting(
+        "auto", "Device to compute on; auto is the GPU if there is one.", choices=DEVICES, panel=Panel.COMPUTING
+    )
     config: RankingConfig = field(default_factory=RankingConfig)
-    store: bool = setting(True, "Keep an endpoint's answers (numbers, no texts), so that nothing is paid for twice.")
+    store: bool = setting(
+        True, "Keep an endpoint's answers (numbers, no texts), so that nothing is paid for twice.", panel=Panel.COMPUTING
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -101,7 +108,7 @@ class Computing:
 class Reranking:
     """The depth of re-ranking, and the run's tag and header."""
 
-    split: str = setting("test", "Split of the queries.")
+    split: str = setting("test", "Split of the queries.", metavar="SPLIT")
     depth: int | None = setting(
         None,
         "Candidates to re-rank.",
@@ -119,7 +126,7 @@ class Reranking:
 class TaughtPassages:
     """The passages that a teacher scores: candidates and relevant passages of a split's queries, or pairs of a training set."""
 
-    split: str | None = setting(None, "Split of the queries.", absent="train, or the splits of --trainset")
+    split: str | None = setting(None, "Split of the queries.", absent="train, or the splits of --trainset", metavar="SPLIT")
     candidates: Place | None = setting(
         None, "Candidates to score, along with each query's relevant passages.", metavar="RUN", place="read"
     )
@@ -127,12 +134,15 @@ class TaughtPassages:
         None, "Score exactly the pairs of a training set, instead of --candidates.", metavar="DIR", place="read"
     )
     depth: int | None = setting(None, "Candidates of a query to score.", least=1, absent="all")
-    relevant_from: int = setting(1, "Grade from which a passage counts as relevant, with --candidates.", least=1)
+    relevant_from: int = setting(
+        1, "Grade from which a passage counts as relevant, with --candidates.", least=1, metavar="GRADE", panel=Panel.ADVANCED
+    )
     block_pairs: int | None = setting(
         None,
         "Pairs scored and saved together; an interruption loses at most these.",
         least=1,
         absent="16384, or 1048576 for a model that encodes passages alone",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from positionbias.core.manifest import input_name
 from positionbias.core.screen import line_width
 from positionbias.report.headlines import collection_headlines
 from positionbias.report.layout import Grid, lay_out
@@ -68,7 +69,7 @@ def _origin(made: Origin) -> str:
     version = made.versions.get("positionbias", "?")
     rows = [("made by", f"{made.command} ({settings or 'no settings'})")]
     rows += [("", f"{made.created}, positionbias {version}")]
-    rows += [(f"input {item.role}", f"{item.path} (checksum {item.checksum[:16]}…)") for item in made.inputs]
+    rows += [(f"input {item.role}", f"{input_name(item.path)} (checksum {item.checksum[:16]}…)") for item in made.inputs]
     rows += [("licence", made.licence or "not stated")]
     rows += _flat(made.content)
     rows += [("note", note) for note in made.notes]

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from positionbias import __version__
 from positionbias.core.formatting import count, setting
 from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import input_name
 from positionbias.core.publish import atomic_file
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.load import Study, load_studies
@@ -159,7 +160,9 @@ def _facts(study: Study) -> list[tuple[str, str, bool]]:
     facts += [(key, value, False) for key, value in _flat(manifest.settings)]
     if manifest.seed is not None:
         facts.append(("seed", str(manifest.seed), False))
-    facts += [(f"input: {item.role}", f"{item.path} (checksum {item.checksum[:16]}…)", True) for item in manifest.inputs]
+    facts += [
+        (f"input: {item.role}", f"{input_name(item.path)} (checksum {item.checksum[:16]}…)", True) for item in manifest.inputs
+    ]
     facts += _origins(study.results)
     facts.append(("Results read", _kinds(study.results), False))
     facts += [("Decision", note, False) for note in manifest.notes]

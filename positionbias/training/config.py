@@ -8,11 +8,22 @@ from typing import NamedTuple
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Given
-from positionbias.core.settings import check_settings, refuse_idle, seed_setting, setting
+from positionbias.core.settings import Panel, Setting, check_settings, refuse_idle, seed_setting, setting
 from positionbias.models.kinds import kind_named, learning_rates
 
-__all__ = ["LOSSES", "PRECISIONS", "SCHEDULES", "TRACKERS", "LossKind", "TrainConfig", "refuse_validating", "settle_steps"]
+__all__ = [
+    "AT_READING",
+    "LOSSES",
+    "PRECISIONS",
+    "SCHEDULES",
+    "TRACKERS",
+    "LossKind",
+    "TrainConfig",
+    "refuse_validating",
+    "settle_steps",
+]
 
+AT_READING = Setting("Rotate every passage anew at each read in training.")
 PRECISIONS = ("float32", "bfloat16", "float16")
 
 SCHEDULES = ("constant", "linear")
@@ -55,7 +66,7 @@ class TrainConfig:
     0 means no limit.
 
     ``loss`` is one of ``LOSSES``; None is the model's own: pointwise where its scores are log-probabilities, else hinge, with
-    its ``margin``; ``temperature`` is that of kl. A training has at most ``max_steps`` steps, or with ``epochs`` those of so many
+    its ``hinge_margin``; ``temperature`` is that of kl. A training has at most ``max_steps`` steps, or with ``epochs`` those of so many
     passes over the groups.
 
     ``dropout`` false turns off an encoder's dropout (TK has none): on a CPU, drawing it can take as long as the rest of a step.
@@ -69,6 +80,8 @@ class TrainConfig:
     saved at each validation, every ``save_every`` steps (0: never) and after ``save_minutes`` (0: never); ``threads`` 0 is torch's
     default. (Another number of threads may round differently.)
     """
+
+    PANEL = Panel.TRAINING
 
     batch_size: int = setting(32, "Training groups (a query and its passages) a batch.", least=1)
     group_size: int = setting(
@@ -90,8 +103,9 @@ class TrainConfig:
         "all; of distillation margin_mse, kl, ranknet.",
         choices=LOSSES.keys(),
         absent="hinge; pointwise for mono_t5",
+        panel=Panel.BASIC,
     )
-    margin: float = setting(1.0, "Margin of the pairwise hinge loss.", above=0)
+    hinge_margin: float = setting(1.0, "Margin of the pairwise hinge loss.", above=0)
     temperature: float = setting(1.0, "Temperature of the softmax in kl.", above=0)
     max_steps: int = setting(100_000, "Most steps.", least=1)
     epochs: int | None = setting(
@@ -105,10 +119,13 @@ class TrainConfig:
         None,
         "Queries of each validation during training, drawn by --seed; the final depth is tuned on all.",
         least=1,
+        metavar="N",
         absent="all",
     )
-    probe_passages: int = setting(500, "Passages on which MATS is logged; 0: no MATS.", least=0)
-    precision: str = setting("float32", "Precision of training; float16 needs a GPU.", choices=PRECISIONS)
+    probe_passages: int = setting(500, "Passages on which MATS is logged; 0: no MATS.", least=0, metavar="N")
+    precision: str = setting(
+        "float32", "Precision of training; float16 needs a GPU.", choices=PRECISIONS, panel=Panel.COMPUTING
+    )
     warmup_steps: int = setting(0, "Steps over which the learning rate grows from 0.", least=0)
     warmup_share: float = setting(0.0, "Warm-up as a share of all steps, instead of --warmup-steps.")
     schedule: str = setting(
@@ -119,13 +136,18 @@ class TrainConfig:
     accumulate: int = setting(1, "Batches a training step, for more groups than fit in memory.", least=1)
     clip: float = setting(0.0, "Largest norm of a step's gradient; 0: no limit.", least=0)
     dropout: bool = setting(True, "Use the encoder's dropout in training; steps are faster without.")
-    bucket: int = setting(1, "Batches sorted by length together, to save padding; 1: not sorted.", least=1)
-    read_ahead: int = setting(4, "Batches read in the background; 0: none.", least=0)
-    save_every: int = setting(0, "Steps between saves for --resume; 0: only by time.", least=0)
-    save_minutes: float = setting(
-        10.0, "Minutes between saves for --resume, in addition to those at validations; 0: none.", least=0
+    bucket: int = setting(
+        1, "Batches sorted by length together, to save padding; 1: not sorted.", least=1, panel=Panel.COMPUTING
     )
-    threads: int = setting(0, "CPU threads in training; 0 leaves it to torch.", least=0)
+    read_ahead: int = setting(4, "Batches read in the background; 0: none.", least=0, panel=Panel.COMPUTING)
+    save_every: int = setting(0, "Steps between saves for --resume; 0: only by time.", least=0, panel=Panel.COMPUTING)
+    save_minutes: float = setting(
+        10.0,
+        "Minutes between saves for --resume, in addition to those at validations; 0: none.",
+        least=0,
+        panel=Panel.COMPUTING,
+    )
+    threads: int = setting(0, "CPU threads in training; 0 leaves it to torch.", least=0, panel=Panel.COMPUTING)
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:

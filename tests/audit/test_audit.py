@@ -268,7 +268,7 @@ def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(coll
     )
     settings = AuditSettings(
         measures=("nDCG@10",), buckets=(Buckets.relative(2),), minimum=3, permutations=100, draws=1, needles=5, segments=6,
-        probe=20, layers=(0, 2), depth=3, examples=0,
+        probe_passages=20, probe_layers=(0, 2), depth=3, examples=0,
     )  # fmt: skip
     run = retrieve(collection, collection.queries("test"), 3, Bm25Settings())
     found = []

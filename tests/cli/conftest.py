@@ -30,3 +30,21 @@ def run_posbias(tmp_path: Path) -> RunPosbias:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the collection ``planted`` and the runs ``train.run``, ``validation.run`` and ``test.run``."""
+    from tests.tiny import candidates, planted
+
+    folder = tmp_path_factory.mktemp("shelf")
+    candidates(planted(folder / "planted"), folder)
+    return folder
+
+
+@pytest.fixture
+def on_the_shelf(tmp_path: Path, shelf: Path) -> Path:
+    """What stands on the shelf, in the folder where ``run_posbias`` runs."""
+    for place in shelf.iterdir():
+        os.symlink(place, tmp_path / place.name)
+    return tmp_path

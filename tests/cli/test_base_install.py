@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,8 +96,8 @@ ats planted --model model
 mats planted --model model
 study position-bias planted --out study --yes
 study leakage planted --target test --source train --pairs leaks --out study --yes
-study contamination planted --targets test --encoder minilm --out study --yes
-study tripclick clicked --tests test --encoder minilm --out study --yes
+study contamination planted --target test --encoder minilm --out study --yes
+study tripclick clicked --test-split test --encoder minilm --out study --yes
 demo --out demo
 """
 
@@ -149,6 +151,17 @@ def test_what_needs_no_model_runs(folder: Path) -> None:
     )
     found = answers(folder, f"{first}\n{NEEDS_NO_MODEL.strip()}")
     assert {line: told for line, (code, told) in found.items() if code} == {}
+    outs = {line: line.partition(" --out ")[2].split() for line in found}
+    assert {
+        line: found[line][1] for line, out in outs.items() if out and not any(map(said_where(out[0]), found[line][1]))
+    } == {}
+
+
+def said_where(out: str) -> Callable[[str], bool]:
+    """Whether a line says that this was written, as the next command takes it."""
+    return lambda line: (
+        f"written to {out}" in re.split("[;,] ", line.partition("written to ")[1] + line.partition("written to ")[2])
+    )
 
 
 def test_what_needs_models_names_the_extra_in_one_line_and_writes_nothing(folder: Path) -> None:

@@ -67,7 +67,7 @@ def files(tmp_path: Path) -> list[str]:
 
 
 def test_a_plain_name_lands_at_home_and_is_found_there(run_posbias: RunPosbias, files: list[str], posbias_home: Path) -> None:
-    done = run_posbias(*files, "--out", "squad", "--validation", 4)
+    done = run_posbias(*files, "--out", "squad", "--validation-queries", 4)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "squad: 11 passages",
@@ -123,11 +123,11 @@ def test_planted_takes_its_settings(run_posbias: RunPosbias, tmp_path: Path) -> 
 
 
 def test_squad_goes_out_and_comes_in_again(run_posbias: RunPosbias, files: list[str], tmp_path: Path) -> None:
-    run_posbias(*files, "--out", "./squad", "--validation", 4)
+    run_posbias(*files, "--out", "./squad", "--validation-queries", 4)
     done = run_posbias("export", "squad", "--to", "squad", "--out", "./release")
     assert (done.returncode, done.stdout) == (0, "2 articles, 11 paragraphs, 11 questions\n")
     train, dev = "release/train-v1.1.json", "release/dev-v1.1.json"
-    again = run_posbias("import", "squad", "--train", train, "--test", dev, "--validation", 4, "--out", "./again")
+    again = run_posbias("import", "squad", "--train", train, "--test", dev, "--validation-queries", 4, "--out", "./again")
     assert again.returncode == 0, again.stderr
     assert Collection(tmp_path / "again").checksum == Collection(tmp_path / "squad").checksum
 

@@ -30,11 +30,24 @@ def test_each_shell_gets_its_script(run_posbias: RunPosbias, shell: str) -> None
         ("posbias sh", {"show"}),
         ("posbias ", set(COMMANDS)),
         ("posbias import ", set(sources())),
-        ("posbias import squad --val", {"--validation", "--validation-by"}),
+        ("posbias import squad --val", {"--validation-queries", "--validation-by"}),
         ("posbias completion z", {"zsh"}),
+        ("posbias show pl", {"planted"}),
+        ("posbias show ./pl", {"./pl"}),  # which the shell completes as a path
+        ("posbias retrieve planted --split ", {"train", "validation", "test"}),
+        ("posbias evaluate test.run --collection planted --split t", {"train", "test"}),
+        ("posbias study dose planted --test-split va", {"validation"}),
+        ("posbias evaluate te", {"test.run"}),
+        ("posbias evaluate test.run -m nd", {"nDCG@10", "nDCG@20", "nDCG"}),
+        ("posbias audit planted --model mi", {"minilm"}),
+        ("posbias audit planted --kind bert", {"bert_cat", "bert_dot"}),
+        ("posbias study dose planted --models bert", {"bert_cat", "bert_dot"}),
+        ("posbias retrieve planted --out x", {"x"}),
     ],
 )
-def test_what_bash_asks_is_answered(run_posbias: RunPosbias, words: str, expected: set[str]) -> None:
+def test_what_bash_asks_is_answered(
+    run_posbias: RunPosbias, on_the_shelf: Path, posbias_home: Path, words: str, expected: set[str]
+) -> None:
     position = str(len(words.split(" ")) - 1)
     done = run_posbias(_POSBIAS_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=position)
     assert done.returncode == 0

@@ -217,7 +217,7 @@ def test_an_output_is_none_of_what_settings_name(place: Path, capsys: pytest.Cap
         (["--model", "m1.ckpt", "--fresh", "fresh"], "--fresh-candidates: wanted a run of 'fresh', whose queries are none of 'test'"),
         (["--run", "test.run", "--fresh", "fresh"], "--fresh-run: wanted one for each --run if there is --fresh, in the same order; found 0 for 1"),
         (["--run", "test.run", "--fresh-run", "fresh.run", "--pairs", "pairs.jsonl"], "--fresh-run: wanted one for each --run if there is --fresh, in the same order; found 1 for 0"),
-        (["--model", "m1.ckpt", "--pairs", "pairs.jsonl", "--fresh-candidates", "fresh.run"], "--fresh-candidates: wanted --fresh beside it; found none"),
+        (["--model", "m1.ckpt", "--pairs", "pairs.jsonl", "--fresh-candidates", "fresh.run"], "--fresh-candidates: wanted --fresh too; found none"),
         (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control", "m1.ckpt"], "cannot be its own control"),
         (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control-run", "test.run"], "--control-fresh-run: wanted one for each --control-run where there is --fresh"),
         (["--model", "m1.ckpt", "--fresh", "nosuch"], "nosuch"),

@@ -273,7 +273,7 @@ def test_a_bug_exits_with_70_where_standard_error_is_full() -> None:
     with open("/dev/full", "w") as full:
         assert run_injected("show", stderr=full).returncode == 70
         assert subprocess.run([*POSBIAS, "show", "nowhere"], stderr=full, check=False).returncode == 2
-        assert subprocess.run(POSBIAS, stderr=full, check=False).returncode == 2
+        assert subprocess.run([*POSBIAS, "import"], stderr=full, check=False).returncode == 2
 
 
 FAILED_CHECK = """

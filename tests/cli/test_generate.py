@@ -98,7 +98,7 @@ def test_a_family_makes_the_member_that_is_called_and_no_other(capsys: pytest.Ca
     family.main(["green", "--oil", "2"], standalone_mode=False)
     assert capsys.readouterr().out == "green, 2 spoons\n"
     assert asked == ["green"]
-    with pytest.raises(click.UsageError, match="No such command 'blue'"):
+    with pytest.raises(click.UsageError, match="wanted a command; found 'blue'; pick one of its list"):
         family.main(["blue"], standalone_mode=False)
 
 

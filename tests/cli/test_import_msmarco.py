@@ -92,7 +92,7 @@ def test_the_mini_collection_with_both_dl_tracks(run_posbias: RunPosbias, posbia
         for name in ("dl19", "dl20")
         for item in ("--attach", name, folder / f"queries.{name}.tsv", folder / f"qrels.{name}.txt")
     ]
-    done = run_posbias("import", "msmarco", folder, *attached, "--validation", 200, "--out", "mini", "--json")
+    done = run_posbias("import", "msmarco", folder, *attached, "--validation-queries", 200, "--out", "mini", "--json")
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)["results"]
     counts = {item["split"]: (item["count"], item["payload"]["rows"].get("judgements")) for item in results}

@@ -108,7 +108,7 @@ def test_what_words_alone_found_stays(run_posbias: RunPosbias, small_collection:
 
 
 def test_a_sample_is_drawn(run_posbias: RunPosbias, pairs: Path, tmp_path: Path) -> None:
-    done = run_posbias("leakage", "sample", pairs, "--pairs", 2, "--strata", 2, "--out", "sheet.tsv")
+    done = run_posbias("leakage", "sample", pairs, "--sample-size", 2, "--strata", 2, "--out", "sheet.tsv")
     assert done.returncode == 0, done.stderr
     assert [line.split()[-2:] for line in done.stdout.splitlines()[1:]] == [["1", "1"], ["3", "1"]]
     assert len((tmp_path / "sheet.tsv").read_text(encoding="utf-8").splitlines()) == 3

@@ -72,7 +72,7 @@ def test_doses_that_are_asked_for(tmp_path: Path, run_posbias: Any) -> None:
         "study",
         "contamination",
         collection.path,
-        "--targets",
+        "--target",
         "test",
         "--target-relevant-from",
         1,
@@ -81,7 +81,7 @@ def test_doses_that_are_asked_for(tmp_path: Path, run_posbias: Any) -> None:
         "--models",
         "tk",
     )
-    shown = run_posbias(*asked, "--out", tmp_path / "out", "--quick", "--dry-run", "--shares", 0.5)
+    shown = run_posbias(*asked, "--out", tmp_path / "out", "--quick", "--dry-run", "--share", 0.5)
     assert shown.returncode == 0, shown.stderr
     assert "train-teacher-tk-test-0.5-seed-1" in shown.stdout
     assert "at most 1 steps" in shown.stdout  # one epoch of few queries, and not a thousand steps

@@ -13,7 +13,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import PositionBiasError
 from positionbias.core.run import Run, write_run
 
-LEAKED = "study contamination x --targets test --models tk --teacher tk --out ./s"
+LEAKED = "study contamination x --target test --models tk --teacher tk --out ./s"
 POOLS = "study pooling --task A runs qrels.txt systems.tsv --out ./s"
 TRAIN = "--candidates train.run --out ./m.ckpt"
 
@@ -36,11 +36,11 @@ def refusal(arguments: str) -> str:
         ("study architecture x --out ./s --positions none", "each once; found none; give --positions again"),
         # options that do nothing
         ("study architecture x --out ./s --set tk.positions=none", "found 'positions' in 'tk.positions=none', and --positions"),
-        (f"{LEAKED} --no-doses --shares 0.5", "--shares: wanted a curve; found --no-doses, with which it does"),
+        (f"{LEAKED} --no-doses --share 0.5", "--share: wanted a curve; found --no-doses, with which it does"),
         (f"{LEAKED} --no-doses --dose-target test", "--dose-target: wanted a curve; found --no-doses"),
-        (f"{LEAKED} --shares 0", "--shares: wanted shares above 0; found 0, the clean teacher"),
-        (f"{LEAKED} --patience 3", "--patience: wanted a validation; found no --validation"),
-        ("study tripclick x --tests test --models tk --out ./s --patience 3", "--patience: wanted a validation"),
+        (f"{LEAKED} --share 0", "--share: wanted shares above 0; found 0, the clean teacher"),
+        (f"{LEAKED} --patience 3", "--patience: wanted a validation; found no --validation-split"),
+        ("study tripclick x --test-split test --models tk --out ./s --patience 3", "--patience: wanted a validation"),
         (f"train tk x {TRAIN} --patience 3", "--patience: wanted a validation; found no --validation-cand"),
         (
             f"train tk x {TRAIN} --most-depth 20",
@@ -52,7 +52,10 @@ def refusal(arguments: str) -> str:
             "wanted --positions relative, which it is of; found --positions sinusoid",
         ),
         (f"train tk x {TRAIN} --temperature 2", "--temperature: wanted --loss kl, which it is of; found --loss hinge"),
-        (f"train tk x {TRAIN} --margin 2 --loss lce", "--margin: wanted --loss hinge, which it is of; found --loss lce"),
+        (
+            f"train tk x {TRAIN} --hinge-margin 2 --loss lce",
+            "--hinge-margin: wanted --loss hinge, which it is of; found --loss lce",
+        ),
         (f"train colbert x {TRAIN} --encoder e --kernel-learning-rate 0.1", "wanted a model with kernels (tk, knrm, conv_knrm"),
         ("leakage find a b --detector lexical --out ./l --threshold 0.5", "--threshold: wanted --detector semantic or both"),
         ("leakage find a b --detector lexical --out ./l --encoder e", "--encoder: wanted --detector semantic or both"),

@@ -54,7 +54,7 @@ def test_a_rotated_collection_keeps_its_originals_queries(
     run_posbias: RunPosbias, collection: Collection, tmp_path: Path
 ) -> None:
     assert run_posbias("debias", "./planted", "--out", "./rotated").returncode == 0
-    for source, more in (("planted", []), ("rotated", ["--by", "./planted"])):
+    for source, more in (("planted", []), ("rotated", ["--answers-of", "./planted"])):
         done = run_posbias("select", f"./{source}", "--answers-in", "0:0.3", *more, "--out", f"./{source}-front")
         assert done.returncode == 0, done.stderr
     one, other = (Collection(tmp_path / f"{name}-front") for name in ("planted", "rotated"))
@@ -68,7 +68,7 @@ def test_a_rotated_collection_keeps_its_originals_queries(
         (["--answers-in", "0.999999:1"], "whose answers start in 0.999999:1; found none among 30"),
         (["--answers-in", "0:1", "--queries", "31"], "--queries: wanted 31 queries of split 'train'"),
         (["--answers-in", "0:1", "--split", "dev"], "wanted split 'dev'; found train, validation, test"),
-        (["--answers-in", "0:1", "--by", "nowhere"], "nowhere: wanted a collection"),
+        (["--answers-in", "0:1", "--answers-of", "nowhere"], "nowhere: wanted a collection"),
         ([], "Missing option '--answers-in'"),
     ],
 )

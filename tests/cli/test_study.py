@@ -168,7 +168,7 @@ def test_only_one_training_with_rotations_at_reading_and_all_passages_probed(col
         (("--candidates", "test"), "--candidates: wanted SPLIT=RUN; found 'test'"),
         (("--candidates", "dev=x.run"), "--candidates: wanted splits of the study (train, validation, test); found 'dev'"),
         (("--candidates", "test=nowhere.run"), "nowhere.run: wanted a readable file"),
-        (("--test", "dl19"), "found no dl19 (there are train, validation, test)"),
+        (("--test-split", "dl19"), "found no dl19 (there are train, validation, test)"),
         (("--validation-split", "dev"), "wanted the splits train, dev, test; found no dev"),
         (("--only", "both"), "--only: wanted some of original, rotated; found both"),
         (("--depth", 0), "--depth: wanted at least 1; found 0"),

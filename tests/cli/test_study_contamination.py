@@ -17,8 +17,8 @@ from positionbias.models.settings import EncoderSettings
 from ..tiny import PLANTED, TINY, planted
 from .conftest import RunPosbias
 
-GIVEN = ["--targets", "test", "--target-relevant-from", 1, "--out", "./study", "--depth", 6]
-GIVEN += ["--train-depth", 8, "--threads", 1, "--batch-size", 8, "--losses", "kl", "--no-doses", "--seeds", 1]
+GIVEN = ["--target", "test", "--target-relevant-from", 1, "--out", "./study", "--depth", 6]
+GIVEN += ["--train-depth", 8, "--threads", 1, "--batch-size", 8, "--loss", "kl", "--no-doses", "--seeds", 1]
 NAMES = ("dimension", "layers", "heads", "head_size", "feed_forward")
 SHAPE = [f"{name}={getattr(TINY, name)}" for name in NAMES]
 
@@ -46,9 +46,9 @@ def test_bad_options(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for more, line in (
-        (["--losses", "lce"], "--losses: wanted one that reads a teacher's scores (margin_mse, kl, ranknet); found 'lce'"),
-        (["--source", "test"], "--source, --targets: wanted different splits; found 'test' as both"),
-        (["--targets", "dl19"], "found no dl19 (there are train, validation, test)"),
+        (["--loss", "lce"], "--loss: wanted one that reads a teacher's scores (margin_mse, kl, ranknet); found 'lce'"),
+        (["--source", "test"], "--source, --target: wanted different splits; found 'test' as both"),
+        (["--target", "dl19"], "found no dl19 (there are train, validation, test)"),
         (["--target-relevant-from", 3], "wanted passages judged 3 or higher in target 'test'; found none"),
         (["--models", "bm25"], "--models: wanted some of tk,"),
         (["--teacher", "tk", "--teacher-encoder", "minilm"], "--teacher-encoder: wanted a teacher over an encoder; found tk"),
@@ -95,7 +95,7 @@ def test_a_teacher_of_its_own(run_posbias: RunPosbias, command: list[object], tm
         "tk",
         "--teacher-set",
         "learning_rate=0.002",
-        "--targets",
+        "--target",
         "validation",
         "--contaminate",
         "test",

@@ -19,15 +19,15 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 
 def test_the_command(run_posbias: RunPosbias, collection: Collection, tmp_path: Path) -> None:
-    given = ["study", "dose", collection.path, "--dose", "0:0.4", "--dose", "0:1", "--out", "./study", "--depth", 6]
+    given = ["study", "dose", collection.path, "--answers-in", "0:0.4", "--answers-in", "0:1", "--out", "./study", "--depth", 6]
     dry = run_posbias(*given, "--dry-run")
     assert dry.returncode == 0, dry.stderr
     assert "select-answers-0-0_4-original" in dry.stdout
     assert not (tmp_path / "study").exists()
-    done = run_posbias(*given, "--dose", "0.5:0.2")
+    done = run_posbias(*given, "--answers-in", "0.5:0.2")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "--dose: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found 0.5:0.2" in done.stderr
-    assert "Missing option '--dose'" in run_posbias("study", "dose", collection.path, "--out", "./x").stderr
+    assert "--answers-in: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found 0.5:0.2" in done.stderr
+    assert "Missing option '--answers-in'" in run_posbias("study", "dose", collection.path, "--out", "./x").stderr
 
 
 def test_the_command_runs_and_goes_on(run_posbias: RunPosbias, collection: Collection, tmp_path: Path) -> None:
@@ -36,9 +36,9 @@ def test_the_command_runs_and_goes_on(run_posbias: RunPosbias, collection: Colle
         "study",
         "dose",
         collection.path,
-        "--dose",
+        "--answers-in",
         "0:0.4",
-        "--dose",
+        "--answers-in",
         "0:1",
         "--out",
         "./study",

@@ -16,7 +16,7 @@ from ..tiny import TINY
 from .conftest import RunPosbias
 
 GIVEN = ["--target", "topics", "--source", "train", "--out", "./study", "--depth", 6, "--leaked-queries", 4]
-GIVEN += ["--sizes", 12, "--sizes", 20, "--folds", 3, "--threads", 1, "--batch-size", 4, "--seeds", 1]
+GIVEN += ["--size", 12, "--size", 20, "--folds", 3, "--threads", 1, "--batch-size", 4, "--seeds", 1]
 SHAPE = [f"{name}={getattr(TINY, name)}" for name in ("dimension", "layers", "heads", "head_size", "feed_forward")]
 
 
@@ -41,12 +41,12 @@ def test_the_plan_and_bad_options(run_posbias: RunPosbias, command: list[object]
     assert "to-score-topics" in dry.stdout
     assert not (tmp_path / "study").exists()
     for more, line in (
-        (["--sizes", 13], "--sizes: wanted an even number of instances, two per query; found 13"),
-        (["--kinds", "test"], "--kinds: wanted no, and a leakage to compare with it (msm, test); found test"),
+        (["--size", 13], "--size: wanted an even number of instances, two per query; found 13"),
+        (["--leakage", "test"], "--leakage: wanted no, and a leakage to compare with it (msm, test); found test"),
         (["--source", "validation"], "found no validation (there are train, topics)"),
         (["--folds", 20], "wanted at least one query a fold; found 12 for 20 folds"),
         (["--prefixes", "a", "b"], "wanted pairs with queries of the target"),
-        (["--sizes", 4_000], "give a smaller --sizes, or another --source"),
+        (["--size", 4_000], "give a smaller --size, or another --source"),
         (["--patience", 3], "--patience: wanted a validation; found this study"),
         (["--models", "bm25"], "--models: wanted some of tk,"),
     ):

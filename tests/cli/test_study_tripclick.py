@@ -16,9 +16,20 @@ from positionbias.planted.generator import PlantedSettings, write_planted
 from ..tiny import TINY
 from .conftest import RunPosbias
 
-GIVEN = ["--tests", "test:true", "--out", "./study", "--depth", 5, "--retrieval-depth", 8, "--depths", 2, "--depths", 8]
+GIVEN = ["--test-split", "test:true", "--out", "./study", "--depth", 5, "--retrieval-depth", 8, "--depths", 2, "--depths", 8]
 GIVEN += ["--train-depth", 12, "--negatives", 2, "--threads", 1, "--batch-size", 8, "--max-steps", 2, "--validate-every", 1]
-GIVEN += ["--seeds", 1, "--negatives-of", "original=passed-over", "--truth", "true", "--models", "tk", "--models", "bert_dot"]
+GIVEN += [
+    "--seeds",
+    1,
+    "--negatives-of",
+    "original=passed-over",
+    "--complete-qrels",
+    "true",
+    "--models",
+    "tk",
+    "--models",
+    "bert_dot",
+]
 NAMES = ("dimension", "layers", "heads", "head_size", "feed_forward")
 
 
@@ -40,9 +51,9 @@ def test_bad_options(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for more, line in (
-        (["--tests", "test:"], "--tests: wanted SPLIT or SPLIT:JUDGEMENTS; found 'test:'"),
-        (["--tests", "dl19"], "found no dl19 (there are train, validation, test)"),
-        (["--tests", "test:dctr"], "wanted judgements 'dctr' of split 'test'; found true, passed-over"),
+        (["--test-split", "test:"], "--test-split: wanted SPLIT or SPLIT:JUDGEMENTS; found 'test:'"),
+        (["--test-split", "dl19"], "found no dl19 (there are train, validation, test)"),
+        (["--test-split", "test:dctr"], "wanted judgements 'dctr' of split 'test'; found true, passed-over"),
         (["--models", "bm25"], "--models: wanted some of tk,"),
         (["--models", "tk=minilm"], "--models: wanted KIND=ENCODER of a model over an encoder; found tk=minilm"),
         (["--models", "bert_cat="], "--models: wanted KIND=ENCODER of a model over an encoder; found bert_cat="),

@@ -79,20 +79,22 @@ def test_as_json(train, tmp_path):
     assert result["value"] == load_checkpoint(tmp_path / "tk.ckpt").manifest.content["validation_ndcg@10"]
 
 
-def test_plain_names_land_under_the_home_and_are_found_there(collection, capsys, posbias_home):
+def test_what_a_name_wrote_a_name_reads(collection, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     for split in ("train", "validation", "test"):
         assert posbias(capsys, "retrieve", collection.path, "--split", split, "--depth", 4, "--out", f"bm25-{split}")[0] == 0
     runs = ("--candidates", "bm25-train", "--validation-candidates", "bm25-validation")
     assert posbias(capsys, "train", "tk", collection.path, *runs, *SMALL, "--out", "mine")[0] == 0
-    assert (posbias_home / "mine" / "manifest.json").exists()
+    assert Path("mine", "manifest.json").exists()
     rerank = ("rerank", collection.path, "--model", "mine", "--candidates", "bm25-test", "--out", "reranked")
     code, _, err = posbias(capsys, *rerank)
     assert code == 0, err
-    assert (posbias_home / "reranked").read_text().count(" mine\n") == 18 * 4
+    assert "written to reranked; next: posbias evaluate reranked --collection " in err
+    assert Path("reranked").read_text().count(" mine\n") == 18 * 4
 
 
 def test_rotated_at_every_read(train, tmp_path):
-    assert train("--out", tmp_path / "tk.ckpt", "--rotate", "--seed", 5)[0] == 0
+    assert train("--out", tmp_path / "tk.ckpt", "--rotate-at-reading", "--seed", 5)[0] == 0
     rotate = load_checkpoint(tmp_path / "tk.ckpt").manifest.settings["rotate"]
     assert rotate == {"words": "blingfire", "mode": "words", "identity": True, "seed": 5}
 

@@ -37,7 +37,7 @@ LEAKED = ("trainset", "leaked", "./pair", "--target", "test", "--pairs", "pair",
 
 
 def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ("--candidates", "train.run", "--size", 24, "--size", 40, "--seeds", 2, "--leaked-queries", 10)
+    arguments = ("--candidates", "train.run", "--size", 24, "--size", 40, "--repeats", 2, "--leaked-queries", 10)
     code, out, err = posbias(capsys, *LEAKED, *arguments)
     assert code == 0, err
     lines = out.splitlines()
@@ -65,7 +65,7 @@ def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixtur
 
 def test_json_is_one_result_a_set(pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = posbias(
-        capsys, *LEAKED, "--candidates", "train=train.run", "--kind", "msm", "--size", 40, "--leaked-share", 0.5, "--json"
+        capsys, *LEAKED, "--candidates", "train=train.run", "--leakage", "msm", "--size", 40, "--leaked-share", 0.5, "--json"
     )
     results = json.loads(out)["results"]
     assert code == 0
@@ -113,8 +113,8 @@ def test_what_was_found_against_the_truth(pair: Path, capsys: pytest.CaptureFixt
         (["--source", "train", "--source", "train", "--candidates", "train=train.run"], "--source: wanted each split once"),
         (["--source", "test", "--candidates", "test.run"], "--target, --source: wanted different splits; found 'test' as both"),
         (["--candidates", "train.run"], "--size: wanted at least 72 instances for 36 leaked queries; found 30"),
-        (["--candidates", "train.run", "--kind", "msm", "--leaked-queries", "21", "--size", "60"], "pair: wanted 21 leaked queries of kind msm; found 20"),
-        (["--candidates", "train.run", "--kind", "no", "--size", "62"], "pair: wanted 31 queries that do not leak to fill a set of 62 instances"),
+        (["--candidates", "train.run", "--leakage", "msm", "--leaked-queries", "21", "--size", "60"], "pair: wanted 21 leaked queries of kind msm; found 20"),
+        (["--candidates", "train.run", "--leakage", "no", "--size", "62"], "pair: wanted 31 queries that do not leak to fill a set of 62 instances"),
         (["--candidates", "train.run", "--size", "31"], "--size: wanted an even number of instances"),
         (["--candidates", "train.run", "--size", "30", "--leaked-share", "2"], "--leaked-share: wanted a share above 0, to 1; found 2"),
         (["--candidates", "train.run", "--prefixes", "a", "b"], "pair/pairs.jsonl: wanted pairs with queries of the target; found 20 pairs of others"),
@@ -124,7 +124,7 @@ def test_what_was_found_against_the_truth(pair: Path, capsys: pytest.CaptureFixt
 def test_bad_input_is_one_line(pair: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
     before = sorted(path.name for path in pair.iterdir())
     size = () if "--size" in arguments else ("--size", 30)
-    code, out, err = posbias(capsys, *LEAKED, *size, "--seeds", 1, *arguments)
+    code, out, err = posbias(capsys, *LEAKED, *size, "--repeats", 1, *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"posbias: {message}")
     assert sorted(path.name for path in pair.iterdir()) == before

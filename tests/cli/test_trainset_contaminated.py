@@ -31,7 +31,7 @@ def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int
 
 
 CONTAMINATED = ("trainset", "contaminated", "./small", "--out", "./set")
-TEST = ("--with", "test", "--target-relevant-from", 1, "--candidates", "train.run")
+TEST = ("--contaminate", "test", "--target-relevant-from", 1, "--candidates", "train.run")
 
 
 def test_to_a_teacher_that_saw_the_test(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,7 +88,16 @@ def test_missing_passages_are_told_by_id(folder: Path, capsys: pytest.CaptureFix
     assert code == 0, err
     (folder / "tiny.run").write_text("a Q0 d1 1 2.0 x\na Q0 d2 2 1.0 x\n")
     code, out, err = posbias(
-        capsys, "trainset", "contaminated", "./imported", "--with", "test", "--candidates", "tiny.run", "--out", "./tiny-set"
+        capsys,
+        "trainset",
+        "contaminated",
+        "./imported",
+        "--contaminate",
+        "test",
+        "--candidates",
+        "tiny.run",
+        "--out",
+        "./tiny-set",
     )
     assert code == 0, err
     lines = out.splitlines()
@@ -112,13 +121,23 @@ def test_the_deep_learning_tracks_over_a_sample_of_their_corpus(
     monkeypatch.chdir(tmp_path)
     source = posbias_data / "msmarco_mini"
     attached = ("--attach", name, source / f"queries.{name}.tsv", source / f"qrels.{name}.txt")
-    assert posbias(capsys, "import", "msmarco", source, *attached, "--validation", 200, "--out", "./mini")[0] == 0
+    assert posbias(capsys, "import", "msmarco", source, *attached, "--validation-queries", 200, "--out", "./mini")[0] == 0
     collection = Collection(tmp_path / "mini")
     some = [passage.passage_id for passage, _ in zip(collection.passages(), range(5), strict=False)]
     rankings = ((query_id, some, [5.0, 4.0, 3.0, 2.0, 1.0]) for query_id, _ in collection.query_texts("train"))
     write_run(tmp_path / "some.run", Run("some", rankings))
     made = posbias(
-        capsys, "trainset", "contaminated", "./mini", "--with", name, "--candidates", "some.run", "--out", "./set", "--json"
+        capsys,
+        "trainset",
+        "contaminated",
+        "./mini",
+        "--contaminate",
+        name,
+        "--candidates",
+        "some.run",
+        "--out",
+        "./set",
+        "--json",
     )
     assert made[0] == 0, made[2]
     counts = json.loads(made[1])["results"][0]["payload"]["rows"]["targets"][name]
@@ -137,12 +156,12 @@ def test_the_deep_learning_tracks_over_a_sample_of_their_corpus(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--with", "tset"], "small: wanted a split 'tset' for --with; found train, validation, test"),
-        (["--with", "test"], "small: wanted a passage judged 2 or higher in target 'test'; found"),
-        (["--with", "train"], "--with, --split: wanted different splits; found 'train' as both"),
-        (["--with", "test", "--share", "1.5"], "--share: wanted a share of each target's queries, 0 to 1; found 1.5"),
+        (["--contaminate", "tset"], "small: wanted a split 'tset' for --contaminate; found train, validation, test"),
+        (["--contaminate", "test"], "small: wanted a passage judged 2 or higher in target 'test'; found"),
+        (["--contaminate", "train"], "--contaminate, --split: wanted different splits; found 'train' as both"),
+        (["--contaminate", "test", "--share", "1.5"], "--share: wanted a share of each target's queries, 0 to 1; found 1.5"),
         (
-            ["--with", "test", "--group-size", "1"],
+            ["--contaminate", "test", "--group-size", "1"],
             "--group-size: wanted at least 2; found 1",
         ),
         (["--split", "nowhere"], "small: wanted split 'nowhere'; found train, validation, test"),

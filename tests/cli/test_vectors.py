@@ -49,7 +49,7 @@ def test_distil(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_as_json(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ("--dimension", 4, "--minimum-count", 1, "--sif-coefficient", 0, "--batch-size", 2)
+    given = ("--dimension", 4, "--minimum-count", 1, "--sif-coefficient", 0, "--batch-words", 2)
     code, out, _ = call(capsys, *places, *given, "--out", tmp_path / "v.safetensors", "--json")
     assert code == 0
     (result,) = json.loads(out)["results"]

@@ -70,7 +70,7 @@ def test_the_order_is_that_of_the_keys_and_a_smaller_set_is_the_beginning(
 
 def test_fewer_candidates_than_asked_for_make_fewer_triples(clicks: tuple[Collection, Path], tmp_path: Path) -> None:
     # of the first 6 candidates of q0: p0 clicked, p15 of grade 2 in the other set; four are left, each in one triple
-    groups = draw(tmp_path / "set", clicks, negatives=20, depth=6)
+    groups = draw(tmp_path / "set", clicks, negatives=20, train_depth=6)
     assert Counter(group.query_id for group in groups)["q0"] == 4
     counts = groups.manifest.content["clicks"]
     # "alone" has a positive and no candidates, "unjudged" neither
@@ -241,7 +241,7 @@ def test_clicked_ranks_come_from_the_log_of_the_collection(tmp_path: Path, run_p
         ({}, "q1 Q0 p1 1 1\n", r"r.run:1: wanted six columns"),
         ({}, "unjudged Q0 p1 1 1 x\n", r"r.run: wanted candidates for queries of split 'train' with relevant passages; found none"),
         ({}, "q1 Q0 p1 1 1 x\nq2 Q0 p1 1 1 x\nq1 Q0 p2 2 0 x\n", r"wanted a query's lines together; found query 'q1' again"),
-        ({}, "", r"found none that fit"),
+        ({}, "", r"found none; check"),
     ],
     ids=["split", "set", "grade", "grade-of-set", "query", "passage", "columns", "nothing", "apart", "empty"],
 )  # fmt: skip
@@ -255,7 +255,7 @@ def test_what_does_not_fit_is_one_line(
     assert [path.name for path in tmp_path.iterdir()] == ["r.run"]
 
 
-@pytest.mark.parametrize("name", ["negatives", "depth", "triples", "relevant_from"])
+@pytest.mark.parametrize("name", ["negatives", "train_depth", "triples", "relevant_from"])
 def test_settings_are_checked(name: str) -> None:
     with pytest.raises(SettingError, match=rf"--{name.replace('_', '-')}: wanted at least 1; found 0"):
         ClickSettings(**{name: 0})  # type: ignore[arg-type]
@@ -275,7 +275,7 @@ def test_numbers_of_triples(text: str, number: int) -> None:
     ["", "0", "x", "1.5", "-3", "10B", "1,5M", "1,50", "1,5000", "1_", "0.5", "1.0000001M", "1." + "0" * 30 + "1M", "9" * 5000],
 )
 def test_other_numbers_are_refused(text: str) -> None:
-    with pytest.raises(SettingError, match="--triples: wanted a whole number of triples"):
+    with pytest.raises(SettingError, match="--triples: wanted a whole number such as"):
         parse_count(text)
 
 

@@ -190,11 +190,11 @@ def test_an_interrupted_set_goes_on_and_ends_the_same(
 
 def test_a_group_is_smaller_where_candidates_are_few(collection: Collection, tmp_path: Path) -> None:
     run = candidates(tmp_path / "few.run")
-    stored = write_contaminated_set(tmp_path / "set", collection, run, ContaminatedSettings(group_size=4, depth=3))
+    stored = write_contaminated_set(tmp_path / "set", collection, run, ContaminatedSettings(group_size=4, train_depth=3))
     sizes = {group.query_id: len(group.passage_ids) for group in stored}
     assert sizes == {"a0": 2, "a1": 3, "a2": 3, "a3": 3, "a4": 3}  # of + * - what is not relevant
     assert stored.manifest.content["ordinary"]["groups smaller than asked for"] == 6
-    shallow = write_contaminated_set(tmp_path / "shallow", collection, run, ContaminatedSettings(depth=2))
+    shallow = write_contaminated_set(tmp_path / "shallow", collection, run, ContaminatedSettings(train_depth=2))
     assert shallow.manifest.content["ordinary"]["positives without candidates"] == 3  # a0's two, a5's
     assert [group.query_id for group in shallow] == ["a1", "a2", "a3", "a4"]
 
@@ -256,7 +256,7 @@ ALL_MISSING: Splits = {"train": (TRAIN, TRAIN_QRELS), "test": (TEST, [Qrel("t0",
 @pytest.mark.parametrize(
     ("given", "splits", "message"),
     [
-        ({"targets": ("tset",)}, SPLITS, r"c: wanted a split 'tset' for --with; found train, test; name one of these; .*posbias merge"),
+        ({"targets": ("tset",)}, SPLITS, r"c: wanted a split 'tset' for --contaminate; found train, test; name one of these; .*posbias merge"),
         ({"split": "trian"}, SPLITS, r"c: wanted split 'trian'; found train, test; give one of these to --split"),
         (
             {"targets": ("test",), "target_relevant_from": 4},
@@ -268,7 +268,7 @@ ALL_MISSING: Splits = {"train": (TRAIN, TRAIN_QRELS), "test": (TEST, [Qrel("t0",
         ({"targets": ("test",)}, TWO_TEXTS, r"wanted one text a query id in splits train, test; found two of query 'a0': 'what is a0', and in test"),
         ({"targets": ("test",), "share": 0.1}, SPLITS, r"--share: wanted a share of at least one query of 'test'; found 0.1 of 2; give 0.5 or more"),
         ({"targets": ("test",), "group_size": 99}, SPLITS, r"wanted 97 random unjudged passages; found 37 in a corpus of 40"),
-        ({"relevant_from": 2}, SPLITS, r"train.run: wanted candidates for queries of split 'train' with relevant passages; found none that fit"),
+        ({"relevant_from": 2}, SPLITS, r"train.run: wanted candidates for queries of split 'train' with relevant passages; found none; check"),
     ],
     ids=["target", "split", "grade", "unjudged", "missing", "two-texts", "share", "corpus", "no-groups"],
 )  # fmt: skip
@@ -310,9 +310,9 @@ def test_candidates_of_another_collection_are_one_line(collection: Collection, t
         ({"group_size": 1}, "--group-size: wanted at least 2; found 1"),
         ({"relevant_from": 0}, "--relevant-from: wanted at least 1; found 0"),
         ({"target_relevant_from": 0}, "--target-relevant-from: wanted at least 1; found 0"),
-        ({"depth": 0}, "--depth: wanted at least 1; found 0"),
-        ({"targets": ("test", "test")}, "--with: wanted each target once; found test, test"),
-        ({"targets": ("train",)}, "--with, --split: wanted different splits; found 'train' as both"),
+        ({"train_depth": 0}, "--train-depth: wanted at least 1; found 0"),
+        ({"targets": ("test", "test")}, "--contaminate: wanted each target once; found test, test"),
+        ({"targets": ("train",)}, "--contaminate, --split: wanted different splits; found 'train' as both"),
     ],
 )
 def test_settings_are_checked(given: dict, message: str) -> None:

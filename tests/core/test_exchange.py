@@ -65,11 +65,12 @@ def test_scored_documents_in_and_out() -> None:
     assert in_order(Run.from_ir_measures(reversed(scored)).to_dict()) == [in_order(BEST_FIRST)[1], in_order(BEST_FIRST)[0]]
 
 
-def test_a_file_in_and_out_by_name_or_path(posbias_home: Path, tmp_path: Path) -> None:
-    posbias_home.mkdir(exist_ok=True)
+def test_a_file_in_and_out_by_name_or_path(posbias_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     run = Run(SCORES, name="mine")
-    assert run.save("kept") == posbias_home / "kept"
-    for again in (Run.from_file("kept"), Run.from_file(posbias_home / "kept"), read_run(posbias_home / "kept")):
+    assert run.save("kept") == Path("kept")
+    run.save(posbias_home / "away")
+    for again in (Run.from_file("kept"), Run.from_file("away"), Run.from_file(posbias_home / "away"), read_run("kept")):
         assert again.name == "mine"
         assert [ranking.passage_ids for ranking in again.rankings()] == [list(row) for row in BEST_FIRST.values()]
         assert (np.diff(again["q2"].scores) < 0).all()  # strictly decreasing, as commands write it
@@ -155,11 +156,14 @@ def test_judgements_of_ir_measures_in_and_out() -> None:
     assert Qrels.from_ir_measures(iter(judged)) == JUDGED
 
 
-def test_a_file_of_judgements_in_and_out_by_name_or_path(posbias_home: Path, tmp_path: Path) -> None:
-    posbias_home.mkdir(exist_ok=True)
-    assert Qrels(GRADES).save("judged") == posbias_home / "judged"
-    assert (posbias_home / "judged").read_text() == "q2 0 a 0\nq2 0 b 2\nq1 0 b -1\n"
-    assert Qrels.from_file("judged") == Qrels.from_file(posbias_home / "judged") == JUDGED
+def test_a_file_of_judgements_in_and_out_by_name_or_path(
+    posbias_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Qrels(GRADES).save("judged") == Path("judged")
+    Qrels(GRADES).save(posbias_home / "away")
+    assert Path("judged").read_text() == "q2 0 a 0\nq2 0 b 2\nq1 0 b -1\n"
+    assert Qrels.from_file("judged") == Qrels.from_file("away") == JUDGED
     with pytest.raises(OutputExistsError):
         Qrels(GRADES).save("judged")
     (tmp_path / "test.tsv").write_text("query-id\tcorpus-id\tscore\r\nq2\ta\t0\r\nq2\tb\t2\r\nq1\tb\t-1\r\n")

@@ -89,7 +89,7 @@ def test_nothing_need_be_drawn(tmp_path: Path) -> None:
     assert only.passage_ids() == [f"p{200 + n}" for n in range(10)]
     with pytest.raises(
         SettingError,
-        match=r"--passages: wanted room for the 10 passages that are judged .* found 9; raise it, or lower --queries",
+        match=r"--passages: wanted at least 10, the passages with judgements or answers .* found 9; raise it, or lower --queries",
     ):
         sample(whole, tmp_path / "less", SampleSettings(queries=10, passages=9, splits=["test"]))
     with pytest.raises(InputError, match="wanted split 'dev'; found train, test"):

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from positionbias.cli.groups import FAMILIES, GROUPS
 from positionbias.cli.main import posbias
 from tests.documentation.blocks import PAGES, codes
 
@@ -37,6 +38,18 @@ def test_commands_are_accepted(page: Path) -> None:
         except click.exceptions.Exit:  # --help and the like
             continue
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_command_writes_where_it_reads(page: Path) -> None:
+    for command, python, _ in codes(page):
+        if python:
+            continue
+        before, _, out = command.partition(" --out ")
+        _, first, *words = shlex.split(before)
+        given = words[first in {*GROUPS, *FAMILIES} :]
+        read = {place.rstrip("/") for word in given for place in (word, word.partition("=")[2])}
+        assert not out or out.split()[0].rstrip("/") not in read, command
 
 
 def test_there_are_commands() -> None:

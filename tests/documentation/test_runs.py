@@ -19,7 +19,7 @@ from tests.documentation.shelf import make_shelf
 
 # What a page says -> the same at toy size, or under the name of what is there.
 TOY = {
-    r"--validation \d+": "--validation 12",
+    r"--validation-queries \d+": "--validation-queries 12",
     r"--queries \d+ --passages \d+": "--queries 60 --passages 150",
     r"--workers \d+": "--workers 1",
     r"--triples 10M": "--triples 20",
@@ -27,7 +27,7 @@ TOY = {
     r"BAAI/\S+": "minilm",
     r"allenai/\S+": "./encoder",
     r"(posbias trainset leaked .*)": r"\1 --size 8 --leaked-queries 2",
-    r"(posbias study leakage .*)": r"\1 --sizes 8 --leaked-queries 2",
+    r"(posbias study leakage .*)": r"\1 --size 8 --leaked-queries 2",
     r"(posbias train bert\w+ (?!.*--encoder).*)": r"\1 --encoder minilm",
     r"--epochs 1 ": "",
     r"(posbias train .*)": r"\1 --max-steps 2 --validate-every 1 --batch-size 4",

@@ -96,7 +96,7 @@ def test_groups_of_length_are_in_order_and_whole(lengths, count):
 
 def test_no_lengths_and_bad_ones():
     assert length_groups([]).labels == []
-    with pytest.raises(ValueError, match="wanted one or more"):
+    with pytest.raises(ValueError, match="wanted at least 1"):
         length_groups([3], 0)
     with pytest.raises(ValueError, match="lengths that are numbers"):
         length_groups([float("nan")])

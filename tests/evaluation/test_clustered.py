@@ -138,7 +138,7 @@ def test_least_is_the_nearest_end_to_zero():
 
 
 def test_labels_must_be_one_a_query():
-    with pytest.raises(ValueError, match="wanted one a query, 2; found 1"):
+    with pytest.raises(ValueError, match="wanted one per query, 2; found 1"):
         clustered_mean(np.array([1.0, 2.0]), ["a"])
 
 

@@ -48,7 +48,7 @@ def test_folds_part_the_queries_evenly_and_do_not_depend_on_their_order(queries:
 
 
 def test_what_cannot_be_folded() -> None:
-    with pytest.raises(InputError, match="wanted at least one query a fold; found 4 for 5 folds; lower --folds"):
+    with pytest.raises(InputError, match="wanted at least one query per fold; found 4 for 5 folds; lower --folds"):
         query_folds(["a", "b", "c", "d"], seed=1)
     with pytest.raises(SettingError, match="--folds: wanted at least 2; found 1"):
         query_folds(["a", "b"], folds=1, seed=1)

@@ -275,7 +275,7 @@ def test_an_output_that_is_one_of_the_runs(tmp_path: Path) -> None:
     before = [path.read_bytes() for path in paths]
     (tmp_path / "link.run").symlink_to(paths[1])
     for out in (paths[0], tmp_path / "x" / ".." / "two.run", tmp_path / "link.run"):
-        with pytest.raises(SettingError, match=r"--out: wanted a new file; found .*; give a new one"):
+        with pytest.raises(SettingError, match=r"--out: wanted a new file; found .*, one of the runs; give another"):
             fuse_runs(paths, out, overwrite=True)
     with pytest.raises(SettingError, match=r"RUN: wanted each run once; found .*link.run twice"):
         fuse_runs([*paths, tmp_path / "link.run"], tmp_path / "no.run")

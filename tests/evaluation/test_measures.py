@@ -13,7 +13,7 @@ from positionbias.core.qrels import read_qrels
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 from positionbias.core.seeds import key64
-from positionbias.evaluation.measures import JUDGED, evaluate_run, parse_measure, per_query
+from positionbias.evaluation.measures import JUDGED, canonical, evaluate_run, parse_measure, per_query
 from positionbias.results.payloads import PerQuery
 
 RUN = Run("s", [("q1", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("q2", ["x", "y"], [1.0, 0.5])])
@@ -33,6 +33,27 @@ def test_values_by_hand():
     assert values["P@1"] == {"q1": 0.0, "q2": 0.0, "q3": 0.0}
     # q1: precision 1/2 at rank 2, 2/3 at rank 3
     assert values["AP"]["q1"] == pytest.approx((1 / 2 + 2 / 3) / 2)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        ("ndcg@10", "nDCG@10"), ("NDCG@10", "nDCG@10"), ("ndcg_cut_10", "nDCG@10"), ("ndcg_cut.10", "nDCG@10"), ("ndcg", "nDCG"),
+        ("mrr@10", "RR@10"), ("MRR", "RR"), ("recip_rank", "RR"), ("rr(rel=2)@10", "RR(rel=2)@10"),
+        ("map", "AP"), ("map_cut_100", "AP@100"), ("ap(rel=2)", "AP(rel=2)"),
+        ("recall@100", "R@100"), ("recall_100", "R@100"), ("r@5", "R@5"), ("P_5", "P@5"), ("precision@5", "P@5"),
+        ("j@10", "Judged@10"), ("J@10", "Judged@10"), ("hit@1", "Success@1"), ("success_1", "Success@1"),
+        ("bpref", "Bpref"), ("rprec", "Rprec"), ("nDCG@10", "nDCG@10"),
+    ],
+)  # fmt: skip
+def test_usual_spellings_mean_ir_measures_names(spelling, name):
+    assert canonical([spelling]) == (name,)
+    assert per_query(RUN, QRELS, [spelling])[spelling] == per_query(RUN, QRELS, [name])[name]
+
+
+def test_results_have_the_canonical_name_once():
+    results = evaluate_run(RUN, QRELS, ["ndcg@10", "nDCG@10", "map"], collection="c", split="s", seed=1)
+    assert [result.measure for result in results] == ["nDCG@10", "AP"]
 
 
 def test_query_ids_choose_what_counts():
@@ -96,11 +117,11 @@ def test_names():
     assert str(parse_measure("MRR@10")) == "RR@10"
     assert str(parse_measure("IPrec@0.1")) == "IPrec@0.1"
     for name in ("nDGC@10", "", "nDCG@", "nDCG 10", "@10", "nDCG@10; RR"):
-        with pytest.raises(SettingError, match=r"-m: wanted a measure; found .*nDCG@10.*RR@10") as error:
+        with pytest.raises(SettingError, match=r"-m: wanted a measure; found .*(nDCG@10.*RR@10|did you mean nDCG@10)") as error:
             parse_measure(name)
         assert "\n" not in str(error.value)
     for name in ("nDCG@ten", "R", "AP(level=2)", "AP(2)", "AP(rel=x)", "nDCG(cutoff='a')", "AP(rel=)"):
-        with pytest.raises(SettingError, match="-m: wanted settings that"):
+        with pytest.raises(SettingError, match="-m: wanted settings of"):
             parse_measure(name)
     with pytest.raises(SettingError, match="can be computed here"):
         parse_measure("alpha_nDCG@10")
@@ -186,7 +207,7 @@ def test_j_at_10_of_a_ranking_without_passages_is_0() -> None:
     ],
 )  # fmt: skip
 def test_settings_that_c_and_perl_would_end_the_process_for_are_refused_before(name):
-    with pytest.raises(SettingError, match="-m: wanted settings that"):
+    with pytest.raises(SettingError, match="-m: wanted settings of"):
         parse_measure(name)
 
 

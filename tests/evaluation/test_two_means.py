@@ -31,7 +31,7 @@ def test_what_is_undefined() -> None:
     assert ratio_of_means(np.array([1.0, 2.0]), np.array([1.0, -1.0])) == (None, None)  # mean 0
     assert ratio_of_means(np.array([]), np.array([])) == (None, None)
     assert ratio_of_means(np.array([1.0]), np.array([2.0])) == (0.5, None)
-    with pytest.raises(ValueError, match="wanted one a denominator, 2; found 1"):
+    with pytest.raises(ValueError, match="wanted one per denominator, 2; found 1"):
         ratio_of_means(np.array([1.0]), np.array([1.0, 2.0]))
 
 

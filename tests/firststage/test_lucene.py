@@ -214,7 +214,7 @@ def test_blank_passages_are_left_out_and_none_else(tmp_path):
 def test_a_passage_that_lucene_leaves_out_is_no_silent_loss(tmp_path, monkeypatch):
     collection = collection_of(tmp_path / "c", {"a": "red", "b": " "})
     monkeypatch.setattr(lucene, "_JAVA_BLANK", "x")  # so that the blank one is handed over, and Anserini drops it
-    with pytest.raises(StorageError, match="wanted an index of 2 passages; found 1 in it"):
+    with pytest.raises(StorageError, match="wanted an index of 2 passages; found 1; check"):
         lucene.build_lucene(collection, tmp_path)
 
 

@@ -167,7 +167,7 @@ def test_what_cannot_be_had_is_one_line(invented, tmp_path, monkeypatch):
         "invented-qna/tran",
     )
     fails("no such id; similar ids: beir", "beir/no-such-thing-at-all")
-    fails("all are listed at", "qqqqqqqq")
+    fails("see the list at", "qqqqqqqq")
     queries = TsvQueries(LocalDownload("dev.tsv"))
     invented.registry.register("invented-queries", Dataset(queries))
     fails("invented-queries: wanted a data set with documents; found none", "invented-queries")

@@ -154,9 +154,9 @@ def test_validation_is_drawn_from_train_without_dev_small(tmp_path: Path) -> Non
     assert drawn < set(ids(two.queries("validation")))  # more takes the same and more
     assert set(ids(one.queries("train"))) == {"11", "12", "14"} - drawn
     assert {qrel.query_id for qrel in one.qrels("validation")} == drawn
-    with pytest.raises(SettingError, match="--validation: wanted fewer than the 3 training queries; found 3"):
+    with pytest.raises(SettingError, match="--validation-queries: wanted fewer than the 3 training queries; found 3"):
         import_msmarco([folder], tmp_path / "three", release=MsmarcoSettings(validation=ValidationDraw(3)))
-    with pytest.raises(SettingError, match="--validation: wanted a release without validation queries; found 1; leave"):
+    with pytest.raises(SettingError, match="--validation-queries: wanted a release without validation queries; found 1; leave"):
         import_msmarco(
             [write_files(tmp_path / "all", RELEASE)], tmp_path / "four", release=MsmarcoSettings(validation=ValidationDraw(1))
         )

@@ -119,7 +119,7 @@ def test_damage_in_an_archive_is_one_line(tmp_path: Path) -> None:
     plain[512 + 3_072 + 150] ^= 1  # in the second header: a header of 512 bytes and 6 blocks of content stand before
     for data in (whole[:-4], whole[: len(whole) // 2], gzip.compress(bytes(plain)), b"", b"\x1f\x8bnonsense"):
         path.write_bytes(data)
-        with pytest.raises(InputError, match="wanted a complete tar archive"):
+        with pytest.raises(InputError, match="wanted a (complete tar archive|tar archive, whole)"):
             [list(source.lines()) for source in archive_members(path)]
 
 

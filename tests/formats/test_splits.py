@@ -83,5 +83,7 @@ def test_articles_that_come_near_go_first_else_passages() -> None:
 
 def test_no_group_that_is_small_enough_is_said() -> None:
     groups = dict.fromkeys(("q0", "q1", "q2"), "all")
-    with pytest.raises(SettingError, match="--validation: wanted room .* found 2; raise it, or give --validation-by query"):
+    with pytest.raises(
+        SettingError, match="--validation-queries: wanted room .* found 2; raise it, or give --validation-by query"
+    ):
         draw_validation(queries(0, 1, 2), 2, 1, purpose="test", groupings={HoldOut.PASSAGE: groups})

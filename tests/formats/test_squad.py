@@ -240,7 +240,7 @@ def test_no_text_and_no_article_is_both_trained_and_validated_on(tmp_path: Path)
 
 @pytest.mark.parametrize("count", [-1, 3, 4])
 def test_validation_must_leave_something_to_train_on(tmp_path: Path, count: int) -> None:
-    with pytest.raises(SettingError, match="--validation: wanted"):
+    with pytest.raises(SettingError, match="--validation-queries: wanted"):
         imported(tmp_path, validation=count)
     assert not (tmp_path / "squad").exists()
 
@@ -415,7 +415,7 @@ def test_training_or_test_alone_is_enough(tmp_path: Path) -> None:
     ]
     with pytest.raises(SettingError, match="--train, --test: wanted at least one file; found none"):
         import_squad([], None, tmp_path / "d")
-    with pytest.raises(SettingError, match="--validation: wanted --train, to draw from; found 3 alone"):
+    with pytest.raises(SettingError, match="--validation-queries: wanted --train to draw from; found 3 alone"):
         import_squad([], test, tmp_path / "d", validation=3)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,9 +123,10 @@ def test_records_frames_and_data_sets_are_the_same_collection(tmp_path: Path) ->
     assert Collection.from_dataset(datasets.Dataset.from_list(rows), tmp_path / "d").checksum == wanted
 
 
-def test_a_plain_name_lands_in_the_home(tmp_path: Path) -> None:
+def test_a_plain_name_is_a_folder_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     made = Collection.from_records([{"passage": LAMP}], "mine")
-    assert made.path == Path(os.environ["POSBIAS_HOME"]) / "mine"
+    assert made.path == Path("mine")
     assert Collection("mine").checksum == made.checksum
 
 
@@ -397,5 +397,5 @@ def test_validation_is_drawn_by_passage(tmp_path: Path) -> None:
         "qrels",
         "queries",
     ]
-    with pytest.raises(SettingError, match="--validation: wanted fewer than the 40 training queries; found 40"):
+    with pytest.raises(SettingError, match="--validation-queries: wanted fewer than the 40 training queries; found 40"):
         import_table([("train", path)], tmp_path / "d", columns=Columns(), validation=ValidationDraw(40))

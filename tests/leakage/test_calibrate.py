@@ -153,7 +153,7 @@ def test_what_it_refuses() -> None:
         calibrate(Labelled([1], [True]), precision=0)
     with pytest.raises(ValueError, match="one of each"):
         Labelled([1, 2], [True])
-    with pytest.raises(ValueError, match="numbers"):
+    with pytest.raises(ValueError, match="finite scores"):
         Labelled([math.nan], [True])
 
 

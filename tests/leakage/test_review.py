@@ -24,7 +24,7 @@ def test_equal_strata_and_weights() -> None:
     # four strata of 0.05: 10, 2, 0 and 8 pairs; 12 wanted: 3 each, of which the second lacks 1 and the third 3
     scores = [0.81] * 10 + [0.86] * 2 + [0.95, 1.0000005] + [0.97] * 6 + [0.79] * 5
     pairs = [pair(f"q{n}", "t", score) for n, score in enumerate(scores)]
-    settings = SampleSettings(pairs=12, strata=4)
+    settings = SampleSettings(sample_size=12, strata=4)
     drawn, strata = stratified_sample(pairs, settings)
     assert [(part.low, part.high, part.pairs, part.drawn) for part in strata] == [
         (0.8, 0.85, 10, 5),
@@ -38,12 +38,12 @@ def test_equal_strata_and_weights() -> None:
     assert again == drawn  # whatever the order
     other, _ = stratified_sample(pairs, replace(settings, seed=2))
     assert {item.ids for item in other} != {item.ids for item in drawn}
-    everything, _ = stratified_sample(pairs, replace(settings, pairs=100))
+    everything, _ = stratified_sample(pairs, replace(settings, sample_size=100))
     assert len(everything) == 20
 
 
 def test_what_a_sample_refuses() -> None:
-    for settings, flag in (({"above": 1}, "--above"), ({"strata": 0}, "--strata"), ({"pairs": 3}, "--pairs")):
+    for settings, flag in (({"above": 1}, "--above"), ({"strata": 0}, "--strata"), ({"sample_size": 3}, "--sample-size")):
         with pytest.raises(SettingError, match=flag):
             SampleSettings(**settings)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"a cosine from 0.8 up; found none of 1"):

@@ -20,7 +20,9 @@ def test_an_encoders_own_threshold_and_no_others() -> None:
     assert threshold_for("a/copy", minilm.checksum, None) == minilm.cosine  # the model counts, not its name
     assert threshold_for("minilm", minilm.checksum, 0.8) == threshold_for("other", "x", 0.8) == 0.8
     assert known_threshold("minilm", "of a folder of that name") is None
-    with pytest.raises(SettingError, match=r"--threshold: wanted a cosine for the encoder other; found none"):
+    with pytest.raises(
+        SettingError, match=r"--threshold: wanted a cosine for the encoder other, as each encoder has its own scale; found none"
+    ):
         threshold_for("other", "x", None)
 
 

@@ -226,7 +226,7 @@ FEW = material(
     [
         (
             LeakedSettings("msm", 8, leaked_queries=3),
-            "both: wanted 3 leaked queries of kind msm; found 2 usable of 2 that pairs name (9 queries in 'train', of which 2 leak, "
+            "both: wanted 3 leaked queries of kind msm; found 2 usable of 2 in the pairs (9 queries in 'train', of which 2 leak, "
             "1 candidates of leakage that are not leaks); give --leaked-queries 2 or lower",
         ),
         (
@@ -291,7 +291,9 @@ def test_settings_out_of_range_name_their_flag(wrong: dict[str, object], flag: s
 
 
 def test_where_nothing_leaks_no_number_is_offered() -> None:
-    with pytest.raises(InputError, match=r"found 0 that can be used, .* of which 0 leak\); give more pairs, or --kind no"):
+    with pytest.raises(
+        InputError, match=r"found 0 usable of 0 in the pairs .* of which 0 leak\); give more pairs, or --leakage no"
+    ):
         leaked_groups(material(source("train", 9)), LeakedSettings("msm", 4, leaked_queries=1))
 
 

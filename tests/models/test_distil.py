@@ -215,7 +215,7 @@ def test_what_cannot_be(encoder_at: Path, tmp_path: Path) -> None:
     [
         ({"dimension": 0}, "--dimension: wanted at least 1; found 0"),
         ({"minimum_count": 0}, "--minimum-count: wanted at least 1; found 0"),
-        ({"batch_size": 0}, "--batch-size: wanted at least 1; found 0"),
+        ({"batch_words": 0}, "--batch-words: wanted at least 1; found 0"),
         ({"sif_coefficient": -1.0}, "--sif-coefficient: wanted a number from 0; found -1.0"),
         ({"sif_coefficient": math.nan}, "--sif-coefficient: wanted a number from 0; found nan"),
     ],

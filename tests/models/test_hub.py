@@ -177,7 +177,7 @@ def test_results_join_the_card_and_the_manifest_fits(hub: Hub, checkpoint: Path,
 def test_results_of_another_model_are_refused(hub: Hub, checkpoint: Path, tmp_path: Path) -> None:
     collection = Collection(tmp_path / "planted")
     other = saved_tk(tmp_path / "other" / "tk.ckpt", collection, seed=2)
-    pb.mats(collection, models=[other], settings=ProbeSettings(passages=5)).save(tmp_path / "measured")
+    pb.mats(collection, models=[other], settings=ProbeSettings(probe_passages=5)).save(tmp_path / "measured")
     found = push(hub, checkpoint, "me/ranker", "--results", tmp_path / "measured")
     assert found.returncode == 2
     assert "wanted results of the model tk; found those of tk of other weights; measure this checkpoint" in found.stderr

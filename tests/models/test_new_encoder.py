@@ -15,7 +15,7 @@ from positionbias.models.settings import EncoderSettings
 from tests.tiny import collection_of
 
 TEXTS = ["The green lamp burns oil in the hall", "the iron lamp: café oil", "water, oil and the lamp"]
-SMALL = EncoderSettings(layers=1, width=8, heads=2, pieces=60, positions=32)
+SMALL = EncoderSettings(layers=1, width=8, heads=2, pieces=60, max_length=32)
 
 
 def test_what_is_made(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_what_does_not_do(tmp_path: Path) -> None:
         ({"width": 9}, "--width: wanted a multiple of the 2 heads; found 9"),
         ({"layers": 0}, "--layers: wanted at least 1; found 0"),
         ({"pieces": 5}, "--pieces: wanted at least 6; found 5"),
-        ({"positions": 7}, "--positions: wanted at least 8; found 7"),
+        ({"max_length": 7}, "--max-length: wanted at least 8; found 7"),
     ):
         with pytest.raises(SettingError, match=line):
             EncoderSettings(**given)

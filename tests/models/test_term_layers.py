@@ -87,13 +87,13 @@ def test_of_which_models(tmp_path: Path) -> None:
 )
 def test_layers_that_are_not_there(layers: list, found: str, tmp_path: Path) -> None:
     encoder = load_encoder(tiny_encoder(tmp_path / "tiny"))
-    with pytest.raises(SettingError, match=f"--layers: wanted numbers from 0 to 2, or all; {found}; give others"):
+    with pytest.raises(SettingError, match=f"--probe-layers: wanted numbers from 0 to 2, or all; {found}; give others"):
         WordPieces(encoder, LENGTH, layers)
 
 
 def test_models_without() -> None:
     with pytest.raises(
-        SettingError, match="--layers: wanted a model over an encoder; found one of kind tk; leave --layers out"
+        SettingError, match="--probe-layers: wanted a model over an encoder; found one of kind tk; leave --probe-layers out"
     ):
         term_encoder(tiny_tk(["word"] * 2), "all")
     with pytest.raises(SettingError, match="--model: wanted a model with term vectors .*; found one of kind function"):

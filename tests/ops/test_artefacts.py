@@ -8,7 +8,6 @@ import pytest
 
 import positionbias
 from positionbias.core.errors import InputError, SettingError
-from positionbias.ops.artefacts import _results_place
 from tests.report import invented
 
 
@@ -37,12 +36,3 @@ def test_damage_is_found_and_refused(small_collection: positionbias.Collection) 
     damaged = positionbias.verify([small_collection.path])
     with pytest.raises(InputError, match="found 1 damaged"):
         damaged.check()
-
-
-def test_results_are_found_by_any_path_under_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("POSBIAS_HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path.parent)
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "h.v1").mkdir()
-    assert _results_place("sub/h.v1") == tmp_path / "sub" / "h.v1"
-    assert _results_place("nowhere") == Path("nowhere")

@@ -14,7 +14,7 @@ from ..tiny import collection_of
 def test_an_encoder_and_the_vectors_that_it_gives_words(tmp_path: Path) -> None:
     collection = collection_of(tmp_path / "few", ["the lamp burns oil", "the lamp is old", "oil burns", "old lamp the is"])
     made = positionbias.make_encoder(
-        [collection], settings=EncoderSettings(layers=1, width=8, heads=2, pieces=60, positions=32), out=tmp_path / "small"
+        [collection], settings=EncoderSettings(layers=1, width=8, heads=2, pieces=60, max_length=32), out=tmp_path / "small"
     )
     (result,) = made.results
     assert isinstance(result.payload, NewEncoderFigures)

@@ -46,7 +46,7 @@ def test_pairs_are_found_and_stand_in_a_folder(pair: Collection, tmp_path: Path)
 
 
 def test_pairs_are_drawn_to_be_labelled(sheet: Path, tmp_path: Path) -> None:
-    drawn = positionbias.sample_pairs(sheet, settings=SampleSettings(pairs=2, strata=2), out=tmp_path / "drawn.tsv")
+    drawn = positionbias.sample_pairs(sheet, settings=SampleSettings(sample_size=2, strata=2), out=tmp_path / "drawn.tsv")
     (result,) = drawn.results
     assert isinstance(result.payload, SampleFigures)
     assert result.payload.rows == {

@@ -31,6 +31,6 @@ def test_what_is_there_is_kept_and_settings_are_checked(small_collection: Collec
     (tmp_path / "kept").mkdir()
     with pytest.raises(OutputExistsError):
         positionbias.mats(small_collection, models=["nothing"], out=tmp_path / "kept")
-    with pytest.raises(SettingError, match=r"--layers: wanted numbers with commas between them, or all; found 'last'"):
-        ProbeSettings(layers="last")  # type: ignore[arg-type]
-    assert ProbeSettings(layers="0,2").layers == (0, 2)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match=r"--probe-layers: wanted numbers with commas between them, or all; found 'last'"):
+        ProbeSettings(probe_layers="last")  # type: ignore[arg-type]
+    assert ProbeSettings(probe_layers="0,2").probe_layers == (0, 2)  # type: ignore[arg-type]

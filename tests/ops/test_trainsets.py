@@ -37,7 +37,7 @@ def test_sets_with_leaked_queries(pair: tuple[Collection, Path], tmp_path: Path)
         targets=["test"],
         candidates=[str(folder / "train.run")],
         leaking=LeakingPairs(pairs=[collection.path], leaked_queries=4),
-        grid=LeakedGrid(kinds=["no", "msm"], sizes=[20], seeds=1),
+        grid=LeakedGrid(kinds=["no", "msm"], sizes=[20], repeats=1),
         out=tmp_path / "sets",
     )
     assert [(result.system, result.value) for result in drawn.results] == [("no-20-1", 0.0), ("msm-20-1", 0.4)]

@@ -92,7 +92,7 @@ def test_only_the_judgements_know_of_the_clicks(planted: Collection, tmp_path: P
         ({"answers_each": 1}, "--answers-each: wanted 2 to 9"),
         ({"answers_each": 12}, "--answers-each: wanted 2 to 9"),
         ({"answers_each": 3, "click_rate": 1.0}, "--click-rate: wanted a probability above 0 and below 1"),
-        ({"click_rate": 0.5}, "--click-rate: wanted --answers-each beside it"),
+        ({"click_rate": 0.5}, "--click-rate: wanted --answers-each too"),
         ({"answers_each": 3, "paraphrased": True}, "--answers-each: wanted no --paraphrased"),
         ({"answers_each": 3, "queries": 100, "passages": 399}, "--passages: wanted at least 400"),
     ],

@@ -70,7 +70,7 @@ def test_a_kind_of_one_group_feeds_no_pool() -> None:
     assert pool_kinds([*SYSTEMS, System("m", "g9", "manual")]) == ("old", "new")
     with pytest.raises(InputError, match="wanted at least 2 kinds; found old"):
         pool_kinds(SYSTEMS[:5])
-    with pytest.raises(InputError, match="wanted a kind with two or more groups"):
+    with pytest.raises(InputError, match="wanted a kind with at least 2 groups"):
         pool_kinds([SYSTEMS[0], SYSTEMS[-1]])
     with pytest.raises(InputError, match="wanted kinds not named all or gold; found 'all'; rename it"):
         pool_kinds([*SYSTEMS, System("m", "g9", "all")])

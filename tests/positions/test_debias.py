@@ -150,7 +150,7 @@ def test_an_answer_without_offsets_is_cut_only_where_every_match_is(make_collect
 def test_collections_that_do_not_belong_together_are_refused(make_collection: MakeCollection, tmp_path: Path) -> None:
     first, second = make_collection({"p": "a b"}, [], name="first"), make_collection({"p": "a c"}, [], name="second")
     rotated = debias(first, tmp_path / "rotated", Rotation())
-    with pytest.raises(InputError, match="belong together"):
+    with pytest.raises(InputError, match="give a collection and its rotation"):
         uncut_queries(second, rotated, "test")
     with pytest.raises(InputError, match="wanted a rotated collection; found one made by 'a test'"):
         uncut_queries(first, second, "test")

@@ -92,7 +92,7 @@ def test_what_is_no_density_is_said_in_one_line(text: str) -> None:
 )
 def test_what_is_no_histogram_is_said(tmp_path: Path, record: str) -> None:
     (tmp_path / "h.json").write_text(record)
-    with pytest.raises(SettingError, match="--density: wanted a histogram with rising edges from 0 to 1"):
+    with pytest.raises(SettingError, match="--density: wanted a histogram with increasing edges from 0 to 1"):
         read_density(tmp_path / "h.json")
 
 

@@ -152,7 +152,7 @@ def test_a_file_stands_before_a_name(
         ),
         (["collection.tsv", "--out", "."], "found ., which holds the input collection.tsv; give another"),
         (["collection.tsv", "--out", ".", "--overwrite"], "found ., which holds the input collection.tsv; give another"),
-        (["collection.tsv", "--out", "x.tsv", "--id-field", "id"], "--id-field, --text-field: wanted none with tsv"),
+        (["collection.tsv", "--out", "x.tsv", "--id-field", "id"], "--id-field, --text-field: wanted neither with tsv"),
         (["collection.tsv", "--out", "x.tsv", "--format", "jsonl"], "collection.tsv:1: wanted one JSON object a line"),
         (["missing.tsv", "--out", "x.tsv"], "missing.tsv: wanted a file to rotate, or a collection; found nothing there"),
         (["missing", "--out", "x"], "missing: wanted a collection"),

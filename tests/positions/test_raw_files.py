@@ -222,7 +222,7 @@ def test_what_is_there_is_replaced_only_when_told(tsv: Path, tmp_path: Path) -> 
 
 
 def test_settings_that_do_not_fit_are_named(tsv: Path, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="--id-field, --text-field: wanted none with tsv"):
+    with pytest.raises(SettingError, match="--id-field, --text-field: wanted neither with tsv"):
         debias_file(tsv, tmp_path / "out.tsv", Rotation(), RawForm("tsv", "id"))
     with pytest.raises(SettingError, match="--format: wanted files for parquet"):
         debias_file(Pipe(io.BytesIO(), "standard input"), tmp_path / "out.parquet", Rotation(), RawForm("parquet"))

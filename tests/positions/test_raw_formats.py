@@ -57,7 +57,7 @@ def test_a_long_document_in_one_line_is_known_by_its_first_megabyte(tmp_path: Pa
     [
         (b"", "found an empty file"),
         (b"no tab\n", "found a file that begins like none of them"),
-        (b'{"query": {\n"0": "x"}}', "found other JSON; give its --format; a release in columns"),
+        (b'{"query": {\n"0": "x"}}', "found other JSON; give its --format; import a release in columns"),
         (b"\x1f\x8b\x08", "a raw file, whole; found"),
     ],
     ids=["empty", "text", "columns", "cut"],

@@ -271,7 +271,7 @@ def test_a_rotated_collection_keeps_the_queries_of_its_original(tmp_path: Path) 
     assert original_collection(made).path == whole.path
     other = source(tmp_path / "other", [answer(f"z{number}", number, 0) for number in range(3)])
     with pytest.raises(
-        InputError, match=r"wanted the queries of .*other in split 'train'; found 3 missing, such as 'z0'; give --by"
+        InputError, match=r"wanted the queries of .*other in split 'train'; found 3 missing, such as 'z0'; give --answers-of"
     ):
         select(whole, tmp_path / "wrong", Selection(FRONT), by=other)
 

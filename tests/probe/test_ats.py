@@ -229,7 +229,7 @@ def test_a_diverged_model_is_one_clear_line() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "flag"),
-    [({"pairs": "some"}, "--pairs"), ({"minimum_terms": 0}, "--minimum-terms"), ({"sample_pairs": -1}, "--sample-pairs"), ({"memory_bytes": 0}, "memory_bytes")],
+    [({"term_pairs": "some"}, "--term-pairs"), ({"minimum_terms": 0}, "--minimum-terms"), ({"sample_pairs": -1}, "--sample-pairs"), ({"memory_bytes": 0}, "memory_bytes")],
 )  # fmt: skip
 def test_a_setting_out_of_range_names_the_flag(setting: dict, flag: str) -> None:
     with pytest.raises(SettingError, match=flag):

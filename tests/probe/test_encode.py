@@ -157,7 +157,7 @@ def test_a_full_disk_is_one_line(collection: Collection, tmp_path: Path) -> None
     assert line.startswith(f"{place}: wanted 1.")  # 49 words of 8 numbers of 4 bytes: 1.57e-06 GB
     assert "GB for the term vectors of " in line
     assert line.endswith(
-        "; found: File too large; free some space, set $TMPDIR to a folder with more, or probe fewer passages (--passages)"
+        "; found: File too large; free some space, set $TMPDIR to a folder with more, or probe fewer passages (--probe-passages)"
     )
     assert list(place.iterdir()) == []
 

@@ -127,7 +127,7 @@ def saved_bert(place: Path, original: Collection) -> Path:
 
 def test_the_layers_of_an_encoder_equal_a_loop_over_every_pair(original: Collection, tmp_path: Path) -> None:
     checkpoint = load_checkpoint(saved_bert(tmp_path / "dot.ckpt", original))
-    results = probe_model(checkpoint, original, ProbeSettings(layers=(0, 2), passages=12, minimum_terms=3))
+    results = probe_model(checkpoint, original, ProbeSettings(probe_layers=(0, 2), probe_passages=12, minimum_terms=3))
     assert [result.system for result in results] == ["dot layer 0", "dot layer 2"]
     pieces = WordPieces(checkpoint.model.encoder, 40, [0, 2])
     texts = original.texts(sample_passages(original, 12, seed=1))
@@ -147,20 +147,20 @@ def test_the_layers_of_an_encoder_equal_a_loop_over_every_pair(original: Collect
         assert (curve.figures.words, result.count) == (sum(lengths), 12)
     assert results[0].value != results[1].value
     (last,) = probe_model(
-        checkpoint, original, ProbeSettings(passages=12, minimum_terms=3)
+        checkpoint, original, ProbeSettings(probe_passages=12, minimum_terms=3)
     )  # without layers: the last, by the plain name
     assert (last.system, last.value) == ("dot", pytest.approx(results[1].value))
 
 
 def test_layers_on_the_command_line(original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dot, tk = saved_bert(tmp_path / "dot.ckpt", original), saved_model(tmp_path / "tk.ckpt", original)
-    given = ("--passages", 12, "--minimum-terms", 3)
-    assert run("mats", "--model", dot, *given, "--layers", "all", "--json", "--out", tmp_path / "saved") == 0
+    given = ("--probe-passages", 12, "--minimum-terms", 3)
+    assert run("mats", "--model", dot, *given, "--probe-layers", "all", "--json", "--out", tmp_path / "saved") == 0
     results = json.loads(capsys.readouterr().out)["results"]
     assert [result["system"] for result in results] == ["dot layer 0", "dot layer 1", "dot layer 2"]
     assert [result.system for result in load_results(tmp_path / "saved")] == [result["system"] for result in results]
     assert read_manifest(tmp_path / "saved").settings["layers"] == "all"
-    assert run("ats", "--model", dot, *given, "--layers", "2,0", "--csv") == 0
+    assert run("ats", "--model", dot, *given, "--probe-layers", "2,0", "--csv") == 0
     curves = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert list(dict.fromkeys(row["Model"] for row in curves)) == ["dot layer 2", "dot layer 0"]
     assert run("mats", "--model", tmp_path / "dot.encoder", original.path, *given, "--kind", "bi-encoder", "--json") == 0
@@ -169,12 +169,12 @@ def test_layers_on_the_command_line(original: Collection, tmp_path: Path, capsys
     assert bare["value"] is not None
     for layers, complaint in (
         ("0,x", "wanted numbers with commas between them, or all; found '0,x'"),
-        ("0,7", "--layers: wanted numbers from 0 to 2, or all; found 7"),
+        ("0,7", "--probe-layers: wanted numbers from 0 to 2, or all; found 7"),
     ):
-        assert run("mats", "--model", dot, *given, "--layers", layers) == 2
+        assert run("mats", "--model", dot, *given, "--probe-layers", layers) == 2
         assert complaint in capsys.readouterr().err
-    assert run("mats", "--model", tk, *given, "--layers", "all") == 2
-    assert "--layers: wanted a model over an encoder; found one of kind tk" in capsys.readouterr().err
+    assert run("mats", "--model", tk, *given, "--probe-layers", "all") == 2
+    assert "--probe-layers: wanted a model over an encoder; found one of kind tk" in capsys.readouterr().err
 
 
 def test_a_sample_is_keyed_by_the_passage(original: Collection, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_sample_is_keyed_by_the_passage(original: Collection, tmp_path: Path) 
         writer.finish(Manifest("collection", "fewer", "a test"))
     others = sample_passages(Collection(tmp_path / "fewer"), 9, seed=1)
     assert set(others) == set(sample) - {gone}
-    with pytest.raises(SettingError, match="--passages"):
+    with pytest.raises(SettingError, match="--probe-passages"):
         sample_passages(original, 0, seed=1)
 
 
@@ -248,7 +248,9 @@ def test_two_models_on_the_same_sample_saved_and_drawn(
     two = saved_model(tmp_path / "two" / "tk.ckpt", original, seed=2)
     saved, plot = tmp_path / "saved", tmp_path / "ats.svg"
     models = ("--model", one, "--model", two)
-    assert run("mats", *models, original.path, "--passages", 20, "--minimum-terms", 5, "--out", saved, "--plot", plot) == 0
+    assert (
+        run("mats", *models, original.path, "--probe-passages", 20, "--minimum-terms", 5, "--out", saved, "--plot", plot) == 0
+    )
     printed = capsys.readouterr()
     assert "tk (1): 20 passages" in printed.out
     assert f"tk (2) is {two}" in printed.err
@@ -283,7 +285,7 @@ def test_ats_prints_the_curve(original: Collection, tmp_path: Path, capsys: pyte
     ("arguments", "complaint"),
     [
         (["--minimum-terms", 0], "--minimum-terms"),
-        (["--passages", 0], "--passages"),
+        (["--probe-passages", 0], "--probe-passages"),
         (["--sample-pairs", -3], "--sample-pairs"),
     ],
 )

@@ -30,7 +30,7 @@ def test_it_writes_the_page_and_prints_the_2_by_2(tmp_path: Path, capsys: pytest
     assert posbias("report", tmp_path / "study", "--out", tmp_path / "report.html", "--title", "Mine") == 0
     out, err = capsys.readouterr()
     assert "nDCG@10  tk-original            0.432         0.395       −9.4\u00a0%" in out
-    assert err == f"wrote {tmp_path / 'report.html'}\n"
+    assert err == f"written to {tmp_path / 'report.html'}\n"
     assert "<h1>Mine</h1>" in (tmp_path / "report.html").read_text("utf-8")
 
 
@@ -69,10 +69,11 @@ def test_tables_of_several_studies_are_distinguished(tmp_path: Path) -> None:
     assert "(position-bias on planted (b))" in (tmp_path / "tables" / "answers-2.tex").read_text("utf-8")
 
 
-def test_names_under_home(tmp_path: Path, posbias_home: Path) -> None:
-    invented.save_study(posbias_home / "mystudy", kinds=FEW)
-    assert posbias("report", "mystudy", "--out", "page") == 0
-    assert (posbias_home / "page").is_file()
+def test_names_under_home_are_read(tmp_path: Path, posbias_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    invented.save_study(posbias_home / "sub" / "mystudy.v1", kinds=FEW)
+    assert posbias("report", "sub/mystudy.v1", "--out", "page") == 0
+    assert Path("page").is_file()
 
 
 def test_json_holds_the_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

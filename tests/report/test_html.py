@@ -182,7 +182,7 @@ def test_what_made_the_results_is_there(one: str) -> None:
     assert facts["Command"] == "posbias study position-bias planted --models tk --out study"
     assert facts["Front loading"] == "0.8"
     assert facts["Training learning rate"] == "0.0001"
-    assert facts["Input: collection"].startswith("../planted (checksum 5f5f")
+    assert facts["Input: collection"].startswith("planted (checksum 5f5f")
     assert facts["Collection planted"] == "posbias import planted"
     assert facts["Versions"] == "python 3.12.3, positionbias 0.1.0, torch 2.7.0"
     number = len(invented.study())

@@ -72,7 +72,7 @@ def test_every_command_is_read_back(folder: Path, capsys: pytest.CaptureFixture[
         ("leakage", "review", "found.jsonl", "--filled", "one.jsonl", "--filled", "two.jsonl"),
         ("leakage", "calibrate", "one.jsonl", "--apply", 0.9),
         ("leakage", "clean", "./pair", "--pairs", "pair", "--out", "./clean"),
-        (*sets, "--leaked-queries", 10, "--seeds", 1, "--out", "./sets"),
+        (*sets, "--leaked-queries", 10, "--repeats", 1, "--out", "./sets"),
         ("evaluate", "test.run", "short.run", "--collection", "./pair", "--leaked", "pair"),
     )
     results = [result for command in given for result in measured(capsys, *command)]

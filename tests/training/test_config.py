@@ -31,7 +31,7 @@ from positionbias.training.train import TrainPlan
         ({"learning_rate": 0}, "--learning-rate: wanted a number above 0; found 0"),
         ({"learning_rate": math.inf}, "--learning-rate"),
         ({"kernel_learning_rate": math.nan}, "--kernel-learning-rate"),
-        ({"margin": -1}, "--margin"),
+        ({"hinge_margin": -1}, "--hinge-margin"),
         ({"accumulate": 0}, "--accumulate: wanted at least 1"),
         ({"bucket": 0}, "--bucket: wanted at least 1"),
         ({"warmup_steps": -1}, "--warmup-steps: wanted at least 0"),

@@ -92,7 +92,7 @@ def test_each_name_has_its_function() -> None:
     assert list(FUNCTIONS) == list(LOSSES)
     scores, teacher = torch.tensor([[-1.0, -0.5, 0.25]]), torch.tensor([[1.0, 3.0, 3.0]])
     of = Scored(scores, None, teacher)
-    assert group_losses(of, TrainConfig(loss="hinge", margin=0.25)).tolist() == [pytest.approx((0.75 + 1.5) / 2)]
+    assert group_losses(of, TrainConfig(loss="hinge", hinge_margin=0.25)).tolist() == [pytest.approx((0.75 + 1.5) / 2)]
     pairs = Scored(scores[:, :2])
     assert torch.equal(group_losses(pairs, TrainConfig(loss="pointwise")), pointwise(scores[:, :2]))
     assert torch.equal(group_losses(of, TrainConfig(loss="lce")), lce(scores))

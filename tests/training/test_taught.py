@@ -148,7 +148,8 @@ def test_an_order_alone_is_for_ranknet(task: Task, tmp_path: Path, loss: str) ->
     place = teacher_of(tmp_path / "order", SCORES, order_only=True).path
     plan = TrainPlan(teacher_scores=place, training=replace(task.plan().training, loss=loss))
     with pytest.raises(
-        SettingError, match=f"--loss: wanted ranknet: .* the order alone, no scores; found {loss}; give --loss ranknet"
+        SettingError,
+        match=f"--loss: wanted ranknet: .* has only the teacher's order, no scores; found {loss}; give --loss ranknet",
     ):
         group_source(task.collection, plan)
     fitting = replace(plan, training=replace(plan.training, loss="ranknet"))

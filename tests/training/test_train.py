@@ -190,7 +190,7 @@ def test_a_loss_that_is_no_number_names_its_batch_and_leaves_what_was_saved(task
     source = make_sampler(task.collection.qrels("train"), read_run(task.runs["train"]), seed=1)
     _, group = next(source.epoch(int(epoch), 8 * int(number)))
     assert (group.query_id, group.passage_ids) == (query_id, (positive, negative))
-    assert f"at step 0) stands in {working_folder(out)}" in message
+    assert f"at step 0) is in {working_folder(out)}" in message
     assert unfinished(out) is not None
     weights = load_tensors(unfinished(out) / "model.safetensors")  # type: ignore[operator]
     assert all(torch.isfinite(tensor).all() for tensor in weights.values())

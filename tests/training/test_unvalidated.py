@@ -83,5 +83,5 @@ def test_stopped_after_the_last_step_and_resumed(task: Task, tmp_path: Path) -> 
 
 def test_a_training_that_diverges_says_so(task: Task, tmp_path: Path) -> None:
     plan = task.plan(validation_candidates=None, learning_rate=1e30, max_steps=50)
-    with pytest.raises(SettingError, match="--learning-rate: wanted a finite loss; found .*; what was saved before stands in"):
+    with pytest.raises(SettingError, match="--learning-rate: wanted a finite loss; found .*; what was saved before is in"):
         task.train(tmp_path / "tk.ckpt", plan)

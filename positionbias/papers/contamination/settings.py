@@ -8,9 +8,11 @@ from math import ceil
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
+    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -66,12 +68,12 @@ class Distillation:
         fitting = [name for name, kind in LOSSES.items() if kind.teacher]
         if self.loss not in fitting:
             raise SettingError(
-                f"--losses: wanted one that reads a teacher's scores ({', '.join(fitting)}); found {self.loss!r}; give one of these"
+                f"--loss: wanted one that reads a teacher's scores ({', '.join(fitting)}); found {self.loss!r}; give one of these"
             )
         if self.group_size is not None and self.group_size < 2:
-            raise SettingError(f"--losses: wanted groups of 2 passages or more; found {self.loss}:{self.group_size}; raise it")
+            raise SettingError(f"--loss: wanted groups of 2 passages or more; found {self.loss}:{self.group_size}; raise it")
         if not 0 < self.part <= 1:
-            raise SettingError(f"--losses: wanted a part of the steps above 0, at most 1; found {self.part:g}; give another")
+            raise SettingError(f"--loss: wanted a part of the steps above 0, at most 1; found {self.part:g}; give another")
 
     def __str__(self) -> str:
         parts = [self.loss, f"{self.group_size or ''}", f"{self.part:g}" if self.part < 1 else ""]
@@ -90,7 +92,7 @@ class Distillation:
                 raise ValueError(text)
             return Distillation(loss, int(more[0]) if more else None, float(more[1]) if len(more) > 1 else 1.0)
         except ValueError as error:
-            raise SettingError(f"--losses: wanted {FORM}, as ranknet:8:0.5; found {text!r}; write it so") from error
+            raise SettingError(f"--loss: wanted {FORM}, as ranknet:8:0.5; found {text!r}; write it so") from error
 
     def training(self, of: TrainConfig, groups: int) -> TrainConfig:
         """Return a student's training settings with this loss, over so many groups."""
@@ -113,42 +115,56 @@ class ContaminationSettings:
     trainings, ``seed`` that of the training sets and the bootstrap.
     """
 
-    targets: tuple[str, ...] = required_setting("Test queries, judged; may be given again.", metavar="SPLIT")
+    PANEL = Panel.ADVANCED
+
+    targets: tuple[str, ...] = required_setting(
+        "Test queries, judged; may be given again.", flags=("--target",), metavar="SPLIT", panel=Panel.BASIC
+    )
     teacher: ModelSettings = required_setting("The teacher's model.", hidden=True)
     models: tuple[ModelSettings, ...]
-    source: str = setting("train", "Training queries.", metavar="SPLIT")
+    source: str = setting("train", "Training queries.", metavar="SPLIT", panel=Panel.BASIC)
     contaminating: tuple[str, ...] | None = setting(
         None,
         "A target whose judgements contaminate a teacher; may be given again.",
         flags=("--contaminate",),
         metavar="SPLIT",
         absent="each target, a teacher for each",
+        panel=Panel.BASIC,
     )
     losses: tuple[Distillation, ...] = setting(
         DISTILLATIONS,
         "Loss of the students, with a group size that replaces --group-size, and a part of the steps; may be given again.",
+        flags=("--loss",),
         metavar=FORM,
+        panel=Panel.BASIC,
     )
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     shares: tuple[float, ...] = setting(
-        (0.25, 0.5), "Teachers contaminated with a share of one target's queries, for the curve; may be given again."
+        (0.25, 0.5),
+        "Teachers contaminated with a share of one target's queries, for the curve; may be given again.",
+        flags=("--share",),
+        metavar="0..1",
+        panel=Panel.BASIC,
     )
-    doses: bool = setting(True, "No --shares, no curve.", flags=("--no-doses",))
+    doses: bool = setting(True, "No --share, no curve.", flags=("--no-doses",))
     dose_target: str | None = setting(None, "The target of the curve.", metavar="SPLIT", absent="the first to contaminate with")
     dose_student: str | None = setting(None, "The student of the curve.", choices=tuple(KINDS), absent="the first")
     dose_loss: str | None = setting(None, "Its loss.", absent="kl, or the first")
-    negatives: Literal["teacher", "candidates"] = setting(
+    negatives_from: Literal["teacher", "candidates"] = setting(
         "teacher",
         "Source of a student's negatives: the top of its teacher's order, as in the paper, or the candidates, the same for all teachers.",
         choices=("teacher", "candidates"),
         wanted="teacher or candidates",
         do="give one of the two",
     )
-    relevant_from: int = setting(1, "Grade from which a passage is relevant to a training or validation query.", least=1)
+    relevant_from: int = setting(
+        1, "Grade from which a passage is relevant to a training or validation query.", least=1, metavar="GRADE"
+    )
     target_relevant_from: int = setting(
         2,
         "Grade from which a passage is relevant to a test query, in measures and in contaminated training sets.",
         least=1,
+        metavar="GRADE",
     )
     teacher_queries: int | None = setting(
         None,
@@ -168,20 +184,24 @@ class ContaminationSettings:
     depth: int = setting(100, "Candidates per test query; all are re-ranked.", least=1)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     validation: str | None = setting(
-        None, "Held-out training queries, to stop trainings early.", metavar="SPLIT", absent="none, all epochs"
+        None,
+        "Queries to validate on, so that trainings stop early.",
+        flags=("--validation-split",),
+        metavar="SPLIT",
+        absent="none, all epochs",
     )
     bm25: Bm25Settings = PRESETS["robertson"]
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         if not self.doses:
-            of_curve = ("--shares", "--dose-target", "--dose-student", "--dose-loss")
+            of_curve = ("--share", "--dose-target", "--dose-student", "--dose-loss")
             refuse_idle(of_curve, wanted="a curve", found="--no-doses")
             object.__setattr__(self, "shares", ())
         if 0 in self.shares:
-            refuse_idle(["--shares"], wanted="shares above 0", found="0, the clean teacher")
+            refuse_idle(["--share"], wanted="shares above 0", found="0, the clean teacher")
         if self.validation is None:
-            refuse_validating("no --validation")
+            refuse_validating("no --validation-split")
         self._check_lists()
         self._check_splits()
         check_settings(self)
@@ -192,7 +212,7 @@ class ContaminationSettings:
         for student in students:
             if student.training.loss is not None:
                 found = f"{student.training.loss} of {student.kind}"
-                raise SettingError(f"--set loss: wanted none of a student; found {found}; give --losses instead")
+                raise SettingError(f"--set loss: wanted none of a student; found {found}; give --loss instead")
         logs = scores_log_probabilities(self.teacher.kind, self.teacher.model)
         own = self.teacher.training.loss or (
             None if logs else "lce"
@@ -205,23 +225,23 @@ class ContaminationSettings:
                 student.plan_taught(Taught(Path()), way.training(student.training, 1), seed=1)
 
     def _check_lists(self) -> None:
-        check_once({"--targets": self.targets, "--seeds": self.seeds})
-        check_once({"--models": [m.kind for m in self.models], "--losses": [way.loss for way in self.losses]})
+        check_once({"--target": self.targets, "--seeds": self.seeds})
+        check_once({"--models": [m.kind for m in self.models], "--loss": [way.loss for way in self.losses]})
         if len(set(self.shares)) < len(self.shares) or not all(0 <= share <= 1 for share in self.shares):
             found = ", ".join(f"{share:g}" for share in self.shares)
             raise SettingError(
-                f"--shares: wanted shares of a target's queries from 0 to 1, each once; found {found}; change them"
+                f"--share: wanted shares of a target's queries from 0 to 1, each once; found {found}; change them"
             )
 
     def _check_splits(self) -> None:
         if self.source in self.targets:
             raise SettingError(
-                f"--source, --targets: wanted different splits; found {self.source!r} as both; merging joins splits with the same name: "
+                f"--source, --target: wanted different splits; found {self.source!r} as both; merging joins splits with the same name: "
                 "posbias merge --apart keeps them separate"
             )
         if self.validation in (self.source, *self.targets):
             raise SettingError(
-                f"--validation: wanted a split beside the source and the targets; found {self.validation!r}; give another, or leave it out"
+                f"--validation-split: wanted a split beside the source and the targets; found {self.validation!r}; give another, or leave it out"
             )
         known = ", ".join(self.targets)
         for flag, splits in (
@@ -229,13 +249,15 @@ class ContaminationSettings:
             ("--dose-target", (self.dose_target,) if self.dose_target else ()),
         ):
             if strange := [split for split in splits if split not in self.targets]:
-                raise SettingError(f"{flag}: wanted targets of the study ({known}); found {strange[0]!r}; name one of these")
+                do = or_closest(strange[0], self.targets, "name one of these")
+                raise SettingError(f"{flag}: wanted targets of the study ({known}); found {strange[0]!r}; {do}")
         if len(set(self.contaminating or ())) < len(self.contaminating or ()):
             found = ", ".join(self.contaminating or ())
             raise SettingError(f"--contaminate: wanted each target once; found {found}; drop one")
         if unused := [split for split in self.candidates if split not in self.splits]:
             found = ", ".join(self.splits)
-            raise SettingError(f"--candidates: wanted splits of the study ({found}); found {unused[0]!r}; name one of these")
+            do = or_closest(unused[0], self.splits, "name one of these")
+            raise SettingError(f"--candidates: wanted splits of the study ({found}); found {unused[0]!r}; {do}")
 
     def _settle_dose(self) -> None:
         """Choose the target of the levels if none is given, and check that it is in the study."""
@@ -251,10 +273,11 @@ class ContaminationSettings:
             value = getattr(self, name)
             if value is not None and value not in known:
                 flag, among = f"--{name.replace('_', '-')}", ", ".join(known) or "none"
-                raise SettingError(f"{flag}: wanted one of the study's own ({among}); found {value!r}; name one of these")
+                do = or_closest(value, known, "name one of these")
+                raise SettingError(f"{flag}: wanted one of the study's own ({among}); found {value!r}; {do}")
             object.__setattr__(self, name, own if value is None else value)
         if self.shares and not self.contaminating:
-            raise SettingError("--shares: wanted a target to contaminate with; found none; give --contaminate")
+            raise SettingError("--share: wanted a target to contaminate with; found none; give --contaminate")
 
     def _trained(self, model: ModelSettings) -> ModelSettings:
         """Complete a model's training: by default one epoch, as in the paper, and for an encoder the paper's learning rate."""
@@ -291,7 +314,15 @@ class ContaminationSettings:
 
     def record(self) -> JsonObject:
         """Return the settings for a manifest: JSON-ready, files by name."""
-        plain = ["source", "dose_target", "dose_student", "dose_loss", "negatives", "relevant_from", "target_relevant_from"]
+        plain = [
+            "source",
+            "dose_target",
+            "dose_student",
+            "dose_loss",
+            "negatives_from",
+            "relevant_from",
+            "target_relevant_from",
+        ]
         plain += ["student_queries", "train_depth", "depth", "validation", "seed"]
         return {
             **{name: getattr(self, name) for name in plain},
@@ -331,8 +362,8 @@ Trains teachers without and with the judgements of each target, lets each score 
 those scores only, and re-ranks every target's candidates with all models. Merge targets of other corpora with the source first
 (posbias merge --apart).
 
-    posbias study contamination msmarco --targets dl19 --targets dl20 --encoder minilm --out contaminated
+    posbias study contamination msmarco --target dl19 --target dl20 --encoder minilm --out contaminated
     posbias encoder planted --out small-bert
-    posbias study contamination planted --targets test --targets validation --target-relevant-from 1 --encoder small-bert --models tk …
+    posbias study contamination planted --target test --target validation --target-relevant-from 1 --encoder small-bert --models tk …
 """,
 )

@@ -30,8 +30,8 @@ NOTES = (
     "The training sets are drawn once, by the study's seed; a training's seed draws its first weights and orders its groups.",
     "Students are trained on the training queries alone: no judgement of a target reaches them but by their teacher's scores.",
     "A target's judgements are also more training data: what they teach in general shows on the other targets, which are the control.",
-    "Every candidate of a target is re-ranked, also where validation tuned a depth: systems are compared at one depth [decision].",
-    "A teacher over words counts those of all targets' queries too, so that all teachers begin with the same weights [decision].",
+    "Every candidate of a target is re-ranked, also where validation tuned a depth: systems are compared at one depth.",
+    "A teacher over words counts those of all targets' queries too, so that all teachers begin with the same weights.",
 )
 
 
@@ -71,7 +71,7 @@ class _Study:
             if not self._positives(target, settings.target_relevant_from):
                 raise InputError(
                     f"{self.collection.path}: wanted passages judged {settings.target_relevant_from} or higher in target {target!r}; found none "
-                    "that is in the collection; give a lower --target-relevant-from, or another of --targets"
+                    "that is in the collection; give a lower --target-relevant-from, or another of --target"
                 )
         check_candidates(settings.candidates, self.collection)
 
@@ -151,7 +151,7 @@ class _Study:
             group_size=settings.teacher.training.group_size,
             relevant_from=settings.relevant_from,
             target_relevant_from=settings.target_relevant_from,
-            depth=settings.train_depth,
+            train_depth=settings.train_depth,
             seed=settings.seed,
         )
         place, candidates = self.workspace.folder / "trainsets" / source.name, self._some(settings.teacher_queries)
@@ -192,7 +192,7 @@ class _Study:
             self.collection.path,
             settings.source,
             self.taught,
-            settings.train_depth if settings.negatives == "teacher" else None,
+            settings.train_depth if settings.negatives_from == "teacher" else None,
             relevant_from=settings.relevant_from,
         )
         facts = source.facts("teacher", model.kind, str(plan.training.loss))
@@ -200,7 +200,7 @@ class _Study:
 
     def _student(self, teacher: _Taught, source: Source, model: ModelSettings, way: Distillation) -> Trial:
         settings, seed = self.settings, teacher.trial.seed
-        negatives = self.taught if settings.negatives == "candidates" else None
+        negatives = self.taught if settings.negatives_from == "candidates" else None
         plan = model.plan_taught(
             Taught(teacher.scores, settings.source, settings.train_depth, negatives),
             way.training(model.training, self.student_groups),

@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
+    Panel,
     check_once,
     check_settings,
     declared_setting,
-    flags_as,
     required_setting,
     seed_setting,
     setting,
@@ -22,14 +23,12 @@ from positionbias.evaluation.cross_validation import FOLDS
 from positionbias.experiments.model_options import CANDIDATES, SEEDS
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Settings
-from positionbias.leakage.settings import KINDS, SIZES, Kind, LeakedSettings, LeakingPairs
+from positionbias.leakage.settings import KINDS, LEAKAGES_HELP, SIZES, SIZES_HELP, Kind, LeakedSettings, LeakingPairs
 from positionbias.papers import StudyCommand
 from positionbias.papers.leakage import CONDITIONS, NO
 from positionbias.training.config import refuse_validating
 
-__all__ = ["COMMAND", "OWN_FLAGS", "LeakageSettings"]
-
-OWN_FLAGS = {"--size": "--sizes", "--kind": "--kinds"}  # an option of posbias trainset leaked → the study's
+__all__ = ["COMMAND", "LeakageSettings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +39,18 @@ class LeakageSettings:
     the folds and the bootstrap.
     """
 
-    target: str = required_setting("Split of the judged test queries.", metavar="SPLIT")
-    sources: tuple[str, ...] = required_setting("Training queries; may be given again.", flags=("--source",), metavar="SPLIT")
+    PANEL = Panel.ADVANCED
+
+    target: str = required_setting("Split of the judged test queries.", metavar="SPLIT", panel=Panel.BASIC)
+    sources: tuple[str, ...] = required_setting(
+        "Training queries; may be given again.", flags=("--source",), metavar="SPLIT", panel=Panel.BASIC
+    )
     leaking: LeakingPairs
     models: tuple[ModelSettings, ...]
     kinds: tuple[Kind, ...] = setting(
-        KINDS,
-        "Training sets: without leakage (no), with leaked training queries (msm), with the test queries themselves (test). Name no and one of the others.",
+        KINDS, f"{LEAKAGES_HELP} Name no and one of the others.", flags=("--leakage",), panel=Panel.BASIC
     )
-    sizes: tuple[int, ...] = setting(SIZES, "Training instances, two per query; may be given again.", metavar="N")
+    sizes: tuple[int, ...] = setting(SIZES, SIZES_HELP, flags=("--size",), metavar="INSTANCES", panel=Panel.BASIC)
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
     depth: int = setting(100, "Candidates per test query.", least=1)
@@ -57,23 +59,23 @@ class LeakageSettings:
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
-        listed = {"--models": [model.kind for model in self.models], "--kinds": self.kinds, "--sizes": self.sizes}
+        listed = {"--models": [model.kind for model in self.models], "--leakage": self.kinds, "--size": self.sizes}
         listed |= {"--seeds": self.seeds, "--source": self.sources, "--pairs": self.leaking.files}
         check_once(listed)
         if NO not in self.kinds or len(self.kinds) < 2:
             found = ", ".join(self.kinds)
             raise SettingError(
-                f"--kinds: wanted {NO}, and a leakage to compare with it (msm, test); found {found}; add what is missing"
+                f"--leakage: wanted {NO}, and a leakage to compare with it (msm, test); found {found}; add what is missing"
             )
         check_settings(self)
         refuse_validating("this study, which has no validation: the last weights are kept")
         if unused := [split for split in self.candidates if split not in self.splits]:
             splits = ", ".join(self.splits)
-            raise SettingError(f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; name one of these")
+            do = or_closest(unused[0], self.splits, "name one of these")
+            raise SettingError(f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; {do}")
         if self.target in self.sources:
             raise SettingError(f"--target, --source: wanted different splits; found {self.target!r} as both; name others")
-        with flags_as(OWN_FLAGS):
-            self.sets()  # report an unusable size or kind before the study begins
+        self.sets()  # report an unusable size or leakage before the study begins
         once = (
             replace(m, training=replace(m.training, epochs=m.training.epochs or 1, most_depth=self.depth)) for m in self.models
         )

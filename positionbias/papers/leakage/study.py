@@ -20,7 +20,6 @@ from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run
-from positionbias.core.settings import flags_as
 from positionbias.experiments.candidates import check_candidates
 from positionbias.experiments.estimate import Work
 from positionbias.experiments.model_settings import ModelSettings
@@ -33,15 +32,15 @@ from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
 from positionbias.papers.leakage import NO
 from positionbias.papers.leakage.measured import LeakageStudy, Training, measure_leakage, target_folds
 from positionbias.papers.leakage.memorisation import leaked_pairs, with_leaked
-from positionbias.papers.leakage.settings import OWN_FLAGS, LeakageSettings
+from positionbias.papers.leakage.settings import LeakageSettings
 
 __all__ = ["NOTES", "run_study"]
 
 NOTES = (
     "The training sets are drawn once, by the study's seed; the trainings' seeds shuffle them and draw the first weights, as in the paper.",
-    "A topic's value is its mean over the training seeds, before a size is chosen [decision].",
-    "Bonferroni's correction is over all models and leakages of a measure [decision].",
-    "MFR is the arithmetic mean of the first relevant rank, the number of candidates + 1 where none is relevant [decision].",
+    "A topic's value is its mean over the training seeds, before a size is chosen.",
+    "Bonferroni's correction is over all models and leakages of a measure.",
+    "MFR is the arithmetic mean of the first relevant rank, the number of candidates + 1 where none is relevant.",
 )
 
 
@@ -77,9 +76,8 @@ class _Study:
     def _check_sets(self, inputs: LeakedInputs) -> Material:
         """Return the material of the sets, and report faults of any set before the first is made."""
         found = inputs.material()
-        with flags_as(OWN_FLAGS):
-            for wanted in self.settings.sets().values():
-                check_set(found, wanted)
+        for wanted in self.settings.sets().values():
+            check_set(found, wanted)
         return found
 
     def _check(self) -> None:

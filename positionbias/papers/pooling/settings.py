@@ -10,6 +10,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place
 from positionbias.core.settings import (
+    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -71,12 +72,20 @@ class PoolingSettings:
         (),
         "The lowest grade of a relevant document, for all tasks or one: 2 for the passages of TREC DL. [default: 1]",
         metavar="[TASK=]GRADE",
+        panel=Panel.ADVANCED,
     )
-    deepest: int = setting(100, "Last depth of the curves of relevant documents found.", least=1, most=DEEPEST)
+    deepest: int = setting(
+        100, "Last depth of the curves of relevant documents found.", least=1, most=DEEPEST, panel=Panel.ADVANCED
+    )
     relabel: float = setting(
-        0.1, "Of the runs, whose kind is changed at random, again and again; 0: not.", least=0, most=1, metavar="SHARE"
+        0.1,
+        "Of the runs, whose kind is changed at random, again and again; 0: not.",
+        least=0,
+        most=1,
+        metavar="SHARE",
+        panel=Panel.ADVANCED,
     )
-    repeats: int = setting(20, "Of --relabel.", least=1)
+    repeats: int = setting(20, "Repetitions of --relabel.", least=1, panel=Panel.ADVANCED)
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -73,7 +73,7 @@ class Study:
         self.original = Collection(measured.original)
         self.rotated = {draw: Collection(path) for draw, path in measured.rotated.items()}
         self.qrels = judgements(self.original, measured.tests, *measured.sample)
-        self.clusters = clusters_by_passage(self.qrels, level=settings.relevant_from)
+        self.clusters = clusters_by_passage(self.qrels, level=settings.test_relevant_from)
         self.by_cut = {draw: self._by_cut(rotated) for draw, rotated in self.rotated.items()}
         self.systems = [
             self._measured(item, settings.measures) for item in (*self._first_stage(), *measured.baselines, *measured.tested)

@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
+    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -28,6 +30,7 @@ from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import SEVERAL, AnswerRange, Matching, Selection, Several
 from positionbias.results.result import TEXTS
 from positionbias.text.words import WordMethod
+from positionbias.training.config import AT_READING
 
 __all__ = [
     "COMMANDS",
@@ -49,7 +52,7 @@ class Level(AnswerRange):
     """A range of the starts of training answers."""
 
     @classmethod
-    def parse(cls, text: str, *, flag: str = "--dose") -> AnswerRange:
+    def parse(cls, text: str, *, flag: str = "--answers-in") -> AnswerRange:
         """Read ``LOW:HIGH``."""
         return super().parse(text, flag=flag)
 
@@ -63,6 +66,8 @@ class PositionBiasSettings:
     bootstrap and of the sample for MATS.
     """
 
+    PANEL = Panel.ADVANCED
+
     models: tuple[ModelSettings, ...] = (ModelSettings(),)
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     draws: tuple[int, ...] = declared_setting((1,), DRAWS)
@@ -71,18 +76,26 @@ class PositionBiasSettings:
     depth: int = setting(100, "Candidates per validation or test query.", least=1)
     train_depth: int = setting(100, "Candidates from which negatives are drawn.", least=1)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
-    validation: str = setting("validation", "Split for validation and tuning.", flags=("--validation-split",))
-    tests: tuple[str, ...] = setting(("test",), "A test split; several are joined to one set of queries.", flags=("--test",))
-    test_queries: int | None = setting(None, "Queries of each test split, drawn by --seed.", least=1, metavar="N", absent="all")
-    rotate_at_reading: bool = setting(False, "Train on new rotations at every read, not on a collection rotated once.")
-    relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1)
+    validation: str = setting("validation", "Split for validation and tuning.", flags=("--validation-split",), metavar="SPLIT")
+    tests: tuple[str, ...] = setting(
+        ("test",),
+        "A test split; several are joined to one set of queries.",
+        flags=("--test-split",),
+        metavar="SPLIT",
+        panel=Panel.BASIC,
+    )
+    test_queries: int | None = setting(
+        None, "Queries of each test split, drawn by --seed.", least=1, metavar="N", absent="all", panel=Panel.BASIC
+    )
+    rotate_at_reading: bool = declared_setting(False, AT_READING)
+    test_relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1, metavar="GRADE")
     measures: tuple[str, ...] = setting(
         (),
         "As ir_measures names it; may be given again. [default: nDCG@10, RR@10, R@10]",
         flags=("-m", "--measure"),
         metavar="MEASURE",
     )
-    probe_passages: int | None = setting(None, "Passages for MATS at the end; by default all.", least=1)
+    probe_passages: int | None = setting(None, "Passages for MATS at the end; by default all.", least=1, metavar="N")
     trainings: tuple[str, ...] = setting(
         TEXTS, "Only this training: original or rotated.", flags=("--only",), metavar="TRAINING"
     )
@@ -92,19 +105,20 @@ class PositionBiasSettings:
         check_settings(self)
         check_once({"--models": [m.kind for m in self.models], "--seeds": self.seeds, "--rotations": self.draws})
         if unknown := [name for name in self.trainings if name not in TEXTS]:
-            raise SettingError(f"--only: wanted some of {', '.join(TEXTS)}; found {', '.join(unknown)}; give one of these")
+            do = or_closest(unknown[0], TEXTS, "give one of these")
+            raise SettingError(f"--only: wanted some of {', '.join(TEXTS)}; found {', '.join(unknown)}; {do}")
         check_once({"--only": self.trainings})
         if unused := [split for split in self.candidates if split not in self.splits]:
             raise SettingError(
-                f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found {unused[0]!r}; name one of these"
+                f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found {unused[0]!r}; "
+                f"{or_closest(unused[0], self.splits, 'name one of these')}"
             )
         if self.measures:
-            from positionbias.evaluation.measures import parse_measure  # needs ir_measures
+            from positionbias.evaluation.measures import canonical  # needs ir_measures
 
-            for name in self.measures:
-                parse_measure(name)
+            object.__setattr__(self, "measures", canonical(self.measures))
         else:
-            level = f"(rel={self.relevant_from})" if self.relevant_from > 1 else ""
+            level = f"(rel={self.test_relevant_from})" if self.test_relevant_from > 1 else ""
             object.__setattr__(self, "measures", ("nDCG@10", f"RR{level}@10", f"R{level}@10"))
 
     @property
@@ -119,7 +133,15 @@ class PositionBiasSettings:
 
     def record(self) -> JsonObject:
         """Return the settings for a manifest: JSON-ready, files by name."""
-        plain = ("depth", "train_depth", "test_queries", "validation", "rotate_at_reading", "relevant_from", "probe_passages")
+        plain = (
+            "depth",
+            "train_depth",
+            "test_queries",
+            "validation",
+            "rotate_at_reading",
+            "test_relevant_from",
+            "probe_passages",
+        )
         return {
             "models": [model.record() for model in self.models],
             "seeds": list(self.seeds),
@@ -143,8 +165,9 @@ class DoseSettings(PositionBiasSettings):
 
     doses: tuple[Level, ...] = required_setting(
         "Range of the starts of training answers, as for posbias select; given twice or more.",
-        flags=("--dose",),
+        flags=("--answers-in",),
         metavar="LOW:HIGH",
+        panel=Panel.BASIC,
     )
     queries: int | None = setting(
         None,
@@ -162,7 +185,7 @@ class DoseSettings(PositionBiasSettings):
         PositionBiasSettings.__post_init__(self)
         if len(set(self.doses)) < max(2, len(self.doses)):
             found = ", ".join(map(str, self.doses)) or "none"
-            raise SettingError(f"--dose: wanted two or more, each once; found {found}; give --dose LOW:HIGH again")
+            raise SettingError(f"--answers-in: wanted two or more, each once; found {found}; give --answers-in LOW:HIGH again")
 
     @property
     def matching(self) -> Matching:
@@ -184,7 +207,7 @@ class ArchitectureSettings(PositionBiasSettings):
     """The same settings for one TK, with its positions, the usual ones first."""
 
     positions: tuple[Positions, ...] = setting(
-        POSITIONS, "TK's positions, the usual ones first: sinusoid, none or relative; given twice or more."
+        POSITIONS, "TK's positions, the usual ones first: sinusoid, none or relative; given twice or more.", panel=Panel.BASIC
     )
 
     def __post_init__(self) -> None:
@@ -223,11 +246,14 @@ class TransferSettings(PositionBiasSettings):
         "As --set, only for the training on SOURCE; may be given again.",
         flags=("--set-source",),
         metavar="[MODEL.]SETTING=VALUE",
+        panel=Panel.BASIC,
     )
     source_candidates: Mapping[str, Path] = setting(
-        {}, "A run over SOURCE to use instead of BM25's; may be given again.", metavar="SPLIT=RUN"
+        {}, "A run over SOURCE to use instead of BM25's; may be given again.", metavar="SPLIT=RUN", panel=Panel.BASIC
     )
-    source_validation: str = setting("validation", "Validation split of SOURCE.", flags=("--source-validation-split",))
+    source_validation: str = setting(
+        "validation", "Validation split of SOURCE.", flags=("--source-validation-split",), metavar="SPLIT"
+    )
 
     def __post_init__(self) -> None:
         PositionBiasSettings.__post_init__(self)
@@ -286,7 +312,7 @@ Trains each model on the original and on the rotated passages, tests both on bot
 Selects equally many training queries for each dose, with answers in one part of the passages, trains on the original and on the
 rotated passages, and tests all models on the same queries, original and rotated.
 
-    posbias study dose squad --dose 0:0.2 --dose 0:0.5 --dose 0:1 --out squad-dose
+    posbias study dose squad --answers-in 0:0.2 --answers-in 0:0.5 --answers-in 0:1 --out squad-dose
 """,
         probe_passages=2_000,
     ),

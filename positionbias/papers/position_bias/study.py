@@ -46,9 +46,9 @@ __all__ = [
 
 
 NOTES = (
-    "Original and rotated test share queries, judgements and candidates, made on the original text [decision].",
-    "One re-ranking depth a model, tuned on its validation queries, used on both test sets [decision].",
-    "Every training seed meets every rotation draw [decision].",
+    "Original and rotated test share queries, judgements and candidates, made on the original text.",
+    "One re-ranking depth a model, tuned on its validation queries, used on both test sets.",
+    "Every training seed meets every rotation draw.",
 )
 
 
@@ -61,15 +61,15 @@ def check_splits(collection: Collection, settings: PositionBiasSettings) -> None
     if missing := [split for split in settings.splits if split not in collection.splits]:
         raise InputError(
             f"{collection.path}: wanted the splits {', '.join(settings.splits)}; found no {', '.join(missing)} "
-            f"(there are {', '.join(collection.splits) or 'none'}); import it with all of them (SQuAD, MS MARCO: --validation N), "
-            "or name others by --test and --validation-split"
+            f"(there are {', '.join(collection.splits) or 'none'}); import it with all of them (SQuAD, MS MARCO: --validation-queries N), "
+            "or name others by --test-split and --validation-split"
         )
     seen: dict[str, str] = {}
     for split in settings.tests:
         for query in collection.queries(split):
             if query.query_id in seen:
                 raise InputError(
-                    f"--test: wanted splits that share no query; found {query.query_id!r} in {seen[query.query_id]} and in {split}; "
+                    f"--test-split: wanted splits that share no query; found {query.query_id!r} in {seen[query.query_id]} and in {split}; "
                     "study them separately"
                 )
             seen[query.query_id] = split

@@ -43,9 +43,9 @@ from positionbias.text.statistics import collection_counts
 __all__ = ["run_transfer"]
 
 NOTES = (
-    "The training on the target goes on from the source's checkpoint, with an optimiser of its own [decision].",
-    "One re-ranking depth a model, tuned on the target's validation queries [decision].",
-    "Every training seed meets every rotation draw; a seed is that of both trainings [decision].",
+    "The training on the target goes on from the source's checkpoint, with an optimiser of its own.",
+    "One re-ranking depth a model, tuned on the target's validation queries.",
+    "Every training seed meets every rotation draw; a seed is that of both trainings.",
 )
 
 
@@ -163,7 +163,7 @@ def _subject(system: str, facts: Facts, path: Path, *before: Path) -> Subject:
 def _measure(artefacts: _Artefacts, settings: PositionBiasSettings) -> list[Result]:
     source, target = Collection(artefacts.source), Collection(artefacts.target)
     qrels = judgements(target, artefacts.tests, settings.test_queries, settings.seed)
-    clusters = clusters_by_passage(qrels, level=settings.relevant_from)
+    clusters = clusters_by_passage(qrels, level=settings.test_relevant_from)
     label, seed = split_label(artefacts.tests), settings.seed
     baseline = SystemRuns(FIRST_STAGE, Facts(model=FIRST_STAGE, test="original"), artefacts.candidates)
     where = {"collection": target.name, "split": label}

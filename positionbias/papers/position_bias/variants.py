@@ -142,7 +142,7 @@ def run_dose(collection: Collection, settings: DoseSettings, workspace: Workspac
         lambda: measure_doses(measured, settings, shown, workspace.map_shards),
         notes=(
             *NOTES,
-            f"Every level has {queries:,} training queries; validation and test queries are not selected, and are the same for all [decision].",
+            f"Every level has {queries:,} training queries; validation and test queries are not selected, and are the same for all.",
         ),
         seed=settings.seed,
     )
@@ -218,7 +218,7 @@ def measure_doses(measured: Measured, settings: DoseSettings, shown: Mapping[str
         for variant, path in shown.items()
     ]
     qrels = [qrel for split in measured.tests for qrel in Collection(measured.original).qrels(split)]
-    clusters = clusters_by_passage(qrels, level=settings.relevant_from)
+    clusters = clusters_by_passage(qrels, level=settings.test_relevant_from)
     headline = next(result for result in results if result.kind == "per_query")
     changes = changes_between_doses(results, headline.measure, _ordered(histograms), clusters, settings.seed)
     _, spoken = idle_trainings([*results, *changes])
@@ -372,7 +372,7 @@ def measure_architectures(measured: Measured, settings: PositionBiasSettings, va
     """
     results, _ = measure_models(measured, settings)
     qrels = [qrel for split in measured.tests for qrel in Collection(measured.original).qrels(split)]
-    clusters = clusters_by_passage(qrels, level=settings.relevant_from)
+    clusters = clusters_by_passage(qrels, level=settings.test_relevant_from)
     changed = rotated_against_changed(results, variants, clusters, settings.seed)
     _, spoken = idle_trainings([*results, *changed])
     repeated = [r for r in spoken if isinstance(r.payload, PerQuery) or any(r is one for one in changed)]

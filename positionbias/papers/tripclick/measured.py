@@ -257,7 +257,7 @@ class _Measuring(Measuring):
         found = []
         for name, path in self.study.trainsets.items():
             groups = Groups(path)
-            truth = None if self.settings.truth is None else truth_of(self.collection, self.settings)
+            truth = None if self.settings.complete_qrels is None else truth_of(self.collection, self.settings)
             held = count_set(groups, truth, groups.manifest.content_as(dict[str, int], LEFT_OUT, {}))
             false = held.false_negatives
             share = None if false is None or not held.negatives else false / held.negatives

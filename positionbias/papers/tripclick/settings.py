@@ -9,10 +9,19 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place
-from positionbias.core.settings import check_once, check_settings, declared_setting, required_setting, seed_setting, setting
+from positionbias.core.settings import (
+    Panel,
+    check_once,
+    check_settings,
+    declared_setting,
+    required_setting,
+    seed_setting,
+    setting,
+)
 from positionbias.experiments.model_options import CANDIDATES, SEEDS
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Settings
@@ -48,7 +57,7 @@ class JudgedSplit(NamedTuple):
         """
         split, colon, judgements = text.partition(":")
         if not split or (colon and not judgements):
-            raise _wrong("--tests", "SPLIT or SPLIT:JUDGEMENTS", repr(text), "write it so")
+            raise _wrong("--test-split", "SPLIT or SPLIT:JUDGEMENTS", repr(text), "write it so")
         return JudgedSplit(split, judgements or None)
 
 
@@ -112,41 +121,55 @@ class TripClickSettings:
     at which they are used.
     """
 
+    PANEL = Panel.ADVANCED
+
     tests: tuple[JudgedSplit, ...] = required_setting(
         "A test split, with one of its named sets of judgements, as head_test:dctr; may be given again.",
+        flags=("--test-split",),
         metavar="SPLIT[:JUDGEMENTS]",
+        panel=Panel.BASIC,
     )
     models: tuple[ModelSettings, ...]
-    train: tuple[str, ...] = setting(("train",), "Training queries; may be given again.", metavar="SPLIT")
+    sources: tuple[str, ...] = setting(
+        ("train",), "Training queries; may be given again.", flags=("--source",), metavar="SPLIT", panel=Panel.BASIC
+    )
     validation: str | None = setting(
-        None, "Held-out queries, to stop trainings early.", metavar="SPLIT", absent="none, all epochs or steps"
+        None,
+        "Queries to validate on, so that trainings stop early.",
+        flags=("--validation-split",),
+        metavar="SPLIT",
+        absent="none, all epochs or steps",
+        panel=Panel.BASIC,
     )
     negatives_of: tuple[Negatives, ...] = setting(
         (),
         "A further training set, whose negatives are the passages of grade 0 in a set of the training splits' judgements, or with "
         "NAME=own in their own set, as in TripClick; may be given again.",
         metavar="NAME=JUDGEMENTS",
+        panel=Panel.BASIC,
     )
     trainsets: tuple[StoredSet, ...] = setting(
         (),
         "A further training set, as it is (posbias trainset); may be given again.",
         metavar="NAME=DIR",
         flags=("--trainset",),
+        panel=Panel.BASIC,
     )
     compared: tuple[str, ...] = setting(
         (),
         "A model to train on the further sets too; may be given again. [default: every re-ranker]",
         metavar="MODEL",
+        panel=Panel.BASIC,
     )
     ensemble: tuple[str, ...] = setting(
         (),
         "A re-ranker of the ensemble; may be given again. [default: every bert_cat, where there are two]",
         metavar="MODEL",
     )
-    truth: str | None = setting(
+    complete_qrels: str | None = setting(
         None, "A complete set of judgements of the training splits, by which to count false negatives.", metavar="JUDGEMENTS"
     )
-    cleaned: bool = setting(False, "With --truth: also train on each further set without its false negatives.")
+    cleaned: bool = setting(False, "With --complete-qrels: also train on each further set without its false negatives.")
     negatives: int = setting(20, "Most negatives per query and clicked passage.", least=1)
     train_depth: int = setting(1000, "BM25 candidates per training query, from which negatives are drawn.", least=1)
     depth: int = setting(200, "Candidates to re-rank for the tables.", least=1)
@@ -154,12 +177,15 @@ class TripClickSettings:
         DEPTHS, "Re-ranking depths of the curve, to --retrieval-depth at most; may be given again."
     )
     curve_tests: tuple[str, ...] = setting(
-        (), "Test splits to re-rank to every depth; may be given again. [default: the first]", metavar="SPLIT"
+        (),
+        "Test splits to re-rank to every depth; may be given again. [default: the first]",
+        flags=("--curve-split",),
+        metavar="SPLIT",
     )
     retrieval_depth: int = setting(1000, "Passages per test query, for BM25 and dense retrieval.", least=1)
     index: Literal["exact", "hnsw", "ivf"] = setting("exact", "Index of dense retrieval.")
-    relevant_from: int = setting(1, "Grade from which a training passage is relevant.", least=1)
-    test_relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1)
+    relevant_from: int = setting(1, "Grade from which a training passage is relevant.", least=1, metavar="GRADE")
+    test_relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1, metavar="GRADE")
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
@@ -168,14 +194,14 @@ class TripClickSettings:
     def __post_init__(self) -> None:
         check_settings(self)
         if self.validation is None:
-            refuse_validating("no --validation")
+            refuse_validating("no --validation-split")
         bound = f"at most --retrieval-depth ({self.retrieval_depth}), the number of BM25's candidates"
         if self.depth > self.retrieval_depth:
             raise _wrong("--depth", bound, self.depth, "change one")
         if given := next((m.training.group_size for m in self.models if m.training.group_size != 2), None):
             raise _wrong("--group-size", "2, as models are trained on triples", given, "leave it out")
-        check_once({"--tests": [test.label for test in self.tests], "--seeds": self.seeds})
-        check_once({"--train": self.train, "--depths": self.depths})
+        check_once({"--test-split": [test.label for test in self.tests], "--seeds": self.seeds})
+        check_once({"--source": self.sources, "--depths": self.depths})
         if min(self.depths) < 1:
             raise _wrong("--depths", "depths from 1", min(self.depths), "raise it")
         if self.depths != DEPTHS and max(self.depths) > self.retrieval_depth:  # the defaults that exist
@@ -194,12 +220,12 @@ class TripClickSettings:
 
     def _check_splits(self) -> None:
         tested = {test.split for test in self.tests}
-        if both := tested.intersection(self.train):
-            raise _wrong("--train, --tests", "different splits", f"{min(both)!r} as both", "change one")
-        if self.validation in {*tested, *self.train}:
-            wanted = "a split beside those of --train and --tests"
-            raise _wrong("--validation", wanted, repr(self.validation), "give another")
-        _check_known("--curve-tests", "splits of --tests", self.curve_tests, sorted(tested))
+        if both := tested.intersection(self.sources):
+            raise _wrong("--source, --test-split", "different splits", f"{min(both)!r} as both", "change one")
+        if self.validation in {*tested, *self.sources}:
+            wanted = "a split beside those of --source and --test-split"
+            raise _wrong("--validation-split", wanted, repr(self.validation), "give another")
+        _check_known("--curve-split", "splits of --test-split", self.curve_tests, sorted(tested))
         _check_known("--candidates", "splits of the study", self.candidates, self.splits)
 
     def _check_sets(self) -> None:
@@ -209,9 +235,9 @@ class TripClickSettings:
         for name in names:
             if not re.fullmatch(r"[\w-]+", name) or name.endswith(CLEANED):
                 raise _wrong(flag, "a name of letters, digits, - and _", repr(name), "give another")
-        if self.cleaned and not (self.truth and self.others):
-            wanted = "--truth and another training set (--negatives-of or --trainset) beside it"
-            raise _wrong("--cleaned", wanted, "no set" if self.truth else "none", "give both")
+        if self.cleaned and not (self.complete_qrels and self.others):
+            wanted = "--complete-qrels and another training set (--negatives-of or --trainset) beside it"
+            raise _wrong("--cleaned", wanted, "no set" if self.complete_qrels else "none", "give both")
 
     def _check_models(self) -> None:
         """Check that all compared and combined models are in the study."""
@@ -270,14 +296,14 @@ class TripClickSettings:
     @property
     def splits(self) -> list[str]:
         """Return all splits of the study, each once."""
-        return list(dict.fromkeys((*self.train, *([self.validation] if self.validation else []), *self.test_splits)))
+        return list(dict.fromkeys((*self.sources, *([self.validation] if self.validation else []), *self.test_splits)))
 
     def record(self) -> JsonObject:
         """Return the settings for a manifest: JSON-ready, files by name."""
-        plain = ("validation", "truth", "cleaned", "negatives", "train_depth", "depth", "retrieval_depth", "index")
+        plain = ("validation", "complete_qrels", "cleaned", "negatives", "train_depth", "depth", "retrieval_depth", "index")
         return {
             **{name: getattr(self, name) for name in (*plain, "relevant_from", "test_relevant_from", "seed")},
-            **{name: list(getattr(self, name)) for name in ("train", "compared", "depths", "curve_tests", "seeds")},
+            **{name: list(getattr(self, name)) for name in ("sources", "compared", "depths", "curve_tests", "seeds")},
             "tests": [test.label for test in self.tests],
             "models": [model.record() for model in self.models],
             "ensemble": self.in_ensemble,
@@ -301,7 +327,9 @@ def _named(flag: str, form: str, text: str) -> tuple[str, str]:
 
 def _check_known(flag: str, what: str, given: Iterable[str], known: Collection[str]) -> None:
     if strange := next((name for name in given if name not in known), None):
-        raise _wrong(flag, f"{what} ({', '.join(known) or 'none'})", repr(strange), "name one of these")
+        raise _wrong(
+            flag, f"{what} ({', '.join(known) or 'none'})", repr(strange), or_closest(strange, known, "name one of these")
+        )
 
 
 def _twice(names: Iterable[str]) -> str | None:
@@ -326,10 +354,10 @@ COMMAND = StudyCommand(
 Trains each of --models (KIND, or KIND=ENCODER for several encoders) with BM25's negatives, re-ranks BM25's candidates of every test, combines
 the BERT_CATs, and retrieves with bert_dot. With ``negatives_of`` or ``trainsets`` models are also trained on other negatives.
 
-    posbias study tripclick tripclick --tests head_validation:dctr --tests torso_validation --tests tail_validation \
+    posbias study tripclick tripclick --test-split head_validation:dctr --test-split torso_validation --test-split tail_validation \
       --models bert_cat=allenai/scibert_scivocab_uncased --models bert_dot=allenai/scibert_scivocab_uncased \
       --negatives-of original=own --out trip
     posbias import planted --answers-each 4 --out clicks
-    posbias study tripclick clicks --tests test:true --models tk --negatives-of original=passed-over --truth true --cleaned --out bad
+    posbias study tripclick clicks --test-split test:true --models tk --negatives-of original=passed-over --complete-qrels true --cleaned --out bad
 """,
 )

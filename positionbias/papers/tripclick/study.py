@@ -34,8 +34,8 @@ __all__ = ["NOTES", "check_study", "run_study"]
 NOTES = (
     "Training sets are drawn once, by the study's seed; a training's seed draws its first weights and orders its triples.",
     "Re-rankers reorder BM25's candidates down to one depth, the same for all; no depth is tuned (TripClick paper, §4.1).",
-    "A query's value is its mean over training seeds, before anything else is computed [decision].",
-    "An ensemble's score is the mean of its models' scores, each at mean 0 and deviation 1 within a query [decision].",
+    "A query's value is its mean over training seeds, before anything else is computed.",
+    "An ensemble's score is the mean of its models' scores, each at mean 0 and deviation 1 within a query.",
 )
 
 
@@ -85,14 +85,14 @@ class _Study:
         settings = self.settings
         if split in settings.candidates:
             return settings.candidates[split]
-        depth = settings.train_depth if split in settings.train else settings.retrieval_depth
+        depth = settings.train_depth if split in settings.sources else settings.retrieval_depth
         return self.workspace.candidates(self.collection.path, split, depth, settings.bm25)
 
     def _trainset(self, of: Negatives) -> Path:
         if of.stored is not None and not of.cleaned:
             return of.stored
         settings, place = self.settings, self.workspace.folder / "trainsets" / of.name
-        candidates = {split: self.runs[split] for split in settings.train}
+        candidates = {split: self.runs[split] for split in settings.sources}
 
         def make() -> None:
             write_study_set(place, self.collection, candidates, of, settings, map_shards=self.workspace.map_shards)
@@ -108,7 +108,7 @@ class _Study:
     def _triples(self) -> int:
         """Estimate the number of triples of a set in which each positive has all its negatives."""
         splits = self.collection.split_facts
-        return sum(splits[split].qrels for split in self.settings.train) * self.settings.negatives
+        return sum(splits[split].qrels for split in self.settings.sources) * self.settings.negatives
 
     def _trial(self, ranker: Ranker, of: Negatives, seed: int) -> Trial:
         settings, model = self.settings, ranker.model
@@ -118,7 +118,7 @@ class _Study:
             seed=seed,
             validation=validation,
             relevant_from=settings.relevant_from,
-            words_of=settings.train,
+            words_of=settings.sources,
         )
         name = f"{ranker.stem(of)}-seed-{seed}"
         place = self.workspace.trained(name, self.collection.path, plan, groups=self._triples())
@@ -170,7 +170,7 @@ def check_study(collection: Collection, settings: TripClickSettings, *, dry_run:
     for of in settings.others:
         if of.stored is not None:
             _check_stored(of.stored, collection, settings)
-    check_candidates(settings.candidates, collection, large=settings.train)
+    check_candidates(settings.candidates, collection, large=settings.sources)
     _check_encoders(settings, dry_run=dry_run)
     if settings.index != "exact":
         check_faiss(settings.index)
@@ -180,45 +180,45 @@ def _check_splits(found: Collection, settings: TripClickSettings) -> None:
     if missing := [split for split in settings.splits if split not in found.splits]:
         raise InputError(
             f"{found.path}: wanted the splits {', '.join(settings.splits)}; found no {', '.join(missing)} (there are "
-            f"{', '.join(found.splits) or 'none'}); name others by --train, --tests and --validation"
+            f"{', '.join(found.splits) or 'none'}); name others by --source, --test-split and --validation-split"
         )
 
 
 def _check_judgements(found: Collection, settings: TripClickSettings) -> None:
     """Check that every named set exists, and that each measured one has a relevant passage."""
-    named = [(split, of.judgements) for split in settings.train for of in settings.others]
+    named = [(split, of.judgements) for split in settings.sources for of in settings.others]
     asked = [(test.split, test.judgements) for test in settings.tests]
     asked += [(split, name) for split, name in named if name != OWN_JUDGEMENTS]
-    asked += [(split, settings.truth) for split in settings.train]
+    asked += [(split, settings.complete_qrels) for split in settings.sources]
     for split, judgements in asked:
         if judgements is not None and judgements not in (names := found.qrels_names(split)):
             raise InputError(
                 f"{found.path}: wanted judgements {judgements!r} of split {split!r}; found {', '.join(names) or 'one set without a name'}; "
-                "name one of these in --tests, --negatives-of or --truth"
+                "name one of these in --test-split, --negatives-of or --complete-qrels"
             )
     for split, name in named:
         if name == OWN_JUDGEMENTS and OWN_JUDGEMENTS in found.qrels_names(split):
             raise SettingError(
                 f"--negatives-of: wanted {OWN_JUDGEMENTS!r} to mean the unnamed set of split {split!r}; found a set of this name; rename it"
             )
-    validation = () if settings.validation is None else (("--validation", JudgedSplit(settings.validation)),)
-    for flag, of in (*validation, *(("--tests", test) for test in settings.tests)):
+    validation = () if settings.validation is None else (("--validation-split", JudgedSplit(settings.validation)),)
+    for flag, of in (*validation, *(("--test-split", test) for test in settings.tests)):
         own = {query_id for query_id, _ in found.query_texts(of.split)}
         if not any(qrel.grade > 0 and qrel.query_id in own for qrel in found.qrels(of.split, of.judgements)):
             raise bad_input(
                 found.path,
                 wanted=f"{flag} {of.label} with a relevant passage for at least one of its queries",
                 found="none",
-                do="name another split, or other judgements of it, as SPLIT:JUDGEMENTS in --tests",
+                do="name another split, or other judgements of it, as SPLIT:JUDGEMENTS in --test-split",
             )
 
 
 def _check_stored(stored: Path, collection: Collection, settings: TripClickSettings) -> None:
     groups = Groups(stored)
-    if strange := set(groups.splits) - set(settings.train):
+    if strange := set(groups.splits) - set(settings.sources):
         raise InputError(
-            f"{stored}: wanted a training set of the splits {', '.join(settings.train)}; found one of {min(strange)!r}; "
-            "give another, or that split by --train"
+            f"{stored}: wanted a training set of the splits {', '.join(settings.sources)}; found one of {min(strange)!r}; "
+            "give another, or that split by --source"
         )
     sample = groups.take(np.unique(np.linspace(0, max(0, len(groups) - 1), min(len(groups), LOOKED_AT)).astype(np.int64)))
     unknown = {group.query_id for group in sample}

@@ -76,7 +76,7 @@ def write_study_set(
     if of.stored is None:
         groups_of = partial(_triples, settings.negatives, settings.seed)
         blocks = chain.from_iterable(
-            _blocks(collection, split, candidates[split], of, settings, counts) for split in settings.train
+            _blocks(collection, split, candidates[split], of, settings, counts) for split in settings.sources
         )
     else:
         groups_of, blocks = _as_they_are, _stored(of.stored, collection, settings, counts)
@@ -94,7 +94,7 @@ def write_study_set(
                 inputs=tuple(inputs),
                 licence=collection.manifest.licence,
             ),
-            splits=settings.train,
+            splits=settings.sources,
             map_shards=map_shards,
             content=lambda: {LEFT_OUT: dict(counts)},
         )
@@ -111,14 +111,14 @@ def write_study_set(
 def drawn_from(of: Negatives, settings: TripClickSettings) -> JsonObject:
     """Return the settings that a set depends on."""
     names = ("negatives", "train_depth", "relevant_from", "seed")
-    record: dict[str, Json] = {"name": of.name, "judgements": of.judgements, "train": list(settings.train)}
+    record: dict[str, Json] = {"name": of.name, "judgements": of.judgements, "train": list(settings.sources)}
     record |= {name: getattr(settings, name) for name in names}
-    return record | ({"without": settings.truth} if of.cleaned else {})
+    return record | ({"without": settings.complete_qrels} if of.cleaned else {})
 
 
 def truth_of(collection: Collection, settings: TripClickSettings) -> Iterable[Qrel]:
     """Return the complete judgements of the training splits."""
-    return chain.from_iterable(collection.qrels(split, settings.truth) for split in settings.train)
+    return chain.from_iterable(collection.qrels(split, settings.complete_qrels) for split in settings.sources)
 
 
 def _triples(negatives: int, seed: int, block: Sequence[Ordinary]) -> Iterator[TrainingGroup]:
@@ -178,7 +178,7 @@ def _blocks(
     }
     never = [relevant_passages(own)]
     if of.cleaned:
-        never.append(relevant_passages(collection.qrels(split, settings.truth)))
+        never.append(relevant_passages(collection.qrels(split, settings.complete_qrels)))
     missing: Counter[str] = Counter()
     source: OrdinaryGroups | None = None
     if of.judgements is None:

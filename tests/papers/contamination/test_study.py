@@ -201,7 +201,7 @@ def test_with_a_share_of_nothing_groups_weights_and_runs_are_the_clean_ones(
     finished: Path, collection: Collection, tmp_path: Path
 ) -> None:
     candidates = finished / "runs" / "bm25-train.run"
-    wanted = ContaminatedSettings(targets=("test",), share=0.0, target_relevant_from=1, depth=8)
+    wanted = ContaminatedSettings(targets=("test",), share=0.0, target_relevant_from=1, train_depth=8)
     nothing = write_contaminated_set(tmp_path / "trainsets" / "nothing", collection, candidates, wanted)
     clean = Groups(finished / "trainsets" / "clean")
     assert (nothing.checksum, list(nothing)) == (clean.checksum, list(clean))
@@ -226,7 +226,7 @@ def test_with_a_share_of_nothing_groups_weights_and_runs_are_the_clean_ones(
 
 
 def test_negatives_of_the_candidates_are_the_same_for_all_teachers(collection: Collection, tmp_path: Path) -> None:
-    of = settings(negatives="candidates", losses=(Distillation("margin_mse"),), shares=(), contaminating=("validation",))
+    of = settings(negatives_from="candidates", losses=(Distillation("margin_mse"),), shares=(), contaminating=("validation",))
     run(collection, tmp_path, of)
     names = [f"student-tk-margin_mse-{name}-seed-1" for name in ("clean", "validation")]
     assert not (tmp_path / "models" / "teacher-tk-test-seed-1").exists()
@@ -308,12 +308,12 @@ def test_ways_of_distillation_are_read(text: str, way: Distillation) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("kl:x", "--losses: wanted LOSS[:GROUP[:PART]], as ranknet:8:0.5; found 'kl:x'"),
-        ("kl:2:0.5:1", "--losses: wanted LOSS[:GROUP[:PART]], as ranknet:8:0.5; found 'kl:2:0.5:1'"),
-        ("hinge", "--losses: wanted one that reads a teacher's scores (margin_mse, kl, ranknet); found 'hinge'"),
-        ("kl:1", "--losses: wanted groups of 2 passages or more; found kl:1"),
-        ("kl:2:0", "--losses: wanted a part of the steps above 0, at most 1; found 0"),
-        ("kl:2:nan", "--losses: wanted a part of the steps above 0, at most 1; found nan"),
+        ("kl:x", "--loss: wanted LOSS[:GROUP[:PART]], as ranknet:8:0.5; found 'kl:x'"),
+        ("kl:2:0.5:1", "--loss: wanted LOSS[:GROUP[:PART]], as ranknet:8:0.5; found 'kl:2:0.5:1'"),
+        ("hinge", "--loss: wanted one that reads a teacher's scores (margin_mse, kl, ranknet); found 'hinge'"),
+        ("kl:1", "--loss: wanted groups of 2 passages or more; found kl:1"),
+        ("kl:2:0", "--loss: wanted a part of the steps above 0, at most 1; found 0"),
+        ("kl:2:nan", "--loss: wanted a part of the steps above 0, at most 1; found nan"),
     ],
 )
 def test_ways_that_are_none(text: str, line: str) -> None:
@@ -323,18 +323,18 @@ def test_ways_that_are_none(text: str, line: str) -> None:
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"targets": ()}, "--targets: wanted at least one, each once; found none"),
-    ({"targets": ("test", "test")}, "--targets: wanted at least one, each once; found test, test"),
-    ({"source": "test"}, "--source, --targets: wanted different splits; found 'test' as both"),
-    ({"validation": "test"}, "--validation: wanted a split beside the source and the targets; found 'test'"),
+    ({"targets": ()}, "--target: wanted at least one, each once; found none"),
+    ({"targets": ("test", "test")}, "--target: wanted at least one, each once; found test, test"),
+    ({"source": "test"}, "--source, --target: wanted different splits; found 'test' as both"),
+    ({"validation": "test"}, "--validation-split: wanted a split beside the source and the targets; found 'test'"),
     ({"models": ()}, "--models: wanted at least one, each once; found none"),
-    ({"losses": (Distillation("kl"), Distillation("kl", 3))}, "--losses: wanted at least one, each once; found kl, kl"),
+    ({"losses": (Distillation("kl"), Distillation("kl", 3))}, "--loss: wanted at least one, each once; found kl, kl"),
     ({"seeds": (1, 1)}, "--seeds: wanted at least one, each once; found 1, 1"),
-    ({"shares": (0.5, 1.5)}, "--shares: wanted shares of a target's queries from 0 to 1, each once; found 0.5, 1.5"),
-    ({"shares": (0.5, 0.5)}, "--shares: wanted shares of a target's queries from 0 to 1, each once; found 0.5, 0.5"),
+    ({"shares": (0.5, 1.5)}, "--share: wanted shares of a target's queries from 0 to 1, each once; found 0.5, 1.5"),
+    ({"shares": (0.5, 0.5)}, "--share: wanted shares of a target's queries from 0 to 1, each once; found 0.5, 0.5"),
     ({"contaminating": ("dl19",)}, "--contaminate: wanted targets of the study (test, validation); found 'dl19'"),
     ({"contaminating": ("test", "test")}, "--contaminate: wanted each target once; found test, test"),
-    ({"contaminating": ()}, "--shares: wanted a target to contaminate with; found none"),
+    ({"contaminating": ()}, "--share: wanted a target to contaminate with; found none"),
     ({"dose_target": "dl19"}, "--dose-target: wanted targets of the study (test, validation); found 'dl19'"),
     (
         {"contaminating": ("test",), "dose_target": "validation"},
@@ -342,14 +342,14 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     ({"dose_student": "bert_dot"}, "--dose-student: wanted one of the study's own (tk); found 'bert_dot'"),
     ({"dose_loss": "margin_mse"}, "--dose-loss: wanted one of the study's own (kl, ranknet); found 'margin_mse'"),
-    ({"negatives": "random"}, "--negatives: wanted teacher or candidates; found 'random'"),
+    ({"negatives_from": "random"}, "--negatives-from: wanted teacher or candidates; found 'random'"),
     ({"depth": 0}, "--depth: wanted at least 1; found 0"),
     ({"teacher_queries": 0}, "--teacher-queries: wanted at least 1; found 0"),
     ({"target_relevant_from": 0}, "--target-relevant-from: wanted at least 1; found 0"),
     ({"candidates": {"dev": Path()}}, "--candidates: wanted splits of the study (train, test, validation); found 'dev'"),
     (
         {"models": (replace(SMALL, training=replace(TRAINING, loss="hinge")),)},
-        "--set loss: wanted none of a student; found hinge of tk; give --losses",
+        "--set loss: wanted none of a student; found hinge of tk; give --loss",
     ),
 ]
 

@@ -117,7 +117,7 @@ def sizes(model: str) -> Result:
         (0.1, 0.3, True, "the effect grows with the sets, which goes against the paper.", False),
         (0.3, -0.05, True, "the effect shrinks as the sets grow.", True),  # to what may be none: −0.15 to +0.05
         (0.3, -0.2, True, "the effect changes its sign as the sets grow.", None),
-        (0.3, 0.1, False, "these data do not tell whether it shrinks.", None),
+        (0.3, 0.1, False, "these data cannot tell whether it shrinks.", None),
     ],
 )
 def test_whether_the_effect_shrinks(small: float, large: float, sure: bool, verdict: str, holds: bool | None) -> None:

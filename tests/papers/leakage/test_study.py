@@ -325,10 +325,10 @@ def test_the_manifest_says_what_was_run(finished: Path) -> None:
 
 def test_what_does_not_fit_is_one_clear_line(collection: Collection, settings: LeakageSettings, tmp_path: Path) -> None:
     for changes, line in (
-        ({"kinds": ("msm", "test")}, "--kinds: wanted no, and a leakage to compare with it (msm, test); found msm, test"),
-        ({"kinds": ("no",)}, "--kinds: wanted no, and a leakage to compare with it (msm, test); found no"),
-        ({"sizes": (12, 12)}, "--sizes: wanted at least one, each once; found 12, 12"),
-        ({"sizes": (13,)}, "--sizes: wanted an even number of instances, two per query; found 13"),
+        ({"kinds": ("msm", "test")}, "--leakage: wanted no, and a leakage to compare with it (msm, test); found msm, test"),
+        ({"kinds": ("no",)}, "--leakage: wanted no, and a leakage to compare with it (msm, test); found no"),
+        ({"sizes": (12, 12)}, "--size: wanted at least one, each once; found 12, 12"),
+        ({"sizes": (13,)}, "--size: wanted an even number of instances, two per query; found 13"),
         ({"sources": ("train", "topics")}, "--target, --source: wanted different splits; found 'topics' as both"),
         ({"seeds": ()}, "--seeds: wanted at least one, each once; found none"),
         ({"folds": 1}, "--folds: wanted at least 2; found 1"),
@@ -341,9 +341,9 @@ def test_what_does_not_fit_is_one_clear_line(collection: Collection, settings: L
     with pytest.raises(InputError, match=r"wanted the splits train, dl19; found no dl19 \(there are train, topics\)"):
         run_study(collection, replace(settings, target="dl19"), workspace)
     assert not (tmp_path / "x").exists()
-    with pytest.raises(SettingError, match="--sizes: wanted at least 8 instances for 4 leaked queries; found 6"):
+    with pytest.raises(SettingError, match="--size: wanted at least 8 instances for 4 leaked queries; found 6"):
         run_study(collection, replace(settings, sizes=(6,)), workspace)
-    with pytest.raises(InputError, match="wanted 9 leaked queries of kind msm; found 8 that can be used"):
+    with pytest.raises(InputError, match="wanted 9 leaked queries of kind msm; found 8 usable"):
         run_study(collection, replace(settings, leaking=replace(settings.leaking, leaked_queries=9), sizes=(20,)), workspace)
     assert not (tmp_path / "x" / "trainsets").exists()
 

@@ -175,7 +175,7 @@ def test_fresh_rotations_need_no_rotated_selections(collection: Collection, tmp_
 
 def test_what_does_not_fit_is_one_clear_line(collection: Collection, tmp_path: Path) -> None:
     for doses in ((), (FRONT,), (FRONT, FRONT)):
-        with pytest.raises(SettingError, match="--dose: wanted two or more, each once; found "):
+        with pytest.raises(SettingError, match="--answers-in: wanted two or more, each once; found "):
             DoseSettings(doses=doses)
     with pytest.raises(SettingError, match="--queries: wanted at least 1; found 0"):
         DoseSettings(doses=(FRONT, WHOLE), queries=0)

@@ -214,7 +214,7 @@ STILL = with_training(learning_rate=1e-12, kernel_learning_rate=1e-12, max_steps
         (replace(SETTINGS, probe_passages=50), [*(s for s in STEPS if s.startswith("probe")), "measure"], []),
         (replace(SETTINGS, bm25=Bm25Settings(b=0.1)), [s for s in STEPS[1:] if not s.startswith("probe")], MODELS),
         (replace(SETTINGS, train_depth=5), ["bm25-train", *TRAINED, "measure"], MODELS),
-        (replace(SETTINGS, relevant_from=2, measures=("nDCG@10",)), ["measure"], []),
+        (replace(SETTINGS, test_relevant_from=2, measures=("nDCG@10",)), ["measure"], []),
     ],
     ids=["measures", "probe", "bm25", "train depth", "relevance"],
 )
@@ -355,7 +355,7 @@ def test_tests_that_share_a_query(tmp_path: Path) -> None:
         for split in ("train", "validation", "one", "two"):
             writer.add_split(split, [Query("q", "lamp")], [Qrel("q", "a", 1)])
         writer.finish(Manifest("collection", "c", "a test"))
-    with pytest.raises(InputError, match="--test: wanted splits that share no query; found 'q' in one and in two"):
+    with pytest.raises(InputError, match="--test-split: wanted splits that share no query; found 'q' in one and in two"):
         run_study(Collection(tmp_path / "c"), replace(SETTINGS, tests=("one", "two")), Workspace(tmp_path / "s"))
 
 
@@ -376,7 +376,7 @@ def test_candidates_of_another_collection(collection: Collection, tmp_path: Path
         ({"trainings": ("both",)}, "--only: wanted some of original, rotated; found both"),
         ({"depth": 0}, "--depth: wanted at least 1; found 0"),
         ({"train_depth": -1}, "--train-depth: wanted at least 1"),
-        ({"relevant_from": 0}, "--relevant-from: wanted at least 1"),
+        ({"test_relevant_from": 0}, "--test-relevant-from: wanted at least 1"),
         ({"candidates": {"dev": Path("x")}}, r"--candidates: wanted splits of the study \(train, validation, test\); found 'dev'"),
     ],
 )  # fmt: skip
@@ -387,8 +387,8 @@ def test_settings_are_checked(change: dict, complaint: str) -> None:
 
 def test_measures_follow_the_grade() -> None:
     assert PositionBiasSettings().measures == ("nDCG@10", "RR@10", "R@10")
-    assert PositionBiasSettings(relevant_from=2).measures == ("nDCG@10", "RR(rel=2)@10", "R(rel=2)@10")
-    assert PositionBiasSettings(relevant_from=2, measures=("AP",)).measures == ("AP",)
+    assert PositionBiasSettings(test_relevant_from=2).measures == ("nDCG@10", "RR(rel=2)@10", "R(rel=2)@10")
+    assert PositionBiasSettings(test_relevant_from=2, measures=("AP",)).measures == ("AP",)
 
 
 def test_a_measure_that_is_none_is_refused_before_anything_is_trained() -> None:

@@ -68,7 +68,7 @@ def settings(folder: Path, collection: Collection) -> PositionBiasSettings:
         train_depth=4,
         tests=("dl19", "dl20"),
         candidates={"dl19": given},
-        relevant_from=2,
+        test_relevant_from=2,
         probe_passages=30,
     )
 

@@ -55,7 +55,7 @@ def made_up(
         tests=tuple(map(JudgedSplit.parse, tests)),
         models=(ModelSettings("tk"), *(ModelSettings(kind, encoder="scibert") for kind in ("bert_cat", "bert_dot"))),
         negatives_of=(Negatives("original", "passed-over"),),
-        truth="true",
+        complete_qrels="true",
         ensemble=("tk", "bert_cat"),
         compared=("bert_cat",),
         negatives=2,

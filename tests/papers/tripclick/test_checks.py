@@ -59,9 +59,9 @@ def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(plant
         (
             unjudged,
             plain | {"tests": (JudgedSplit("test"),)},
-            "wanted --tests test with a relevant passage for at least one of its queries",
+            "wanted --test-split test with a relevant passage for at least one of its queries",
         ),
-        (unjudged, plain | {"validation": "validation"}, "wanted --validation validation with a relevant passage"),
+        (unjudged, plain | {"validation": "validation"}, "wanted --validation-split validation with a relevant passage"),
         (
             unjudged,
             plain | {"candidates": {"train": tmp_path / "train.run"}},
@@ -71,10 +71,10 @@ def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(plant
         (
             unjudged,
             plain | {"negatives_of": (Negatives("x", "own"),)},
-            "wanted 'own' to mean the set of split 'train' that has no name",
+            "wanted 'own' to mean the unnamed set of split 'train'",
         ),
         (unjudged, plain | {"models": (empty,)}, "no-encoder: wanted an encoder's folder"),
-        (planted, {"trainsets": (StoredSet("mine", stored=tmp_path / "of-another"),)}, "found query 'q1', which is not there"),
+        (planted, {"trainsets": (StoredSet("mine", stored=tmp_path / "of-another"),)}, "found the unknown query 'q1'"),
     ):
         with pytest.raises((InputError, SettingError)) as caught:
             run_study(found, settings(**changes), Workspace(tmp_path / "study"))

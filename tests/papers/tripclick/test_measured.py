@@ -280,7 +280,7 @@ def test_a_training_that_kept_step_0_is_named() -> None:
     found = tripclick_findings([effectiveness_of(BM25), logged(CAT, began)])
     (sentence,) = [f for f in found if "began with" in f.text]
     assert sentence.text.startswith(
-        "BERT_CAT, scibert (regenerated): no step was better on validation than the weights that it began with"
+        "BERT_CAT, scibert (regenerated): no step was better on validation than the initial weights"
     )
     assert "(seed 1)" in sentence.text
     assert sentence.holds is False

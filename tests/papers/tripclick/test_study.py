@@ -38,7 +38,7 @@ def settings(**changes: Any) -> TripClickSettings:
         "tests": (JudgedSplit("test", TRUE), JudgedSplit("test")),
         "models": (ModelSettings("tk", TINY, TRAINING),),
         "negatives_of": (ORIGINAL,),
-        "truth": TRUE,
+        "complete_qrels": TRUE,
         "negatives": 3,
         "train_depth": 20,
         "depth": 5,
@@ -215,9 +215,9 @@ def test_validation_is_at_the_depth_that_is_measured() -> None:
 def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> None:
     plain = planted(tmp_path / "planted")  # no set of judgements but its own
     run = candidates(plain, tmp_path, depth=12)["train"]
-    study = settings(tests=(JudgedSplit("test"),), negatives_of=(), truth=None, train_depth=9)
+    study = settings(tests=(JudgedSplit("test"),), negatives_of=(), complete_qrels=None, train_depth=9)
     ours = write_study_set(tmp_path / "ours", plain, {"train": run}, study.sets[0], study)
-    theirs = write_click_set(tmp_path / "theirs", plain, run, ClickSettings(negatives=3, depth=9))
+    theirs = write_click_set(tmp_path / "theirs", plain, run, ClickSettings(negatives=3, train_depth=9))
     assert sorted(ours) == sorted(theirs)
     assert len(ours) > 50
 
@@ -225,10 +225,10 @@ def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"tests": ()}, "--tests: wanted at least one"),
-        ({"tests": (JudgedSplit("train"),)}, "--train, --tests: wanted different splits"),
-        ({"validation": "test"}, "--validation: wanted a split beside"),
-        ({"curve_tests": ("other",)}, "--curve-tests: wanted splits of --tests (test)"),
+        ({"tests": ()}, "--test-split: wanted at least one"),
+        ({"tests": (JudgedSplit("train"),)}, "--source, --test-split: wanted different splits"),
+        ({"validation": "test"}, "--validation-split: wanted a split beside"),
+        ({"curve_tests": ("other",)}, "--curve-split: wanted splits of --test-split (test)"),
         ({"depth": 13}, "--depth: wanted at most --retrieval-depth"),
         ({"depths": (0, 5)}, "--depths: wanted depths from 1"),
         ({"negatives": 0}, "--negatives: wanted at least 1"),
@@ -237,7 +237,7 @@ def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> N
         ({"models": (ModelSettings(), ModelSettings())}, "--models: wanted each model once"),
         ({"negatives_of": (ORIGINAL, ORIGINAL)}, "wanted each name once"),
         ({"negatives_of": (Negatives("a b", TRUE),)}, "wanted a name of letters"),
-        ({"cleaned": True, "truth": None}, "--cleaned: wanted --truth"),
+        ({"cleaned": True, "complete_qrels": None}, "--cleaned: wanted --complete-qrels"),
         ({"candidates": {"dev": Path("x")}}, "--candidates: wanted splits of the study"),
         ({"seeds": (1, 1)}, "--seeds: wanted at least one, each once"),
         ({"index": "ivf"}, "--index: wanted a model that retrieves (bert_dot) beside it; found none"),
@@ -268,7 +268,7 @@ def test_bad_settings_are_one_line(changes: dict[str, Any], named: str) -> None:
         ({"tests": (JudgedSplit("dev"),)}, "found no dev"),
         ({"tests": (JudgedSplit("test", "dctr"),)}, "wanted judgements 'dctr' of split 'test'; found true, passed-over"),
         ({"negatives_of": (Negatives("original", "skipped"),)}, "wanted judgements 'skipped' of split 'train'"),
-        ({"truth": "all"}, "wanted judgements 'all' of split 'train'"),
+        ({"complete_qrels": "all"}, "wanted judgements 'all' of split 'train'"),
     ],
     ids=["split", "test-judgements", "negatives", "truth"],
 )

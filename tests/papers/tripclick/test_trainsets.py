@@ -27,7 +27,7 @@ def settings(**changes: Any) -> TripClickSettings:
 def test_what_a_set_leaves_out_is_counted(tmp_path: Path) -> None:
     found, runs = judged_collection(tmp_path / "judged")
     own, more = Negatives("original", OWN_JUDGEMENTS), Negatives("more", "more")
-    of = settings(negatives_of=(own, more), truth="truth", cleaned=True, negatives=2, tests=(JudgedSplit("test"),))
+    of = settings(negatives_of=(own, more), complete_qrels="truth", cleaned=True, negatives=2, tests=(JudgedSplit("test"),))
     for name, triples, without, fewer in (
         ("original", {("q1", 2), ("q2", 1)}, 1, 1),  # q3 has nothing of grade 0
         (f"original{CLEANED}", {("q1", 2)}, 2, 0),  # what q2 has is relevant

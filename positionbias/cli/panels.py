@@ -1,0 +1,114 @@
+"""Help in panels: options under their headings, as wide as the terminal."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from positionbias.core.settings import Panel
+
+__all__ = ["PanelCommand", "PanelContext", "PanelOption", "add_quiet", "in_panels", "write_options"]
+
+_LEAST, _MOST = 80, 100  # columns of help
+
+
+class PanelOption(click.Option):
+    """An option that knows its heading in the help."""
+
+    def __init__(self, *given: Any, panel: Panel = Panel.BASIC, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.panel = panel
+
+
+class PanelContext(click.Context):
+    """A context whose help is as wide as the terminal, from 80 to 100 columns."""
+
+    def make_formatter(self) -> click.HelpFormatter:
+        return click.HelpFormatter(width=min(max(shutil.get_terminal_size().columns, _LEAST), _MOST) - 2)
+
+
+class PanelCommand(click.Command):
+    """A command whose help has its options in panels."""
+
+    context_class = PanelContext
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help, with examples that are longer than a line as lines that end in a backslash."""
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(_folded(inspect.cleandoc(self.help or ""), formatter.width - formatter.current_indent))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_options(self, ctx, formatter)
+
+
+def _folded(text: str, width: int) -> str:
+    """Break the commands in a help text that are longer than ``width``, between an option and the next."""
+    blocks = text.split("\n\n")
+    return "\n\n".join(
+        "\n".join(line if len(line) <= width else _fold(line, width) for line in block.splitlines())
+        if block.startswith("\b\n")
+        else block
+        for block in blocks
+    )
+
+
+def _fold(line: str, width: int) -> str:
+    """Break a command before words that are no option's value."""
+    indent = line[: len(line) - len(line.lstrip())]
+    lines = [""]
+    parts = [
+        part
+        for run in re.split(r" +(?=--?[a-z])", line.strip())
+        for part in (run.split() if len(indent + run) > width - 2 else [run])
+    ]
+    for part in parts:
+        joined = f"{lines[-1]} {part}" if lines[-1] else f"{indent}{part}"
+        if len(lines[-1]) and len(joined) > width - 2:
+            lines.append(f"{indent}    {part}")
+        else:
+            lines[-1] = joined
+    return " \\\n".join(lines)
+
+
+def write_options(command: click.Command, context: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write the options of a command in their panels."""
+    for panel, options in in_panels(command, context):
+        with formatter.section(panel):
+            formatter.write_dl([option.get_help_record(context) or ("", "") for option in options])
+
+
+def in_panels(command: click.Command, context: click.Context) -> Iterator[tuple[Panel, Sequence[click.Option]]]:
+    """Yield the options of a command under the headings that they stand under, in the order of headings."""
+    shown = [one for one in command.get_params(context) if isinstance(one, click.Option) and not one.hidden]
+    for panel in Panel:
+        if found := [one for one in shown if _panel(one) is panel]:
+            yield panel, found
+
+
+def _panel(option: click.Option) -> Panel:
+    if isinstance(option, PanelOption):
+        return option.panel
+    return Panel.SHARED if "--help" in option.opts else Panel.BASIC
+
+
+def add_quiet(command: click.Command) -> None:
+    """Give a command ``--quiet``, which means the same before and after its name."""
+    if not any("--quiet" in param.opts for param in command.params):
+        told = "No progress, no remarks; results and errors only."
+        command.params.append(
+            PanelOption(["-q", "--quiet"], is_flag=True, expose_value=False, callback=_quiet, help=told, panel=Panel.SHARED)
+        )
+
+
+def _quiet(context: click.Context, _option: click.Parameter, on: bool) -> None:
+    if on:
+        from positionbias.core.progress import set_quiet
+
+        set_quiet(True)
+        context.find_root().call_on_close(lambda: set_quiet(False))

@@ -1,0 +1,199 @@
+"""One vocabulary: an option means the same, and takes the same, in every command that has it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+import pytest
+
+from positionbias.cli.main import posbias
+
+# Options whose values differ between commands, and why. A key before a value (SPLIT=RUN), and being given again, are no difference.
+TAKES_DIFFERENT = {
+    "--loss": "a study trains by several, each with its group size and part of the steps",
+    "--out": "a folder, a file, or a pipe, as the command writes it",
+    "--precision": "a training has no auto: its result depends on it",
+    "--relevant-from": "study pooling has several tasks, each with its grade",
+    "--score": "a calibration may be of the mean of two scores",
+    "--skip": "each release has files of its own",
+    "--source": "a split of one collection, the place of a split of any, or the name of one that was found in",
+}
+# Options whose help differs, with a word of each meaning that every help of the option has to hold.
+MEANS = {
+    "--answers-in": "start",
+    "--b": "normalisation by length",
+    "--candidates": "re-rank|negatives|BM25's|to score",
+    "--contaminate": "train on|contaminat",
+    "--deepest": "curve",
+    "--depth": "candidates|passages|pool|down",
+    "--detector": "lexical|looks",
+    "--dimension": "width|principal components",
+    "--encoder": "encode|start from",
+    "--epochs": "passes over the training groups",
+    "--filters": "filters",
+    "--group-size": "passages (a|per) group|passages of a query",
+    "--heads": "heads|of each layer",
+    "--index": "nearest|looks at|vector|dense retrieval",
+    "--k1": "saturation of term frequency",
+    "--layers": "layers",
+    "--leakage": "leak",
+    "--leaked-queries": "leak|near-duplicate",
+    "--loss": "hinge|loss",
+    "--measure": "as ir_measures names it",
+    "--memory": "hold|memory|GiB",
+    "--model": "^(a|the) (checkpoint|model|teacher)[ :;,]|vectors were made by",
+    "--name": "tag|called",
+    "--negatives": "negatives|clicked",
+    "--out": "write|save|rotated|sheet",
+    "--pairs": "pairs|leak",
+    "--passage-length": "read of a passage",
+    "--passages": "passages in all|total number of passages",
+    "--plot": "draw",
+    "--positions": "positions|place",
+    "--precision": "products|precision",
+    "--probe-passages": "probe|MATS",
+    "--qrels": "judgements",
+    "--qrels-name": "judgement sets?",
+    "--queries": "queries|those that fit",
+    "--query-length": "read of a query",
+    "--quick": "small",
+    "--relabel": "kind",
+    "--relevant-from": "grade",
+    "--repeats": "repetitions",
+    "--score": "score|similar|threshold",
+    "--several": "several answers|all answers",
+    "--share": "share|quer",
+    "--size": "two (a|per) query",
+    "--source": "training queries|sources",
+    "--split": "split|quer",
+    "--start": "checkpoint",
+    "--systems": "run, group and kind",
+    "--target": "test queries",
+    "--target-relevant-from": "grade",
+    "--test": "test",
+    "--test-split": "test",
+    "--threads": "threads",
+    "--threshold": "score|cosine",
+    "--train-depth": "candidates",
+    "--trainset": "training (set|groups)",
+    "--validation-queries": "validation",
+    "--validation-split": "validat",
+    "--vectors": "vectors",
+    "--word-vectors": "vectors",
+    "--workers": "processes",
+}
+
+
+def commands(command: click.Command = posbias, context: click.Context | None = None) -> Iterator[tuple[str, click.Command]]:
+    """Every command that is no group, by its words."""
+    context = context or click.Context(posbias, info_name="posbias")
+    if not isinstance(command, click.Group):
+        yield context.command_path, command
+        return
+    for name in command.list_commands(context):
+        below = command.get_command(context, name)
+        assert below is not None
+        yield from commands(below, click.Context(below, info_name=name, parent=context))
+
+
+def options() -> Mapping[str, Mapping[str, click.Option]]:
+    """The options by their flag, each by its command."""
+    found: dict[str, dict[str, click.Option]] = defaultdict(dict)
+    for words, command in commands():
+        for one in command.params:
+            if isinstance(one, click.Option):
+                found[max(one.opts, key=len)][words] = one
+    return found
+
+
+OPTIONS = options()
+
+
+def takes(option: click.Option) -> str:
+    """What an option takes: nothing, one of some names, or a number or text, with the word that stands for it in the help."""
+    if option.is_flag:
+        return "nothing"
+    if isinstance(option.type, click.Choice):
+        return f"one of {', '.join(option.type.choices)}"
+    named = re.sub(r"^\[?[A-Z]+=\]?|\[:[A-Z]+\]$", "", option.metavar or "")
+    kinds = {click.types.IntParamType: "whole number", click.types.FloatParamType: "number", click.Tuple: "several"}
+    kind = next((name for of, name in kinds.items() if isinstance(option.type, of)), "text")
+    return f"{kind} {named}"
+
+
+def faults(flag: str, options: Mapping[str, click.Option]) -> Iterator[str]:
+    """What is wrong with an option, given by command."""
+    taken = defaultdict(list)
+    for words, option in options.items():
+        taken[takes(option)].append(words)
+    if flag in TAKES_DIFFERENT and len(taken) == 1:
+        yield f"{flag} takes the same everywhere: drop it from TAKES_DIFFERENT"
+    if flag not in TAKES_DIFFERENT and len(taken) > 1:
+        yield f"{flag} takes different values, give one of them another name: {dict(taken)}"
+    helps = {(option.help or "").partition(" [default")[0]: words for words, option in options.items()}
+    if flag not in MEANS and len(helps) > 1:
+        yield f"{flag}: share the declaration, or say its one meaning in MEANS: {helps}"
+    for text, words in helps.items():
+        if not re.search(MEANS.get(flag, ""), text, re.IGNORECASE):
+            yield f"{words} {flag} means something else: {text}"
+
+
+@pytest.mark.parametrize("flag", OPTIONS)
+def test_an_option_takes_and_means_the_same_everywhere(flag: str) -> None:
+    assert list(faults(flag, OPTIONS[flag])) == []
+
+
+@pytest.mark.parametrize(
+    ("flag", "other"),
+    [
+        ("--model", {"type": click.Choice(["tk", "bert_cat"]), "help": "The model to train."}),
+        ("--model", {"metavar": "KIND", "help": "The model to train."}),
+        ("--model", {"metavar": "MODEL", "help": "The kind of model to train."}),
+        ("--queries", {"metavar": "FILE", "help": "Queries, a line each."}),
+        ("--seed", {"type": int, "help": "Key of the first draw."}),
+    ],
+)
+def test_an_option_of_another_meaning_is_found(flag: str, other: dict[str, Any]) -> None:
+    assert list(faults(flag, {**OPTIONS[flag], "posbias new": click.Option([flag], **other)}))
+
+
+def test_the_tables_name_options_that_there_are() -> None:
+    assert sorted({*MEANS, *TAKES_DIFFERENT} - set(OPTIONS)) == []
+
+
+def test_a_flag_in_short_is_of_one_option() -> None:
+    short = defaultdict(set)
+    for flag, by_command in OPTIONS.items():
+        for option in by_command.values():
+            for other in option.opts:
+                if other != flag:
+                    short[other].add(flag)
+    assert {name: flags for name, flags in short.items() if len(flags) > 1} == {}
+
+
+def test_no_two_options_have_one_meaning() -> None:
+    """What reads the same has one name."""
+    flags = defaultdict(set)
+    for flag, by_command in OPTIONS.items():
+        for option in by_command.values():
+            flags[(option.help or "").partition(" [default")[0]].add(flag)
+    assert {text: sorted(found) for text, found in flags.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["study", "tripclick", "c", "--tests", "test"], "--test-split"),
+        (["import", "squad", "--validation", "500"], "--validation-queries"),
+        (["study", "contamination", "c", "--targets", "test"], "--target"),
+        (["train", "tk", "c", "--margin", "1"], "--hinge-margin"),
+    ],
+)
+def test_a_name_of_before_is_answered_with_the_one_of_now(arguments: list[str], meant: str) -> None:
+    with pytest.raises(click.NoSuchOption) as raised:
+        posbias.main(arguments, standalone_mode=False)
+    assert meant in str(raised.value.format_message())
