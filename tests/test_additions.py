@@ -275,7 +275,7 @@ def test_a_data_format_is_two_files(package: Path) -> None:
         package, "-c", "import positionbias as pb; print(pb.import_toy('toys.txt', out='again'), 'import_toy' in dir(pb))"
     )
     assert shown == "Collection('again', 2 passages, splits none) True\n"
-    assert posbias(package, "show", "toys").startswith("toys: 2 passages\n")
+    assert posbias(package, "show", "toys").startswith("toys: 2 passages, 0 queries (no split) and 0 answers.\n")
 
 
 def test_a_command_is_two_files(package: Path) -> None:

@@ -19,10 +19,12 @@ from positionbias import ops
 from positionbias.core.collection import Collection
 from positionbias.core.errors import OutputExistsError, SettingError
 from positionbias.core.manifest import read_manifest
+from positionbias.core.screen import lines_of, shown_width
 from positionbias.core.shown import Shown
 from positionbias.dense.vectors import Vectors
 from positionbias.ops import imports
 from positionbias.ops.audit import Checked
+from positionbias.ops.outcome import text_of
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.report.frames import COLUMNS
 from positionbias.report.notebook import as_html
@@ -94,6 +96,9 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(name: str, retur
     assert shown.text.strip()
     assert shown.seen <= ALLOWED
     assert all(line in shown.text for line in found.verdict.splitlines())
+    for width in (80, 100):
+        with lines_of(width):
+            assert max(map(shown_width, text_of(found).split("\n"))) <= width
     frame = found.to_frame()
     assert len(frame)
     if not isinstance(found, Checked) and name not in WITHOUT_RESULTS:

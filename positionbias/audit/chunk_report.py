@@ -130,8 +130,12 @@ def chunk_budget_table(results: Sequence[Result]) -> Table:
             )
     unit = "/".join(distinct(grid.figures.unit for _, grid in found)) or "words"
     columns = [Column("System", numeric=False), Column("Budget"), Column("Chunk", numeric=False), Column("Vectors")]
-    columns += [Column(f"Stored {unit}"), Column(level_heading("Lead", every)), Column("Less the first of its budget")]
-    columns += [Column("Rank"), Column("Evidence cut"), Column("Answer cut")]
+    columns += [
+        Column(f"Stored {unit}", wide=True),
+        Column(level_heading("Lead", every)),
+        Column("Less the first of its budget", wide=True),
+    ]
+    columns += [Column("Rank"), Column("Evidence cut"), Column("Answer cut", wide=True)]
     drop_empty(columns, rows, first=6)
     notes = [
         "Vectors and what is stored are of one document. A budget has the settings of about as many vectors (down to 85 %). Lead and rank are means over five places in the document, where the evidence falls.",
@@ -217,8 +221,14 @@ def chunk_cells_table(results: Sequence[Result]) -> Table:
                 ]
             )
     columns = [Column("System", numeric=False), Column("Chunk"), Column("Overlap"), Column("In the chunk", numeric=False)]
-    columns += [Column("Place"), Column("Queries"), Column("Starts at"), Column("Chunks with it"), Column("Cut")]
-    columns += [Column(level_heading("Lead", every)), Column("Rank among competitors"), Column("Not read")]
+    columns += [
+        Column("Place"),
+        Column("Queries"),
+        Column("Starts at", wide=True),
+        Column("Chunks with it"),
+        Column("Cut", wide=True),
+    ]
+    columns += [Column(level_heading("Lead", every)), Column("Rank among competitors"), Column("Not read", wide=True)]
     note = "Place: of the evidence in the document where it stands anywhere in a chunk, else of its chunk; none: the mean over chunks."
     return Table(f"{slug(CHUNKS)}-cells", "Lead over the competitors by chunk and place", columns, rows, [note], stub=4)
 
@@ -246,7 +256,7 @@ def chunk_effects_table(results: Sequence[Result]) -> Table:
             )
     columns = [Column("System", numeric=False), Column("Effect of", numeric=False), Column("Chunk"), Column("Overlap")]
     columns += [Column("Sides", numeric=False), Column("Queries"), Column("More chunks with it")]
-    columns += [Column(level_heading("Deviations", every)), Column("p"), Column("Smallest detectable")]
+    columns += [Column(level_heading("Deviations", every)), Column("p"), Column("Smallest detectable", wide=True)]
     return Table(
         f"{slug(CHUNKS)}-effects", "Effects of places in documents and chunks, of cuts and of budgets", columns, rows, stub=5
     )

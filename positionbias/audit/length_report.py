@@ -154,7 +154,7 @@ def grid_table(results: Sequence[Result]) -> Table:
     columns += [
         Column("less the shortest", level_heading("Length, at the start", every)),
         Column("End not read"),
-        Column("End cut"),
+        Column("End cut", wide=True),
     ]
     drop_empty(columns, rows, first=3)
     notes = [
@@ -195,8 +195,13 @@ def grid_cells_table(results: Sequence[Result]) -> Table:
                     percent_cell(cell.cut, sign=False),
                 ]
             )
-    columns = [Column("System", numeric=False), Column("Length"), Column("Place"), Column("Starts at")]
-    columns += [Column(level_heading("Lead", every)), Column("Rank among competitors"), Column("Not read"), Column("Cut")]
+    columns = [Column("System", numeric=False), Column("Length"), Column("Place"), Column("Starts at", wide=True)]
+    columns += [
+        Column(level_heading("Lead", every)),
+        Column("Rank among competitors"),
+        Column("Not read", wide=True),
+        Column("Cut", wide=True),
+    ]
     return Table(f"{slug(LENGTHS)}-cells", "Lead over the competitors by length and place", columns, rows, stub=3)
 
 
@@ -218,7 +223,7 @@ def grid_effects_table(results: Sequence[Result]) -> Table:
                 ]
             )
     columns = [Column("System", numeric=False), Column("Effect of", numeric=False), Column("Length"), Column("Place")]
-    columns += [Column(level_heading("Deviations", every)), Column("p"), Column("Smallest detectable")]
+    columns += [Column(level_heading("Deviations", every)), Column("p"), Column("Smallest detectable", wide=True)]
     notes = (
         "Place: less place 0 of that length. Length: at place 0, less the shortest. Truncation: the effect of a place that is not read, less its effect in the longest "
         "text where it is read. Place by length: the change of the slope over places by each doubling of the length, over lengths read whole.",

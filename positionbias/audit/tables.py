@@ -92,7 +92,7 @@ def _psi_table(found: Found, series: Mapping[System, Series], name: str, title: 
         Column("By chance"),
         Column(level_heading("Debiased", ranges)),
     ]
-    columns += [Column("p"), Column("used", "Buckets"), Column("left out", "Buckets")]
+    columns += [Column("p"), Column("used", "Buckets", wide=True), Column("left out", "Buckets", wide=True)]
     drop_empty(columns, rows, first=5)
     _, kept = drop_constant(columns, rows, [0, 1])
     notes = [
@@ -183,7 +183,10 @@ def blind_table(results: Sequence[Result]) -> Table:
             ]
         )
     columns = [Column("Positions by", numeric=False), Column("System", numeric=False), Column(level_heading("Slope", own))]
-    columns += [Column(name, "Position-blind scorers") for name in ("lowest slope", "highest slope", "all intervals")]
+    columns += [
+        Column(name, "Position-blind scorers", wide=name != "all intervals")
+        for name in ("lowest slope", "highest slope", "all intervals")
+    ]
     _, kept = drop_constant(columns, rows, [0])
     notes = (
         "Position-blind scorers rank the same candidates and ignore the order of words, so the questions alone cause their slopes. A "
@@ -219,8 +222,8 @@ def gap_table(results: Sequence[Result]) -> Table:
     columns = [Column("Quality", numeric=False), Column("System", numeric=False)]
     columns += [Column(name) for name in ("Queries", "Original", "Rotated")]
     columns += [Column(level_heading("Change", [r.interval for r, _ in found])), Column("p")]
-    columns += [Column("Smallest detectable"), Column("Top passage changed"), Column("Rank-biased overlap")]
-    columns += [Column("Answers cut"), Column("Answers truncated")]
+    columns += [Column(name, wide=True) for name in ("Smallest detectable", "Top passage changed", "Rank-biased overlap")]
+    columns += [Column("Answers cut", wide=True), Column("Answers truncated", wide=True)]
     drop_empty(columns, rows, first=3)
     draws = distinct(str(gap.draws) for _, gap in found)
     notes = (
@@ -248,7 +251,7 @@ def response_table(results: Sequence[Result]) -> Table:
     columns = [Column("System", numeric=False), Column("Queries")]
     columns += [Column(level_heading("Last − first place", [response_slope(*one)[1] for one in found]))]
     columns += [Column("p")]
-    columns += [Column(name, "Reciprocal rank") for name in ("first place", "last place")]
+    columns += [Column(name, "Reciprocal rank", wide=True) for name in ("first place", "last place")]
     drop_empty(columns, rows, first=3)
     notes = (
         "The slope of the score from the first place to the last, the other sentences in their order; in mean deviations of a query's "

@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from positionbias.audit.page import description_tables
 from positionbias.audit.verdict_tables import verdict_tables
 from positionbias.audit.verdict_words import verdict_lines
-from positionbias.report.table import Table, as_text, text_width
+from positionbias.core.formatting import decimal
+from positionbias.report.bars import spark
+from positionbias.report.table import as_text
+from positionbias.results.buckets import ResponseCurve
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 
-__all__ = ["DESCRIPTION", "WIDTH", "audit_text"]
+__all__ = ["DESCRIPTION", "audit_text"]
 
 DESCRIPTION = "Description (nothing is concluded from it)"
-WIDTH = 120  # columns that a table of verdicts may take
 
 
 def audit_text(results: Sequence[Result]) -> str:
     """Return the verdicts, at most three lines a system, their table, and the descriptive tables."""
-    parts = ["\n".join(verdict_lines(results)), *(as_text(_narrow(table)) for table in verdict_tables(results))]
+    parts = ["\n".join(verdict_lines(results)), *map(as_text, verdict_tables(results))]
     described = [as_text(table) for table in description_tables(results)]
     if described:
-        parts += [f"{DESCRIPTION}\n{'=' * len(DESCRIPTION)}", *described]
+        parts += [f"{DESCRIPTION}\n{'=' * len(DESCRIPTION)}", "\n".join(_responses(results)), *described]
     return "\n\n".join(part for part in parts if part)
 
 
-def _narrow(table: Table) -> Table:
-    """Drop the intervals of ranks, then of measures, where the table would be too wide; the first ones stay."""
-    ranged = [at for at in range(len(table.columns)) if any(row[at].brief for row in table.rows)]
-    left_out = False
-    for at in ranged[1:]:
-        if text_width(table) > WIDTH:
-            rows = [
-                [replace(cell, text=cell.brief or cell.text) if i == at else cell for i, cell in enumerate(row)]
-                for row in table.rows
-            ]
-            name = table.columns[at].name.partition(" [")[0]
-            columns = [replace(column, name=name) if i == at else column for i, column in enumerate(table.columns)]
-            table, left_out = replace(table, rows=rows, columns=columns), True
-    return (
-        replace(table, notes=[*table.notes, "Intervals that have no room here: posbias report, or --json."])
-        if left_out
-        else table
-    )
+def _responses(results: Sequence[Result]) -> list[str]:
+    """Draw each system's score by the place of the evidence, in a line."""
+    lines = []
+    for result, own in of_type(results, ResponseCurve):
+        if known := [score for score in own.scores if score is not None]:
+            ends = f"{decimal(min(known), sign=True)} to {decimal(max(known), sign=True)} deviations"
+            lines.append(f"{result.system}: score by place of the evidence, first to last  {spark(own.scores)}  ({ends})")
+    return lines

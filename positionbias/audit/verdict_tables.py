@@ -90,7 +90,11 @@ def _verdict_table(results: Sequence[Result], question: Question) -> Table:
         Column("Effect", numeric=False),
     ]
     columns += _unit_columns(units, [effect for shown in effects for effect in shown.values()])
-    columns += [Column(_beyond([verdict for _, verdict in found]), numeric=False), Column("Detectable"), Column("Queries")]
+    columns += [
+        Column(_beyond([verdict for _, verdict in found]), numeric=False),
+        Column("Detectable", wide=True),
+        Column("Queries"),
+    ]
     columns += [Column("Wanted")]
     contrasts = distinct(first.contrast for first in firsts if first)
     notes = [SIGNS[contrast] for contrast in contrasts]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
+from contextlib import nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import click
 from click.core import ParameterSource
@@ -14,13 +15,26 @@ from click.core import ParameterSource
 from positionbias.cli.before import say_before, yes_option
 from positionbias.cli.panels import PanelCommand, PanelOption
 from positionbias.cli.settings_options import option_of
-from positionbias.core.operation import Command, Given, Parameter
+from positionbias.core.errors import SettingError
+from positionbias.core.operation import Command, Given, Parameter, SavedTo
 from positionbias.core.progress import say
+from positionbias.core.screen import lines_of
 from positionbias.core.settings import Panel, given_by_hand
 from positionbias.core.terminal import json_line, to_person
 
 __all__ = ["command_of", "print_outcome"]
 
+_wide_option = click.option(
+    "--wide",
+    is_flag=True,
+    cls=PanelOption,
+    panel=Panel.SHARED,
+    help="Print every column and both ends of intervals, however wide.",
+)
+_SAVED = get_args(SavedTo)[1]  # of a command that measures
+_per_query_option = click.option(
+    "--per-query", is_flag=True, cls=PanelOption, panel=Panel.SHARED, help="Add each query's values to --json."
+)
 _json_option = click.option(
     "--json", "as_json", is_flag=True, cls=PanelOption, panel=Panel.SHARED, help="Print the results as one JSON object."
 )
@@ -29,16 +43,20 @@ _json_option = click.option(
 def command_of(name: str, made: Command) -> click.Command:
     """Return the command ``name``, which prints what comes back, if anything."""
 
-    def run(as_json: bool, **given: Any) -> None:
+    def run(as_json: bool, wide: bool, per_query: bool = False, **given: Any) -> None:
+        if per_query and not as_json:
+            raise SettingError("--per-query: wanted --json, which it is for; found none; add --json")
         if made.shorter:
             given["before"] = partial(say_before, yes=given.pop("yes"), shorter=made.shorter)
         stated = frozenset(filter(_stated, given))
         with given_by_hand(one.flag for one in made.parameters if one.name in stated):
             outcome = made.call(Given(given, stated))
-        print_outcome(outcome, as_json=as_json)
+        print_outcome(outcome, as_json=as_json, wide=wide, per_query=per_query)
 
     asking = [yes_option] if made.shorter else []
-    for option in reversed([*map(option_of, made.parameters), *asking, _json_option]):
+    measures = any(one.of is _SAVED for one in made.parameters)
+    printed = [_json_option, *([_per_query_option] if measures else []), _wide_option]
+    for option in reversed([*map(option_of, made.parameters), *asking, *printed]):
         run = option(run)
     return click.command(name, cls=PanelCommand, help=_help_text(made.help, made.parameters))(run)
 
@@ -49,7 +67,7 @@ def _stated(name: str) -> bool:
     return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
-def print_outcome(outcome: Any, *, as_json: bool) -> None:
+def print_outcome(outcome: Any, *, as_json: bool, wide: bool = False, per_query: bool = False) -> None:
     """Print the results of what an operation gave back, if anything, and complain or exit as it says.
 
     It may have ``piped``, where the data takes standard output, and ``afterwards``, a remark below the results.
@@ -64,11 +82,11 @@ def print_outcome(outcome: Any, *, as_json: bool) -> None:
         return
     piped = getattr(outcome, "piped", False)
     if as_json:
-        (sys.stderr if piped else sys.stdout).write(json_line(json_of(outcome)))
-    elif piped:
-        say(text_of(outcome))
+        (sys.stderr if piped else sys.stdout).write(json_line(json_of(outcome, per_query=per_query)))
     else:
-        sys.stdout.write(f"{text_of(outcome)}\n")
+        with lines_of(None) if wide else nullcontext():
+            text = text_of(outcome)
+        say(text) if piped else sys.stdout.write(f"{text}\n")
     if afterwards := getattr(outcome, "afterwards", ""):
         say(afterwards)
     if isinstance(outcome, Judgement):

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 from typing import Any
 
+from positionbias.core.formatting import NBSP
 from positionbias.core.interval import Interval
+from positionbias.leakage.find import FoundPair
+from positionbias.leakage.surest import score_of
+from positionbias.report.cells import text_cell
 from positionbias.report.collection_text import aligned
 from positionbias.report.table import Cell, Column, Table, as_text
 from positionbias.results.figures import Figures
@@ -33,6 +38,7 @@ from positionbias.results.result import Result
 from positionbias.results.select import of_type
 
 __all__ = [
+    "found_text",
     "calibration_text",
     "calibration_verdict",
     "candidates_text",
@@ -42,6 +48,8 @@ __all__ = [
     "review_text",
     "sample_text",
 ]
+
+LONGEST = 120  # characters of a query that are shown
 
 
 def candidates_text(results: Sequence[Result]) -> str:
@@ -54,6 +62,28 @@ def candidates_text(results: Sequence[Result]) -> str:
     ]
     against = [line for _, figures in of_type(results, TruthFigures) for line in _truth_lines(figures)]
     return "\n".join([*candidates_verdict(results), "", "\n\n".join(tables), *against]) + _published_text(results)
+
+
+def found_text(results: Sequence[Result], surest: Sequence[FoundPair], pairs: int, place: str) -> str:
+    """Return ``candidates_text`` with the surest pairs and their texts behind its sentences."""
+    told, text = "\n".join(candidates_verdict(results)), candidates_text(results)
+    return text.replace(told, f"{told}\n\n{as_text(_pairs_table(surest, pairs, place))}", 1) if surest else text
+
+
+def _pairs_table(surest: Sequence[FoundPair], pairs: int, place: str) -> Table:
+    """Return two rows a pair, so that its texts stand one below the other."""
+    columns = [Column(name, numeric=False) for name in ("Score", "Query", "Id", "Text")]
+    rows = []
+    for pair in surest:
+        name, score = score_of(pair)
+        sides = (
+            (f"{name}\u00a0{score:.3f}", "training", pair.train_id, pair.train_text),
+            ("", "test", pair.test_id, pair.test_text),
+        )
+        for *named, text in sides:
+            rows.append([*map(text_cell, named), text_cell(shorten(text, LONGEST, placeholder=" …"))])
+    notes = [f"{pairs - len(surest):,} more in {place}."] if pairs > len(surest) else []
+    return Table("surest", "The surest pairs", columns, rows, notes)
 
 
 def candidates_verdict(results: Sequence[Result]) -> list[str]:
@@ -195,7 +225,7 @@ def _share(result: Result) -> str:
 
 
 def _bounds(interval: Interval | None, form: str = ".4f") -> str:
-    return f" [{interval.low:{form}}, {interval.high:{form}}]" if interval else ""
+    return f"{NBSP}[{interval.low:{form}},{NBSP}{interval.high:{form}}]" if interval else ""
 
 
 def removed_text(results: Sequence[Result]) -> str:

@@ -166,6 +166,7 @@ def _measured(folder: Path, model: Manifest) -> str:
     from textwrap import indent
 
     from positionbias.core.manifest import read_manifest
+    from positionbias.core.screen import PIPED, lines_of
     from positionbias.report.text import text_of
     from positionbias.results.result import load_results
 
@@ -176,7 +177,9 @@ def _measured(folder: Path, model: Manifest) -> str:
     if model.name not in systems or not same:
         named = f"those of {', '.join(sorted(filter(None, systems)))}{'' if same else ' of other weights'}"
         raise bad_input(folder, wanted=f"results of the model {model.name}", found=named, do="measure this checkpoint")
-    return f"## {manifest.command.capitalize()}: {manifest.name}\n\n{indent(text_of(found), '    ')}"
+    with lines_of(PIPED):  # the same card from every terminal
+        text = text_of(found)
+    return f"## {manifest.command.capitalize()}: {manifest.name}\n\n{indent(text, '    ')}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -105,10 +105,11 @@ class Checked(Judgement):
         return overall(self.checks)
 
     def __str__(self) -> str:
+        from positionbias.core.screen import wrapped
         from positionbias.report.check_files import check_table
         from positionbias.report.table import as_text
 
-        return as_text(check_table(self.checks))
+        return f"{wrapped(self.verdict)}\n\n{as_text(check_table(self.checks))}"
 
     @property
     def verdict(self) -> str:
@@ -334,6 +335,9 @@ def check(
         >>> import positionbias as pb
         >>> from positionbias.settings import Audited, Limits
         >>> print(pb.check("planted", limits=Limits(max_response=0.05), audited=Audited(models=["tk.ckpt"])))
+        pass
+        tk: passes --max-response 0.05 ...
+        ...
         Limits on position bias: pass (1 system)
         <BLANKLINE>
         System  Limit                                     Measured     95 % interval  Verdict  What would do

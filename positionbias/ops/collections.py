@@ -41,7 +41,7 @@ def show(collection: Source, *, engine: Engine = Engine()) -> Measurements:
     Example:
         >>> import positionbias as pb
         >>> print(pb.show("planted"))
-        planted: 240 passages
+        planted: 240 passages, 90 queries (train 50, validation 12, test 18, fresh 10) and 128 answers.
         <BLANKLINE>
         split       queries  judgements  answers
         train            50          70       70

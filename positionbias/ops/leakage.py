@@ -13,6 +13,7 @@ from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation, settings_parameters
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
+from positionbias.core.screen import wrapped
 from positionbias.core.settings import Panel, Setting, refuse_idle, setting
 from positionbias.leakage.settings import FIELDS, Detector, FindSettings, LexicalSettings, NearestSettings
 from positionbias.ops.outcome import Measurements, Printed, Read, refuse_outputs
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from positionbias.core.collection import Collection
     from positionbias.core.records import Query
-    from positionbias.leakage.find import Found
+    from positionbias.leakage.find import Found, FoundPair
     from positionbias.leakage.leaks import Leaks
     from positionbias.leakage.pairs import Pair
     from positionbias.leakage.queries import FieldTexts
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from positionbias.results.leakage_pairs import QueriesRemoved
     from positionbias.results.result import Result
 
-__all__ = ["Cleaned", "CountedPairs", "SearchedTexts", "clean_leakage", "find_leakage"]
+__all__ = ["Cleaned", "CountedPairs", "FoundPairs", "SearchedTexts", "clean_leakage", "find_leakage"]
 
 # options of one detector alone
 _SEMANTIC = tuple(one.of.flag(one.name) for kind in (NearestSettings, Encoder) for one in settings_parameters(kind, ""))
@@ -56,6 +57,21 @@ class SearchedTexts:
         choices=FIELDS,
         panel=Panel.ADVANCED,
     )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FoundPairs(Measurements):
+    """The counts of near-duplicate queries, and the surest of the pairs, which stand in ``pairs_at`` with all others."""
+
+    surest: Sequence[FoundPair] = ()
+    pairs: int = 0
+    pairs_at: Place = ""
+
+    def __str__(self) -> str:
+        from positionbias.leakage.text import found_text
+
+        text = found_text(self.results, self.surest, self.pairs, str(self.pairs_at))
+        return "\n".join([wrapped(text), *map(wrapped, self.remarks)])
 
 
 @operation
@@ -88,7 +104,7 @@ def find_leakage(
     ] = None,
     out: Out,
     overwrite: Overwrite = False,
-) -> Measurements:
+) -> FoundPairs:
     """Find training queries that near-duplicate test queries, by meaning and by words.
 
     Queries are a collection's split (NAME:SPLIT), a file of lines (id, tab, text), or TREC topics, whose title, description and narrative
@@ -114,13 +130,17 @@ def find_leakage(
         >>> import positionbias as pb
         >>> from positionbias.settings import FindSettings
         >>> print(pb.find_leakage(["planted:train", "planted:test"], settings=FindSettings("lexical"), out="pairs"))
-        10 of 18 test queries (55.6%) have candidates found by words alone: precision unknown; label them (posbias leakage review).
+        10 of 18 test queries (55.6%) have candidates found by words alone: precision unknown; label them
+        (posbias leakage review).
+        <BLANKLINE>
+        The surest pairs
         ...
     """
     from positionbias.leakage.find import find_pairs
     from positionbias.leakage.found_results import save_found
     from positionbias.leakage.published import target_of
     from positionbias.leakage.queries import field_texts
+    from positionbias.leakage.surest import surest
 
     if settings.detector == "lexical":
         refuse_idle(_SEMANTIC, wanted="--detector semantic or both, which it is for", found="--detector lexical")
@@ -149,7 +169,7 @@ def find_leakage(
     place = output_place(out)
     save_found(place, found, results, measured.manifest(place), overwrite=overwrite)
     hint(f"{len(found.pairs):,} pairs written to {pasted(place)}")
-    return measured
+    return replace(measured, surest=surest(found.pairs), pairs_at=place)
 
 
 def _sides(queries: Sequence[CollectionLike], sources: Sequence[str]) -> tuple[list[QueryPlace], QueryPlace]:
@@ -237,8 +257,8 @@ def _measurements(
     texts: SearchedTexts,
     semantic: Semantic | None,
     read: Sequence[Read],
-) -> Measurements:
-    return Measurements(
+) -> FoundPairs:
+    return FoundPairs(
         results,
         command="leakage find",
         settings={"fields": list(texts.fields), **_record(settings, semantic)},
@@ -252,6 +272,7 @@ def _measurements(
         host={"memory_gib": settings.nearest.memory},
         content={"pairs": len(found.pairs), **({"target": target} if target else {})},
         remarks=("", f"By meaning: {semantic.rests_on}.") if semantic else (),
+        pairs=len(found.pairs),
     )
 
 

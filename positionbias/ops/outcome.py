@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import Place, output_place, pasted
 from positionbias.core.progress import hint
+from positionbias.core.screen import wrapped
 from positionbias.core.shown import Shown
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Measurements(Shown):
     def __str__(self) -> str:
         from positionbias.report.text import text_of
 
-        return "\n".join([text_of(self.results, self.form or self.command.rpartition(" ")[2]), *self.remarks])
+        return "\n".join([text_of(self.results, self.form or self.command.rpartition(" ")[2]), *map(wrapped, self.remarks)])
 
     def manifest(self, place: Path) -> Manifest:
         """Return the manifest of these results in a folder at ``place``."""
@@ -240,11 +241,24 @@ def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) 
     return replace(made, kind="results", inputs=inputs, content={}, files=None)
 
 
-def json_of(outcome: Any) -> JsonObject:
-    """Return what an operation gave back as one JSON object: a judgement's own, else its results."""
-    if isinstance(outcome, Judgement):
-        return outcome.to_json()
-    return {"results": [result.to_json() for result in results_of(outcome)]}
+def json_of(outcome: Any, *, per_query: bool = False) -> JsonObject:
+    """Return what an operation gave back as one JSON object: a judgement's own, else its results; values by query where they are wanted."""
+    found: dict[str, Any] = {}
+    found |= (
+        outcome.to_json() if isinstance(outcome, Judgement) else {"results": [one.to_json() for one in results_of(outcome)]}
+    )
+    for record in () if per_query else found.get("results", ()):
+        _drop_queries(record["payload"], record["kind"])
+    return found
+
+
+def _drop_queries(payload: dict[str, Any], kind: str) -> None:
+    """Remove what a payload holds for each query; a folder of results has it."""
+    if kind == "per_query":
+        for name in ("query_ids", "values", "clusters"):
+            payload.pop(name, None)
+    elif "rows" in payload:
+        payload["rows"] = {name: value for name, value in payload["rows"].items() if not name.endswith(" by query")}
 
 
 def text_of(outcome: Any) -> str:

@@ -60,12 +60,12 @@ def histogram(
     Example:
         >>> import positionbias as pb
         >>> print(pb.histogram(["planted"], splits=["test"]))
-        Where answers start in their passages
+        planted, test: answers start nearer the front than unbiased ones: mean position
+        0.152..., unbiased 0.395 (difference −0.242...).
         <BLANKLINE>
-        Answers of  Figure                              Observed [95...]  If unbiased  By chance alone
-        ──────────  ─────────────────────────────  ────────────────────  ───────────  ───────────────
-        planted     Mean position                  0.152...                    0.395                –
-                    Share in the first tenth       0.444...                    0.134                –
+        planted, test: share of answers by place in the passage; the mark is the share if unbiased
+          0–10...%  ██████████████████┃█████████████████████████████████████████  44.4...
+         10–20...%  █████████████████┃██████████████████████████████▊             36.1...
         ...
     """
     from positionbias.core.collection import find_collection

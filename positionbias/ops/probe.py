@@ -65,6 +65,11 @@ def ats(
     Example:
         >>> import positionbias as pb
         >>> print(pb.ats("planted", models=["tk.ckpt"]))
+        tk on planted: where positions differ, a word's vectors are ... less alike (cosine) than at equal
+        ones; MATS 0..., and 0 is no dependence on position.
+        <BLANKLINE>
+        tk: ATS by distance Δ, 0 to ...
+        ...
         Average term similarity (ATS)
         <BLANKLINE>
                                           Deviation
@@ -107,6 +112,9 @@ def mats(
     Example:
         >>> import positionbias as pb
         >>> print(pb.mats(models=["tk.ckpt"]))
+        tk on planted: where positions differ, a word's vectors are ... less alike (cosine) than at equal
+        ones; MATS 0..., and 0 is no dependence on position.
+        <BLANKLINE>
         Term similarity by distance in position (MATS)
         <BLANKLINE>
                                  MATS

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, output_place
+from positionbias.core.screen import lines_of
 from positionbias.core.shown import Shown
 from positionbias.ops.outcome import results_of, study_of, text_of
 from positionbias.report.frames import frame_of, frames_of
@@ -46,7 +47,8 @@ def line_of(outcome: Shown) -> str:
 
 def html_of(outcome: Shown) -> str:
     """Return what a notebook shows."""
-    return as_html(outcome.verdict, outcome._tables(), text_of(outcome))
+    with lines_of(None):  # a page scrolls
+        return as_html(outcome.verdict, outcome._tables(), text_of(outcome))
 
 
 def figures_of(study: Study) -> dict[str, Figure]:

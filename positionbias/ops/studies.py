@@ -47,12 +47,13 @@ class Studied(Written):
 
     def __str__(self) -> str:
         """Return the study's own tables, and its findings in sentences."""
+        from positionbias.core.screen import wrapped
         from positionbias.report.table import as_text
         from positionbias.results.payloads import Finding
         from positionbias.results.select import of_type
 
-        sentences = [f"- {finding.text}" for _, finding in of_type(self.results, Finding)]
-        return "\n".join([*map(as_text, self._tables()), "What was found", *sentences])
+        sentences = [wrapped(f"- {finding.text}") for _, finding in of_type(self.results, Finding)]
+        return "\n\n".join([*map(as_text, self._tables()), "\n".join(["What was found", *sentences])])
 
     def _tables(self) -> Sequence[Table]:
         from positionbias.report.parts import tables_after

@@ -170,8 +170,8 @@ def bias_table(results: Sequence[Result]) -> Table:
     columns = [Column(name, numeric=False) for name in ("Measure", "Pools", "Test systems")]
     columns += [Column("by gold", "Mean score"), Column("by a pool", "Mean score")]
     columns += [Column("score", "Change"), Column("share", "Change")]
-    columns += [Column(name, f"Judged@{depth}") for name in ("gold", "pool")]
-    columns += [Column(name, "RBP residual") for name in ("gold", "pool")]
+    columns += [Column(name, f"Judged@{depth}", wide=True) for name in ("gold", "pool")]
+    columns += [Column(name, "RBP residual", wide=True) for name in ("gold", "pool")]
     notes = (
         "Change: the pool's score minus the gold score, mean over systems, queries and pools; intervals treat groups and queries as random. Share: of the gold "
         "score, as better systems have more to lose.",
@@ -199,8 +199,8 @@ def effects_table(results: Sequence[Result]) -> Table:
             ]
         )
     columns = [Column(name, numeric=False) for name in ("Measure", "Pools", "Test systems", "Against", "Answer")]
-    columns += [Column(name) for name in ("Gap", "Permuted kinds", "Effect", "p (Holm)")]
-    columns += [Column("false alarms", "Error rates"), Column("power", "Error rates"), Column("Groups needed")]
+    columns += [Column(name, wide=name == "Permuted kinds") for name in ("Gap", "Permuted kinds", "Effect", "p (Holm)")]
+    columns += [Column("false alarms", "Error rates"), Column("power", "Error rates"), Column("Groups needed", wide=True)]
     return Table("pool-kinds", "Does kind matter?", columns, body, _effect_notes(found[0][1]) if found else [], stub=4)
 
 
@@ -255,7 +255,7 @@ def left_out_by_kind_table(results: Sequence[Result]) -> Table:
     ]
     columns = [Column("Measure", numeric=False), Column("Kind", numeric=False), Column("Runs")]
     columns += [Column("mean", "Change of score"), Column("largest fall", "Change of score")]
-    columns += [Column("mean", "Ranks lost"), Column("most", "Ranks lost")]
+    columns += [Column("mean", "Ranks lost"), Column("most", "Ranks lost", wide=True)]
     notes = ("Every run by the gold judgements without those that only its own group contributed, compared with all of them.",)
     return Table("pool-left-out-kinds", "Without a run's own group: by kind", columns, body, notes, stub=2)
 
@@ -438,12 +438,12 @@ def comparisons_table(results: Sequence[Result], *, only_open: bool = False) -> 
                 ]
             )
     columns = [Column(name, numeric=False) for name in ("Measure", "Pooled run", "Kind")]
-    columns += [Column("Its score"), Column("Unjudged")]
+    columns += [Column("Its score"), Column("Unjudged", wide=True)]
     columns += [Column(name, "New run's score minus its") for name in ("as judged", "predicted", "at least", "at most")]
     columns += [
         Column("Probability of being better"),
         Column("The new run is", numeric=False),
-        Column("For new queries", numeric=False),
+        Column("For new queries", numeric=False, wide=True),
     ]
     notes = (
         "Certainly: for any grades of the unjudged documents. For new queries: the order holds over queries like these, at 5\u00a0% by Holm.",

@@ -21,23 +21,47 @@ from positionbias.pooling.tables import (
 from positionbias.report.collection_text import aligned
 from positionbias.report.table import Table, as_text
 from positionbias.results.payloads import Finding
-from positionbias.results.pools import CoverageFigures, CurveFigures, by_task, task_of
+from positionbias.results.pools import CoverageFigures, CurveFigures, KindAnswer, by_task, kind_effects_of, task_of
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, of_type
 
-__all__ = ["task_sentences", "pools_text", "verdict_text"]
+__all__ = ["pool_headlines", "task_sentences", "pools_text", "verdict_text"]
 
 MOST = 10  # groups to list
 POINTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)  # points of a curve, beside its last
 
 
 def pools_text(results: Sequence[Result]) -> str:
-    """Return the collection, a line per finding, and the tables with rows."""
+    """Return the answer, the collection, a line per finding, and the tables with rows."""
     findings = "\n".join(finding.text for _, finding in of_type(results, Finding))
     tables = [_coverage(results), *(table(results) for table in (task_table, effects_table, order_table, bias_table))]
     tables += [left_out_by_kind_table(results), _first(left_out_table(results)), relabelled_table(results)]
     shown = [as_text(table) for table in tables if table.rows]
-    return "\n\n".join(filter(None, (_task_sentence(results, results[0].collection), findings, *shown, *_curves(results))))
+    told = "\n".join(pool_headlines(results))
+    task = _task_sentence(results, results[0].collection)
+    return "\n\n".join(filter(None, (told, task, findings, *shown, *_curves(results))))
+
+
+def pool_headlines(results: Sequence[Result]) -> list[str]:
+    """Return what the pools of each kind hold, or whether kind matters: the answers of its tests, whose false alarms are measured."""
+    held = [own for _, own in of_type(results, CoverageFigures)]
+    if held:
+        kinds = "; ".join(f"of {own.kind} runs {own.relevant:,}, {own.unique:,} of them in no other" for own in held)
+        return [f"Relevant documents in pools of depth {held[0].depth}: {kinds}."]
+    tests = [own for _, own in kind_effects_of(results)]
+    if not tests:
+        return []
+    counts = {answer: sum(own.answer is answer for own in tests) for answer in KindAnswer}
+    unfair = counts[KindAnswer.WORSE] + counts[KindAnswer.BETTER]
+    said = (
+        f"{counts[KindAnswer.WORSE]} worse, {counts[KindAnswer.BETTER]} better, {counts[KindAnswer.CLOSE]} {KindAnswer.CLOSE}"
+    )
+    of = f"of {len(tests)} tests, {said}, {counts[KindAnswer.UNKNOWN]} cannot tell"
+    if unfair:
+        return [f"No: pools of one kind do not judge the other as they judge their own ({of})."]
+    if counts[KindAnswer.UNKNOWN]:
+        return [f"Cannot tell whether pools of one kind judge the other as they judge their own ({of})."]
+    return [f"Yes: pools of one kind judge the other as they judge their own, within 0.03 ({of})."]
 
 
 def task_sentences(results: Sequence[Result]) -> list[str]:

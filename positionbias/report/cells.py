@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from positionbias.core.formatting import count, decimal, interval, p_value, percent, setting, with_interval
+from positionbias.core.formatting import NBSP, count, decimal, interval, p_value, percent, setting, with_interval
 from positionbias.core.interval import Interval
 from positionbias.report.table import Cell, Column
 from positionbias.results.payloads import Comparison
@@ -59,7 +60,9 @@ def decimal_cell(
     if bounds is None:
         return Cell(brief, value, letters=letters)
     shown = with_interval(brief, interval(bounds, places=places, sign=sign))
-    return Cell(shown, value, bounds.low, bounds.high, letters=letters, brief=brief)
+    near, lopsided = _plus_minus(value, bounds, places)
+    near = near and f"{brief}{NBSP}{near}"
+    return Cell(shown, value, bounds.low, bounds.high, letters=letters, brief=brief, near=near, lopsided=lopsided)
 
 
 def p_cell(p: float | None) -> Cell:
@@ -86,7 +89,31 @@ def percent_cell(
     if bounds is None:
         return Cell(brief + more, value, strong=strong)
     shown = with_interval(brief, interval(bounds, as_percent=True, sign=sign))
-    return Cell(shown + more, value, bounds.low, bounds.high, strong=strong, brief=brief + more)
+    near, lopsided = _plus_minus(value, bounds, 1, 100)
+    near = near and f"{brief.removesuffix(f'{NBSP}%')}{NBSP}{near}{NBSP}%"
+    return Cell(
+        shown + more,
+        value,
+        bounds.low,
+        bounds.high,
+        strong=strong,
+        brief=brief + more,
+        near=near and near + more,
+        lopsided=lopsided,
+    )
+
+
+def _plus_minus(value: float | None, bounds: Interval, places: int, scale: int = 1) -> tuple[str, bool]:
+    """Return ``± HALF`` such that the value as shown ± it holds the interval, and whether its sides differ as shown; "" where undefined.
+
+    >>> _plus_minus(0.4213, Interval(0.4152, 0.4288), 3)
+    ('±\xa00.008', True)
+    """
+    if value is None or not all(map(math.isfinite, (value, bounds.low, bounds.high))):
+        return "", False
+    shown, unit = round(scale * value, places), 10**-places
+    sides = [math.ceil(side / unit - 1e-6) for side in (shown - scale * bounds.low, scale * bounds.high - shown)]
+    return f"±{NBSP}{decimal(max(sides) * unit, places)}", abs(sides[0] - sides[1]) > 1
 
 
 def drop_columns(columns: list[Column], rows: list[list[Cell]], gone: Sequence[int]) -> None:

@@ -8,6 +8,9 @@ from typing import Any
 from msgspec import UNSET
 
 from positionbias.core.manifest import input_name
+from positionbias.core.screen import line_width
+from positionbias.report.headlines import collection_headlines
+from positionbias.report.layout import Grid, lay_out
 from positionbias.report.placement import moves_table, places_table
 from positionbias.report.table import as_text
 from positionbias.results.collections import (
@@ -28,15 +31,15 @@ def collection_text(results: Sequence[Result]) -> str:
     """Return the collection's name, passages and a row per split; where measured, lengths and the collection's origin."""
     ((_, passages),) = of_type(results, PassageFigures)
     if passages.lengths is None:
-        return _counts(results)
-    return "\n\n".join((_counts(results), _lengths(results), _origin(passages.manifest)))
+        return "\n\n".join((f"{results[0].collection}: {results[0].count:,} passages", _counts(results)))
+    return "\n\n".join((*collection_headlines(results), _counts(results), _lengths(results), _origin(passages.manifest)))
 
 
 def _counts(results: Sequence[Result]) -> str:
     header = ("split", "queries", "judgements", "answers")
     splits = [(result.split, figures) for result, figures in of_type(results, QueryFigures)]
     rows = [(split, f"{f.queries:,}", f"{f.judgements:,}", f"{f.answers:,}") for split, f in splits]
-    lines = [f"{results[0].collection}: {results[0].count:,} passages", "", aligned([header, *rows])]
+    lines = [aligned([header, *rows])]
     for split, figures in splits:
         further = figures.further_judgements or {}
         lines += [f"{split}: {count:,} judgements more, {name!r}" for name, count in further.items()]
@@ -93,13 +96,13 @@ def _number(value: Any, form: str = ",") -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Return rows as lines of equal columns; the first ``left`` columns flush left, the others flush right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = (cell.ljust(w) if n < left else cell.rjust(w) for n, (cell, w) in enumerate(zip(row, widths, strict=True)))
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    """Return rows as lines of equal columns; the first ``left`` columns flush left, the others flush right.
+
+    They fit the terminal: a text wraps, and columns for which there is no room stand below, beside the first ones again.
+    """
+    columns = len(rows[0])
+    right = [at >= left for at in range(columns)]
+    return "\n".join(lay_out(Grid(rows, right, min(left, columns - 1)), line_width()))
 
 
 def rotation_text(results: Sequence[Result]) -> str:

@@ -60,11 +60,11 @@ def significance_table(
         Column("Second"),
         Column(level_heading("Difference", (payload.difference_interval for _, payload in found))),
         Column(level_heading("Change", (payload.relative_interval for _, payload in found))),
-        Column("Effect size"),
+        Column("Effect size", wide=True),
         Column("p"),
         *(Column(f"p {method.capitalize()}") for method in adjusted),
-        Column("p Wilcoxon"),
-        Column("Queries"),
+        Column("p Wilcoxon", wide=True),
+        Column("Queries", wide=True),
     ]
     pairs = distinct(row[4].text for row in rows)
     named = 3
@@ -174,7 +174,7 @@ def systems_table(results: Sequence[Result]) -> Table:
         rows.append([*map(text_cell, key[:3]), *values, count_cell(max(result.count for result in by_measure.values()))])
     columns = [Column("Test passages", numeric=False), Column("System", numeric=False), Column("Seed", numeric=False)]
     columns += [Column(level_heading(m, (r.interval for r in found if r.measure == m))) for m in measures]
-    columns.append(Column("Queries"))
+    columns.append(Column("Queries", wide=True))
     _, kept = drop_constant(columns, rows, [2])
     notes = [f"Intervals are {OVER_QUERIES}."] if any(result.facts.seed is not None for result in found) else []
     return Table("systems", "Every system on every test set", columns, rows, [*_uncounted(found), *notes], stub=2 + kept)

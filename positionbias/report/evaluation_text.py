@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from positionbias.core.interval import Interval
 from positionbias.evaluation.significance import CORRECTIONS
-from positionbias.report.collection_text import aligned
+from positionbias.report.cells import decimal_cell, level_heading, p_cell, percent_cell, text_cell
+from positionbias.report.headlines import evaluation_headlines
 from positionbias.report.leaked_order import order_sentences
+from positionbias.report.table import Cell, Column, Table, as_text
 from positionbias.results.leakage import LeakedAndClean
 from positionbias.results.payloads import Comparison, LeakedOrder, PerQuery
 from positionbias.results.result import Result
@@ -24,35 +26,48 @@ def ensemble_text(results: Sequence[Result]) -> str:
 
 
 def evaluation_text(results: Sequence[Result]) -> str:
-    """Return whether leakage changes the order of runs, then measures, differences, measures by leaked and clean queries."""
+    """Return the best run, whether leakage changes the order of runs, then measures, differences, measures by leaked and clean queries."""
     orders = ["\n  ".join(order_sentences(result.measure, order)) for result, order in of_type(results, LeakedOrder)]
-    return "\n\n".join(filter(None, (*orders, _measures(results), _comparisons(results), _leaked(results))))
+    told = "\n".join(evaluation_headlines(results))
+    return "\n\n".join(filter(None, (told, *orders, _measures(results), _comparisons(results), _leaked(results))))
 
 
 def _measures(results: Sequence[Result]) -> str:
     means = [result for result, _ in of_type(results, PerQuery)]
     names = distinct(result.measure for result in means)
-    cells = {(r.system, r.measure): _cell(r.value, r.interval, ".4f") for r in means}
-    heads = [name.replace("Judged@", "J@") for name in names]
-    systems = distinct(result.system for result in means)
-    return aligned([("run", *heads), *((system, *(cells[system, name] for name in names)) for system in systems)])
+    cells = {(r.system, r.measure): decimal_cell(r.value, r.interval, places=4) for r in means}
+    ranged = {name: [r.interval for r in means if r.measure == name] for name in names}
+    columns = [Column(level_heading(name.replace("Judged@", "J@"), ranged[name])) for name in names]
+    rows = [
+        [text_cell(system), *(cells[system, name] for name in names)] for system in distinct(result.system for result in means)
+    ]
+    return as_text(Table("runs", "", [Column("Run", numeric=False), *columns], rows))
 
 
 def _comparisons(results: Sequence[Result]) -> str:
-    heads = ("measure", "difference", "change", "d_z", "p", "Holm", "Bonf.", "p Wilcoxon", "p t")
-    rows = [_comparison(result.measure, payload) for result, payload in of_type(results, Comparison)]
-    return aligned([("against the first run", *heads), *rows], left=2) if rows else ""
+    found = of_type(results, Comparison)
+    rows = [_comparison(result.measure, payload) for result, payload in found]
+    columns = [Column("Against the first run", numeric=False), Column("Measure", numeric=False)]
+    columns += [Column(level_heading("Difference", (payload.difference_interval for _, payload in found)))]
+    columns += [Column(level_heading("Change", (payload.relative_interval for _, payload in found)))]
+    columns += [
+        Column("d_z"),
+        Column("p"),
+        Column("Holm"),
+        *(Column(name, wide=True) for name in ("Bonf.", "p Wilcoxon", "p t")),
+    ]
+    return as_text(Table("compared", "", columns, rows, stub=2)) if rows else ""
 
 
-def _comparison(measure: str, item: Comparison) -> tuple[str, ...]:
-    return (
-        f"{item.baseline} → {item.candidate}",
-        measure,
-        _cell(item.difference, item.difference_interval, "+.4f"),
-        _cell(item.relative, item.relative_interval, "+.1%"),
-        _cell(item.effect_size, None, "+.2f"),
-        *map(_p, (item.p, *(item.p_adjusted[method] for method in CORRECTIONS), item.p_wilcoxon, item.p_t)),
-    )
+def _comparison(measure: str, item: Comparison) -> list[Cell]:
+    return [
+        text_cell(f"{item.baseline} → {item.candidate}"),
+        text_cell(measure),
+        decimal_cell(item.difference, item.difference_interval, places=4, sign=True),
+        percent_cell(item.relative, item.relative_interval),
+        decimal_cell(item.effect_size, places=2, sign=True),
+        *map(p_cell, (item.p, *(item.p_adjusted[method] for method in CORRECTIONS), item.p_wilcoxon, item.p_t)),
+    ]
 
 
 def _leaked(results: Sequence[Result]) -> str:
@@ -61,38 +76,25 @@ def _leaked(results: Sequence[Result]) -> str:
     if not found:
         return ""
     first = found[0][1]
-    columns = ("measure", "all", "leaked", "clean", "leaked − clean")
-    systems = [_leaked_row(result, of) for result, of in found if not of.baseline]
-    lines = [
-        f"{first.all.queries:,} queries: {first.leaked.queries:,} leaked, {first.clean.queries:,} clean",
-        "",
-        aligned([("run", *columns), *systems], left=2),
-        "Different queries, so unpaired: what leakage does, and how much easier or harder the leaked queries are.",
-    ]
-    if gains := [_leaked_row(result, of) for result, of in found if of.baseline]:
-        table = aligned([("gain over the first run", *columns), *gains], left=2)
-        lines += ["", table, "Gains are paired by query: how hard a query is for both runs alike is taken off."]
-    return "\n".join(lines)
+    parts = [f"{first.all.queries:,} queries: {first.leaked.queries:,} leaked, {first.clean.queries:,} clean"]
+    unpaired = "Different queries, so unpaired: what leakage does, and how much easier or harder the leaked queries are."
+    paired = "Gains are paired by query: how hard a query is for both runs alike is taken off."
+    for name, note, gains in (("Run", unpaired, False), ("Gain over the first run", paired, True)):
+        rows = [_leaked_row(result, of) for result, of in found if bool(of.baseline) == gains]
+        columns = [Column(name, numeric=False), Column("Measure", numeric=False)]
+        columns += [Column(part) for part in ("All", "Leaked", "Clean", "Leaked − clean")]
+        parts += [as_text(Table("leaked", "", columns, rows, [note], stub=2))] if rows else []
+    return "\n\n".join(parts)
 
 
-def _leaked_row(result: Result, of: LeakedAndClean) -> tuple[str, ...]:
-    form = "+.4f" if of.baseline else ".4f"
+def _leaked_row(result: Result, of: LeakedAndClean) -> list[Cell]:
+    sign = bool(of.baseline)
     name = f"{of.baseline} → {result.system}" if of.baseline else result.system
     parts = [
-        _cell(part.mean, None if part.low is None or part.high is None else Interval(part.low, part.high), form)
+        decimal_cell(
+            part.mean, None if part.low is None or part.high is None else Interval(part.low, part.high), places=4, sign=sign
+        )
         for part in (of.all, of.leaked, of.clean)
     ]
     measure = result.measure.partition(" against ")[0].partition(",")[0]
-    return (name, measure, *parts, _cell(result.value, result.interval, "+.4f"))
-
-
-def _cell(value: float | None, interval: Interval | None, form: str) -> str:
-    if value is None:
-        return "-"
-    return f"{value:{form}}" + (f" [{interval.low:{form}}, {interval.high:{form}}]" if interval else "")
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.3f}" if value >= 0.001 else "<0.001"
+    return [text_cell(name), text_cell(measure), *parts, decimal_cell(result.value, result.interval, places=4, sign=True)]

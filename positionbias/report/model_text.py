@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.report.bars import area
 from positionbias.report.collection_text import aligned
 from positionbias.results.artefacts import NewEncoderFigures, TeachingFigures, WordVectorFigures
 from positionbias.results.payloads import TrainingCurve
@@ -14,12 +15,21 @@ from positionbias.results.select import of_type
 __all__ = ["encoder_text", "reranking_text", "teaching_text", "training_text", "vectors_text"]
 
 
+VALIDATED, DRAWN = "validation nDCG@10", 3  # the series that is drawn, and the fewest validations that make a curve
 _ALWAYS = ("queries", "pairs", "mean score", "least score", "greatest score")  # shown also where they are 0
 
 
 def training_text(results: Sequence[Result]) -> str:
     """Return a line per training: its validation nDCG@10, and why it stopped."""
-    return "\n".join(_training(result, curve) for result, curve in of_type(results, TrainingCurve))
+    return "\n".join(line for result, own in of_type(results, TrainingCurve) for line in (_training(result, own), *_drawn(own)))
+
+
+def _drawn(trained: TrainingCurve) -> list[str]:
+    """Draw nDCG@10 by validation, where there are enough of them."""
+    values = list(trained.series.get(VALIDATED, ()))
+    if sum(value is not None for value in values) < DRAWN:
+        return []
+    return ["", f"{VALIDATED} by step, {min(trained.steps):,} to {max(trained.steps):,}", *area(values)]
 
 
 def _training(result: Result, curve: TrainingCurve) -> str:

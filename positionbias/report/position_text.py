@@ -4,18 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.core.formatting import percent
+from positionbias.report.bars import Bar, bars, spark
+from positionbias.report.collection_text import aligned
+from positionbias.report.headlines import position_headlines
 from positionbias.report.table import as_text
 from positionbias.report.tables import outcomes_table, positions_table
 from positionbias.results.payloads import PositionHistogram
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 
 __all__ = ["positions_text"]
 
 
+PARTS, BOTH = 10, 2  # bars of a histogram, and histograms drawn with them, at most
+
+
 def positions_text(results: Sequence[Result]) -> str:
-    """Return the tables of positions and of what happened to answers, with remarks."""
-    parts = [as_text(positions_table(results)), as_text(outcomes_table(results)), *map(_remarks, results)]
+    """Return whether answers sit at the front, the tables of positions and of what happened to answers, with remarks."""
+    parts = [
+        "\n".join(position_headlines(results)),
+        _charts(results),
+        as_text(positions_table(results)),
+        as_text(outcomes_table(results)),
+        *map(_remarks, results),
+    ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _charts(results: Sequence[Result]) -> str:
+    """Draw one or two histograms as bars, more in a line each."""
+    found = of_type(results, PositionHistogram)
+    names = [f"{result.collection}, {result.split}".strip(", ") for result, _ in found]
+    if len(found) <= BOTH:
+        return "\n\n".join("\n".join(_bars(name, own)) for name, (_, own) in zip(names, found, strict=True))
+    rows = [("answers by place, first to last", "observed", "if unbiased")]
+    for name, (_, own) in zip(names, found, strict=True):
+        shares = _shares(own)
+        highest = max(*shares, *own.expected)
+        rows.append((name, spark(shares, (0, highest)), spark(own.expected, (0, highest))))
+    return aligned(rows, left=3)
+
+
+def _shares(own: PositionHistogram) -> list[float]:
+    return [count / (sum(own.counts) or 1) for count in own.counts]
+
+
+def _bars(name: str, own: PositionHistogram) -> list[str]:
+    """Return the shares of answers in at most ten parts of a passage, as bins fall together."""
+    bins, shares = len(own.counts), _shares(own)
+    several = next(n for n in range(1, bins + 1) if bins % n == 0 and bins // n <= PARTS)
+    shown = []
+    for at in range(0, bins, several):
+        share, expected = sum(shares[at : at + several]), sum(own.expected[at : at + several])
+        place = f"{100 * own.edges[at]:.0f}–{100 * own.edges[at + several]:.0f} %"
+        shown.append(Bar(place, share, expected, percent(share)))
+    return [f"{name}: share of answers by place in the passage; the mark is the share if unbiased", *bars(shown)]
 
 
 def _remarks(result: Result) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.report.bars import area
 from positionbias.report.cells import count_cell, decimal_cell, text_cell
+from positionbias.report.headlines import similarity_headlines
 from positionbias.report.table import Column, Table, as_csv, as_text
 from positionbias.report.tables import mats_table
 from positionbias.results.payloads import AtsCurve
@@ -16,7 +18,7 @@ __all__ = ["ats_csv", "ats_text", "mats_text"]
 
 def mats_text(results: Sequence[Result]) -> str:
     """Return MATS of each model, and its basis."""
-    return f"{as_text(mats_table(results))}\n\n{_remarks(results)}"
+    return "\n\n".join((_said(results), as_text(mats_table(results)), _remarks(results)))
 
 
 def ats_text(results: Sequence[Result]) -> str:
@@ -26,7 +28,19 @@ def ats_text(results: Sequence[Result]) -> str:
         for result, curve in of_type(results, AtsCurve)
         if curve.figures.undefined
     )
-    return f"{as_text(_curve_table(results))}\n\n{_remarks(results)}{undefined}"
+    return "\n\n".join((_said(results), *_curves(results), as_text(_curve_table(results)), f"{_remarks(results)}{undefined}"))
+
+
+def _said(results: Sequence[Result]) -> str:
+    return "\n".join(similarity_headlines(results))
+
+
+def _curves(results: Sequence[Result]) -> list[str]:
+    """Draw each curve, all on one scale."""
+    found = [(result, own) for result, own in of_type(results, AtsCurve) if len(own.ats)]
+    ends = (min(min(own.ats) for _, own in found), max(max(own.ats) for _, own in found)) if found else None
+    heads = (f"{result.system}: ATS by distance Δ, {min(own.deltas)} to {max(own.deltas)}" for result, own in found)
+    return ["\n".join([head, *area(list(own.ats), ends)]) for head, (_, own) in zip(heads, found, strict=True)]
 
 
 def ats_csv(results: Sequence[Result]) -> str:
@@ -43,7 +57,7 @@ def _curve_table(results: Sequence[Result]) -> Table:
             deviations = [decimal_cell(over_terms), decimal_cell(over_pairs)]
             rows.append([text_cell(result.system), count_cell(delta), decimal_cell(value), *counts, *deviations])
     headings = [Column("Δ"), Column("ATS"), Column("Terms"), Column("Pairs")]
-    headings += [Column("over terms", "Deviation"), Column("over pairs", "Deviation")]
+    headings += [Column("over terms", "Deviation"), Column("over pairs", "Deviation", wide=True)]
     return Table("ats", "Average term similarity (ATS)", [Column("Model", numeric=False), *headings], rows)
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
-import unicodedata
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
 from positionbias.core.csv_cells import write_rows
+from positionbias.core.formatting import plural
 from positionbias.core.manifest import MANIFEST, Manifest, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
+from positionbias.core.screen import line_width, wrap
 from positionbias.core.terminal import neutral
+from positionbias.report.layout import Grid, fits, lay_out
 
 __all__ = [
     "Cell",
@@ -25,9 +29,9 @@ __all__ = [
     "records",
     "row_spans",
     "save_tables",
-    "text_width",
 ]
 
+LARGER_SIDE = "± is the larger side of an interval that is not symmetric; --wide shows both ends."
 LINE, MOST = 90, 160  # characters in a line of LaTeX, and in one shrunk to the limit of legibility
 
 
@@ -35,7 +39,8 @@ LINE, MOST = 90, 160  # characters in a line of LaTeX, and in one shrunk to the 
 class Cell:
     """The text shown, and for CSV the unrounded value and, where there are any, interval and letters.
 
-    ``brief`` is shown where there is no room for an interval; "" where that drops nothing.
+    ``brief`` is shown where there is no room for an interval; "" where that drops nothing. ``near`` has the interval as ±, its larger side
+    where it is ``lopsided``.
     """
 
     text: str
@@ -45,15 +50,25 @@ class Cell:
     strong: bool = False
     letters: str = ""
     brief: str = ""
+    near: str = ""
+    lopsided: bool = False
+
+    def briefly(self) -> Cell:
+        """Return it without its interval."""
+        return replace(self, text=self.brief or self.text, near="")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's heading; ``group`` is above neighbours that share it. Numbers are set flush right."""
+    """A column's heading; ``group`` is above neighbours that share it. Numbers are set flush right.
+
+    ``wide``: a terminal shows it only where there is room.
+    """
 
     name: str
     group: str = ""
     numeric: bool = True
+    wide: bool = False
 
     @property
     def full_name(self) -> str:
@@ -106,68 +121,73 @@ def row_spans(table: Table) -> list[list[int]]:
     return spans
 
 
-def _width(text: str) -> int:
-    """Return the terminal width of a text in columns."""
-    wide = (2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1 for char in text)
-    return sum(wide)
-
-
-def _pad(text: str, width: int, *, right: bool) -> str:
-    gap = " " * max(0, width - _width(text))
-    return gap + text if right else text + gap
-
-
 def _one_line(text: str) -> str:
     return neutral(" ".join(text.split("\n")).replace("\t", " ").replace("\r", " "))
 
 
 def as_text(table: Table) -> str:
-    """Return aligned columns for a terminal; merged row names appear once, ``*`` marks bold."""
+    """Return aligned columns for a terminal, fitted to its width; merged row names appear once, ``*`` marks bold.
+
+    Until it fits: intervals become ±, columns marked ``wide`` are left out from the right, headings and names wrap, columns go below one another.
+    """
+    width = line_width()
+    table, notes = _narrowed(table, width)
+    lines = [*wrap(_one_line(table.title), width or sys.maxsize), ""] if table.title else []
+    lines += lay_out(_grid(table), width)
+    if told := [*table.notes, *notes]:
+        lines += ["", *(line for note in told for line in wrap(_one_line(note), width or sys.maxsize))]
+    return "\n".join(lines)
+
+
+def _grid(table: Table) -> Grid:
+    """Return the texts of a table."""
     spans = row_spans(table)
     # a space in place of the star keeps figures aligned
-    marks = [" " if any(row[index].strong for row in table.rows) else "" for index in range(len(table.columns))]
+    marks = ["\u00a0" if any(row[index].strong for row in table.rows) else "" for index in range(len(table.columns))]
     body: list[list[str]] = []
     for row, span in zip(table.rows, spans, strict=True):
         shown = [_one_line(cell.text) + ("*" if cell.strong else mark) for cell, mark in zip(row, marks, strict=True)]
         body.append(["" if index < table.stub and not span[index] else text for index, text in enumerate(shown)])
+    groups = [_one_line(column.group) for column in table.columns]
     headings = [_one_line(column.name) for column in table.columns]
-    widths = [max(map(_width, column)) for column in zip(headings, *body, strict=True)] if table.columns else []
-    right = [column.numeric for column in table.columns]
-    groups = header_groups(table)
-    _stretch(widths, groups)
-
-    def line(cells: Sequence[str]) -> str:
-        padded = (_pad(cell, width, right=flush) for cell, width, flush in zip(cells, widths, right, strict=True))
-        return "  ".join(padded).rstrip()
-
-    lines = [_one_line(table.title), ""]
-    if groups:
-        starts = [sum(span for _, span in groups[:index]) for index in range(len(groups))]
-        room = [_room(widths, start, span) for start, (_, span) in zip(starts, groups, strict=True)]
-        cells = (_pad(_one_line(group), wide, right=False) for (group, _), wide in zip(groups, room, strict=True))
-        lines.append("  ".join(cells).rstrip())
-    lines += [line(headings), "  ".join("─" * width for width in widths), *map(line, body)]
-    if table.notes:
-        lines += ["", *map(_one_line, table.notes)]
-    return "\n".join(lines)
+    return Grid(body, [column.numeric for column in table.columns], table.stub, headings, groups)
 
 
-def text_width(table: Table) -> int:
-    """Return the table's width in a terminal, without its title and notes."""
-    lines = as_text(replace(table, title="", notes=())).split("\n")
-    return max(map(_width, lines))
+def _narrowed(table: Table, width: int | None) -> tuple[Table, list[str]]:
+    """Return the table with ± for intervals and without wide columns, as far as its width wants it, and notes that say so."""
+    notes: list[str] = []
+    if fits(_grid(table), width):
+        return table, notes
+    if any(cell.near for row in table.rows for cell in row):
+        notes += [LARGER_SIDE] if any(cell.near and cell.lopsided for row in table.rows for cell in row) else []
+        columns = [
+            replace(column, name=_near(column.name), group=_near(column.group))
+            if any(row[at].near for row in table.rows)
+            else column
+            for at, column in enumerate(table.columns)
+        ]
+        rows = [[replace(cell, text=cell.near or cell.text) for cell in row] for row in table.rows]
+        table = replace(table, columns=columns, rows=rows)
+    left, gone = list(range(len(table.columns))), 0
+    for at in [at for at, column in enumerate(table.columns) if column.wide][::-1]:
+        if fits(_grid(_only(table, left)), width):
+            break
+        left.remove(at)
+        gone += 1
+    if gone:
+        notes.append(f"{plural(gone, 'column')} left out; --wide shows {'it' if gone == 1 else 'them'}.")
+    return _only(table, left), notes
 
 
-def _room(widths: Sequence[int], start: int, span: int) -> int:
-    return sum(widths[start : start + span]) + 2 * (span - 1)
+def _near(heading: str) -> str:
+    """Return a heading of intervals as one of ±: ``Change [95 %]`` as ``Change ± (95 %)``."""
+    return re.sub(r"\[(\d[^\]]*)\]", r"± (\1)", heading)
 
 
-def _stretch(widths: list[int], groups: Sequence[tuple[str, int]]) -> None:
-    """Widen the last column of a group whose heading needs more room than its columns have."""
-    at = 0
-    for group, span in groups:
-        widths[at + span - 1] += max(0, _width(group) - _room(widths, at, span))
-        at += span
+def _only(table: Table, columns: Sequence[int]) -> Table:
+    rows = [[row[at] for at in columns] for row in table.rows]
+    stub = sum(at < table.stub for at in columns)
+    return replace(table, columns=[table.columns[at] for at in columns], rows=rows, stub=stub)
 
 
 def as_csv(table: Table) -> str:
@@ -237,7 +257,7 @@ def as_latex(table: Table) -> str:
     """
     brief = _letters_across(table) > MOST and any(cell.brief for row in table.rows for cell in row)
     if brief:
-        rows = [[replace(cell, text=cell.brief or cell.text) for cell in row] for row in table.rows]
+        rows = [[cell.briefly() for cell in row] for row in table.rows]
         table = replace(table, rows=rows, notes=[*table.notes, "Intervals stand in the CSV of this table."])
     wide = _letters_across(table) > LINE
     alignment = "".join("r" if column.numeric else "l" for column in table.columns)

@@ -180,7 +180,7 @@ def mats_table(results: Sequence[Result], published: Published | None = None) ->
         )
     columns = [Column("Passages probed", numeric=False), Column("System", numeric=False)]
     columns += [Column(name, "MATS") for name in ("printed", "plain mean", "deviation")]
-    columns += [Column(name) for name in ("Largest Δ", "Fewest terms at a Δ", "Pairs")]
+    columns += [Column(name, wide=name != "Largest Δ") for name in ("Largest Δ", "Fewest terms at a Δ", "Pairs")]
     columns += [Column(name, "Published") for name in ("MATS", "deviation")]
     notes = [
         "Printed: Σ (ATS(0) − ATS(Δ)) / (max Δ − 1), the paper's Eq. 9; plain mean: divided by the number of Δ. "
@@ -220,13 +220,15 @@ def training_table(results: Sequence[Result]) -> Table:
             ]
         )
     columns = [Column("System", numeric=False)]
-    columns += [Column(name) for name in ("Validations", "Last step", "Step kept", "Re-ranking depth")]
+    columns += [
+        Column(name, wide=name == "Validations") for name in ("Validations", "Last step", "Step kept", "Re-ranking depth")
+    ]
     columns += [
         Column("kept, at that depth", "Validation nDCG@10"),
         Column("first stage", "Validation nDCG@10"),
         Column("Ended", numeric=False),
     ]
-    columns += [Column(f"Last {name}") for name in series]
+    columns += [Column(f"Last {name}", wide=True) for name in series]
     drop_columns(columns, rows, [index for index in (3, 4, 5, 6) if all(row[index].value is None for row in rows)])
     endings = [(label, payload.ending) for payload, label in zip(payloads, labels(found), strict=True)]
     notes = [f"{label}: {remark}." for label, ending in endings for remark in ending.remarks()]

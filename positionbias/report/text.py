@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 
+from positionbias.core.screen import wrapped
 from positionbias.report.leaked_order import order_sentences
 from positionbias.results.payloads import Finding, LeakedOrder, Verdict
 from positionbias.results.result import Result
@@ -51,8 +52,12 @@ TEXTS = {
 
 # first payload -> the module, and its function there that says in sentences what they conclude
 VERDICTS = {
+    "AtsCurve": ("report.headlines", "similarity_headlines"),
     "CandidateCounts": ("leakage.text", "candidates_verdict"),
     "LeakShare": ("leakage.text", "calibration_verdict"),
+    "PerQuery": ("report.headlines", "evaluation_headlines"),
+    "PositionHistogram": ("report.headlines", "position_headlines"),
+    "TaskFigures": ("pooling.text", "pool_headlines"),
 }
 
 
@@ -60,7 +65,7 @@ def text_of(results: Sequence[Result], form: str = "") -> str:
     """Return the results in words and tables, in the named form where there is one, else that of the first payload."""
     module, name = TEXTS[form if form in TEXTS else type(results[0].payload).__name__]
     text: str = getattr(import_module(f"positionbias.{module}"), name)(results)
-    return text
+    return text if name.endswith("_csv") else wrapped(text)
 
 
 def verdict_of(results: Sequence[Result]) -> list[str]:

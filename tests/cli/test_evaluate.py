@@ -29,7 +29,7 @@ def runs(tmp_path):
 
 def test_json(small_collection, runs, capsys):
     code, out, err = posbias(
-        capsys, "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10", "-m", "R@1", "--json"
+        capsys, "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10", "-m", "R@1", "--json", "--per-query"
     )
     assert code == 0
     results = json.loads(out)["results"]
@@ -57,14 +57,17 @@ def test_json(small_collection, runs, capsys):
 def test_table(small_collection, runs, capsys):
     code, out, _ = posbias(capsys, "--quiet", "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10")
     assert code == 0
-    lines = out.splitlines()
-    assert lines[0].split() == ["run", "RR@10", "J@10"]
-    assert lines[1].startswith("one  0.5000 [")
-    assert "]  0.3333 [" in lines[1]
-    assert lines[2].startswith("two  0.6667 [")
-    assert lines[4].split()[:2] == ["against", "the"]
-    assert lines[5].split()[:5] == ["one", "→", "two", "RR@10", "+0.1667"]
-    assert "+33.3%" in lines[5]
+    lines = out.replace("\u00a0", " ").splitlines()
+    assert lines[0].startswith("two has the highest RR@10 of 2 runs, 0.667 [")
+    assert "over one, cannot tell whether that is more than chance (Holm-adjusted p" in " ".join(lines[:3])
+    table = lines[lines.index("") + 1 :]
+    assert table[0].split() == ["Run", "RR@10", "[95", "%]", "J@10", "[95", "%]"]
+    assert table[2].startswith("one  0.5000 [")
+    assert "]  0.3333 [" in table[2]
+    assert table[3].startswith("two  0.6667 [")
+    assert table[5].split()[:4] == ["Against", "the", "first", "run"]
+    assert table[7].split()[:5] == ["one", "→", "two", "RR@10", "+0.1667"]
+    assert "+33.3 ± 261.9 %" in table[7]
 
 
 def test_every_cutoff_has_its_j(small_collection, runs, capsys):
@@ -73,10 +76,14 @@ def test_every_cutoff_has_its_j(small_collection, runs, capsys):
         small_collection.path,
         *(f"-m{m}" for m in ("R@100", "nDCG@10", "AP", "RR@10", "J@5", "IPrec@0.1")),
     )
-    out = posbias(capsys, "evaluate", runs[0], *options)[1]
-    assert out.split("\n")[0].split() == ["run", *"R@100 nDCG@10 AP RR@10 J@5 IPrec@0.1".split(), *"J@10 J@100".split()]
+    out = posbias(capsys, "evaluate", runs[0], *options, "--wide")[1]
+    assert out.replace("[95\u00a0%]", "").split("\n")[2].split() == [
+        "Run",
+        *"R@100 nDCG@10 AP RR@10 J@5 IPrec@0.1".split(),
+        *"J@10 J@100".split(),
+    ]
     out = posbias(capsys, "evaluate", runs[0], "--collection", small_collection.path, "-m", "AP")[1]
-    assert out.split("\n")[0].split() == ["run", "AP", "J@10"]
+    assert out.replace("[95\u00a0%]", "").split("\n")[2].split() == ["Run", "AP", "J@10"]
 
 
 @pytest.mark.parametrize("name", ["Judged@10", "J@10"])
@@ -98,7 +105,7 @@ def test_remarks(small_collection, runs, capsys):
 def test_trec_qrels_and_saved_results(small_collection, runs, tmp_path, capsys):
     qrels, out = tmp_path / "qrels.txt", tmp_path / "saved" / "results"
     qrels.write_text("q3 0 p-bridge 1\nq4 0 p-tower 2\n")
-    options = ("--qrels", qrels, "-m", "RR(rel=2)@10", "--out", out, "--json")
+    options = ("--qrels", qrels, "-m", "RR(rel=2)@10", "--out", out, "--json", "--per-query")
     code, printed, _ = posbias(capsys, "evaluate", *runs, *options)
     assert code == 0
     assert [r["value"] for r in json.loads(printed)["results"]] == pytest.approx([0.25, 0.5, 0.25, 0.5, 0.75])
@@ -139,10 +146,10 @@ def test_identical_runs_have_no_p_value(small_collection, tmp_path, capsys):
     for name in ("a", "b"):
         (tmp_path / f"{name}.run").write_text(f"q3 Q0 p-bridge 1 2.5 {name}\n")
     runs = (tmp_path / "a.run", tmp_path / "b.run")
-    code, out, err = posbias(capsys, "evaluate", *runs, "--collection", small_collection.path)
+    code, out, err = posbias(capsys, "evaluate", *runs, "--collection", small_collection.path, "--wide")
     assert code == 0
     assert "b, nDCG@10: tests undefined: no query differs" in err
-    assert out.splitlines()[-1].split()[-6:] == ["-"] * 6
+    assert out.splitlines()[-1].split()[-6:] == ["–"] * 6
 
 
 LINE = "q3 Q0 p-bridge 1 2.5 tag\n"
@@ -206,3 +213,27 @@ def test_a_run_whose_manifest_says_something_else_of_its_training_is_one_line(sm
     code, _, err = posbias(capsys, "evaluate", runs[0], "--collection", small_collection.path)
     assert code == 2
     assert f"{runs[0].name}: wanted fields as posbias writes them" in err
+
+
+def test_values_by_query_are_printed_where_they_are_asked_for(small_collection, runs, capsys):
+    asked = ("evaluate", runs[0], "--collection", small_collection.path, "-m", "RR@10", "--json")
+    (plain, _), (full, _) = (json.loads(posbias(capsys, *asked, *more)[1])["results"] for more in ((), ("--per-query",)))
+    assert full["payload"].pop("query_ids") == ["q3", "q4", "q5"]
+    assert full["payload"].pop("values") == [1.0, 0.5, 0.0]
+    assert full == plain
+    code, out, err = posbias(capsys, *asked[:-1], "--per-query")
+    assert (code, out) == (2, "")
+    assert "--per-query: wanted --json, which it is for; found none; add --json" in err
+
+
+@pytest.mark.parametrize("width", ["80", "100"])
+def test_a_comparison_fits_the_terminal(small_collection, runs, capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    asked = ("evaluate", *runs, "--collection", small_collection.path)
+    out = posbias(capsys, *asked)[1]
+    assert max(map(len, out.splitlines())) <= int(width)
+    assert "--wide shows them." in out
+    whole = posbias(capsys, *asked, "--wide")[1]
+    assert max(map(len, whole.splitlines())) > 100
+    assert "--wide" not in whole
+    assert "p Wilcoxon" in whole

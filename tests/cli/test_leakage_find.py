@@ -76,9 +76,13 @@ def test_the_table_and_a_split_of_a_collection(run_posbias: RunPosbias, small_co
     assert done.stderr.startswith("posbias: nosuch: wanted a collection")
     done = run_posbias(*LEXICAL, "train.tsv", f"s={small_collection.path}", small_collection.path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
-        "1 of 3 test queries (33.3%) have candidates found by words alone: precision unknown; label them (posbias leakage review).",
-        "",
+    head, pairs = done.stdout.partition("\n\nTest queries of")[0].split("\n\n", 1)
+    assert head == (
+        "1 of 3 test queries (33.3%) have candidates found by words alone: precision unknown; label them (posbias leakage review)."
+    )
+    rows = [line.split()[:4] for line in pairs.replace("\u00a0", " ").splitlines()[4:]]
+    assert [row[:3] for row in rows] == [["Jaccard", "0.667", "training"], ["test", "q4", "how"]]
+    assert done.stdout[done.stdout.index("Test queries of") :].splitlines() == [
         "Test queries of small:test with training queries alike by words alone, and how many these are",
         "",
         "       train            s                all sources",

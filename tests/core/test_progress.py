@@ -194,3 +194,43 @@ time.sleep(0.2)
 def test_a_step_that_is_never_ended_lets_python_end() -> None:
     done = subprocess.run([sys.executable, "-c", NEVER_ENDED], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, set(done.stderr.splitlines())) == (0, {"encoding: 0 of 10 items"})
+
+
+class Clock:
+    """A clock of its own: a wait passes its seconds, and the work done in them is noted."""
+
+    def __init__(self, step: progress._Lines, until: float, each_second: int) -> None:
+        self.now, self._step, self._until, self._each_second = 0.0, step, until, each_second
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def wait(self, seconds: float) -> bool:
+        self._step.advance(round(self.now + seconds) * self._each_second - round(self.now) * self._each_second)
+        self.now += seconds
+        return self.now > self._until
+
+
+def test_a_log_has_a_line_each_half_minute_with_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log()
+    lines = progress._Lines("encoding", 9_000, "passages", log)
+    clock = Clock(lines, until=100, each_second=50)
+    monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(lines, "_ended", clock)
+    lines._watch(progress._LINE_EVERY)
+    # 50 a second: 7,500 are left after 30 s, which is 150 s; then 6,000 and 4,500
+    assert log.lines == [
+        "encoding: 1,500 of 9,000 passages, 50 passages/s, about 3 minutes left",
+        "encoding: 3,000 of 9,000 passages, 50 passages/s, about 2 minutes left",
+        "encoding: 4,500 of 9,000 passages, 50 passages/s, about 2 minutes left",
+    ]
+
+
+def test_an_hour_of_silence_has_a_line_each_half_minute_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log()
+    lines = progress._Lines("one batch", None, "batches", log)
+    clock = Clock(lines, until=3_600, each_second=0)
+    monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(lines, "_ended", clock)
+    lines._watch(progress._LINE_EVERY)
+    assert log.lines == ["one batch: 0 batches"] * 120

@@ -11,16 +11,18 @@ from pathlib import Path
 import pytest
 
 from positionbias.audit.forest import compare_figure, effects_figure
-from positionbias.audit.text import DESCRIPTION, WIDTH, audit_text
+from positionbias.audit.text import DESCRIPTION, audit_text
 from positionbias.audit.verdict_cards import verdict_cards
 from positionbias.audit.verdict_tables import compared_table, effects_table, verdict_tables
 from positionbias.audit.verdict_words import verdict_lines
 from positionbias.cli.generate import print_outcome
 from positionbias.core.errors import InputError
+from positionbias.core.screen import lines_of, shown_width
 from positionbias.ops.outcome import Written
 from positionbias.report.figure import NARROW, WIDE, svg_text
 from positionbias.report.html import write_report
-from positionbias.report.table import Table, as_csv, text_width
+from positionbias.report.table import Table, as_csv
+from positionbias.report.text import text_of
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Facts, Result, load_results, save_results
 
@@ -101,13 +103,14 @@ def test_verdicts_on_runs_stand_beside_those_on_models() -> None:
     assert passage.notes[0].startswith("Two runs: evidence moved to the end less moved to the front; below 0 the front")
 
 
-def test_a_table_of_verdicts_fits_a_terminal() -> None:
-    assert text_width(verdict_tables(ONE)[0]) <= WIDTH
-    head = audit_text(FOUR).partition(DESCRIPTION)[0]
-    tables = head.partition("Verdicts: ")[2]
-    assert max(map(len, tables.split("\n"))) <= WIDTH  # a name of 32 letters: the intervals in ranks and nDCG@10 make room
-    assert "−0.72 [−0.77, −0.67]" in tables.replace("\u00a0", " ")
-    assert "Intervals that have no room here" in tables
+@pytest.mark.parametrize("width", [80, 100])
+def test_an_audit_fits_a_terminal(width: int) -> None:
+    with lines_of(width):
+        text = text_of(FOUR)  # a name of 32 letters
+    assert max(map(shown_width, text.split("\n"))) <= width
+    assert "−0.72 ± 0.05" in text.replace("\u00a0", " ")
+    with lines_of(None):
+        assert "−0.72 [−0.77, −0.67]" in text_of(FOUR).replace("\u00a0", " ")
 
 
 @pytest.mark.parametrize("nothing", [None, math.nan])

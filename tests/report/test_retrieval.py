@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from positionbias.core.screen import lines_of
 from positionbias.evaluation.significance import compare
 from positionbias.papers.position_bias import retrieval
 from positionbias.papers.position_bias.page import CELLS, PRETRAINED
@@ -313,7 +314,8 @@ def test_a_wide_table_in_latex_leaves_intervals_to_the_csv() -> None:
     assert "0.807a & 0.757a & " in latex
     assert "0.797" not in latex
     assert "Intervals stand in the CSV of this table." in latex
-    assert "0.797" in as_text(wide)
+    with lines_of(None):
+        assert "0.797" in as_text(wide)
     # three times four columns are still wider than a line
     assert r"\usepackage{booktabs,graphicx}" in latex
     assert latex.index(r"\resizebox{\linewidth}{!}{%") < latex.index(r"\begin{tabular}") < latex.index(r"\end{tabular}}")

@@ -173,7 +173,7 @@ class _Rows:
         if result is None:
             return EMPTY
         cell = decimal_cell(result.value, result.interval, letters=self.marks.get(key, ""))
-        return cell if intervals or not cell.brief else replace(cell, text=cell.brief)
+        return cell if intervals else cell.briefly()
 
     def _theirs(self, key: Key) -> Cell:
         target, measure, facts = key
@@ -262,8 +262,11 @@ def _tests(
     columns = [Column(text, numeric=False) for text in ("Measure", "Target", "Role", "Model", "Loss")]
     columns += [Column(heads[0]), Column(heads[1])]
     columns += [Column(level_heading("Difference", (p.difference_interval for _, p in found)))]
-    columns += [Column(text) for text in ("Effect size", "p", "p Holm", "p Bonferroni", "p Student's t")]
-    columns += [Column("Seed by seed", numeric=False), Column("Queries")]
+    columns += [
+        Column(text, wide=text not in ("p", "p Holm"))
+        for text in ("Effect size", "p", "p Holm", "p Bonferroni", "p Student's t")
+    ]
+    columns += [Column("Seed by seed", numeric=False, wide=True), Column("Queries", wide=True)]
     if not any(row[-2].text for row in rows):
         drop_columns(columns, rows, [len(columns) - 2])
     effect = "Effect size: the mean difference over the deviation of the differences (d_z). " + OVER_NOTE

@@ -175,7 +175,10 @@ def leakage_tests_table(results: Sequence[Result]) -> Table:
         Column("With"),
         Column(level_heading("Difference", (p.difference_interval for _, p in found))),
     ]
-    columns += [Column(name) for name in ("Effect size", "p", "p Bonferroni", "p Student's t", "Topics")]
+    columns += [
+        Column(name, wide=name not in ("p", "p Bonferroni"))
+        for name in ("Effect size", "p", "p Bonferroni", "p Student's t", "Topics")
+    ]
     notes = ("Difference = with − without leakage, topic by topic; effect size: its mean over its deviation (d_z).", P_NOTE)
     return Table("leakage-tests", "Leakage against none", columns, rows, notes, stub=3)
 
@@ -298,8 +301,8 @@ def _memory_table(found: Sequence[tuple[Result, Memory]], measure: str, publishe
         names = (result.facts.variant, MODELS.get(result.facts.model, result.facts.model))
         rows.add(names, ours, [*theirs, Cell(""), Cell("")])
     columns = [Column(name, side) for side in (WITH.capitalize(), WITHOUT.capitalize()) for name in ("Mean", "Deviation")]
-    columns += [Column(level_heading("Difference", (r.interval for r, _ in found))), Column("Its deviation")]
-    columns += [Column("Topics" if measure == OFFSET else "Passages"), Column("Models")]
+    columns += [Column(level_heading("Difference", (r.interval for r, _ in found))), Column("Its deviation", wide=True)]
+    columns += [Column("Topics" if measure == OFFSET else "Passages"), Column("Models", wide=True)]
     notes = (
         EXPLAINED[measure],
         "Each model with leakage stands against the one that was trained alike without it (size, seed); intervals over topics.",

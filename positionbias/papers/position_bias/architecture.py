@@ -42,7 +42,7 @@ def architecture_table(results: Sequence[Result]) -> Table:
         )
     columns = [Column(name, numeric=False) for name in ("Model", "Shape", "Trained on")]
     columns += [Column(f"{test} test", measure) for measure in measures for test in ("original", "rotated")]
-    columns += [Column(f"Change in {measures[0]}" if measures else "Change"), Column("MATS"), Column("Repeats")]
+    columns += [Column(f"Change in {measures[0]}" if measures else "Change"), Column("MATS"), Column("Repeats", wide=True)]
     notes = (
         "Change = (rotated − original) / original test. MATS on the original passages; its intervals are over trainings alone.",
         *row_notes(rows, lettered=False),

@@ -279,7 +279,7 @@ def dose_table(results: Sequence[Result]) -> Table:
         Column("rotated test", measure),
         Column("Change"),
         Column("MATS"),
-        Column("Repeats"),
+        Column("Repeats", wide=True),
     ]
     notes: tuple[str, ...] = (
         "Every level has the same number of training queries; validation and test queries are the same for all.",

@@ -56,9 +56,9 @@ def effectiveness_table(results: Sequence[Result], *, subset: str | None = None)
         Column("System", numeric=False),
         Column("Original test"),
         Column("Rotated test"),
-        Column("Δ as printed"),
+        Column("Δ as printed", wide=True),
         Column(level_heading("Change", (payload.relative_interval for _, payload in found))),
-        Column("Queries"),
+        Column("Queries", wide=True),
     ]
     gone, _ = drop_constant(columns, rows, [0])
     alone = subset or next((payload.subset for _, payload in found if gone and payload.subset != ALL_QUERIES), None)

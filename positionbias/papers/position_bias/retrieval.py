@@ -154,8 +154,8 @@ def _retrieval_table(results: Sequence[Result], rows: list[TrainingRow], beside:
             body.append([*sheet.stub(row, "published"), *_printed(row, sheet), Cell(""), Cell("")])
     columns = sheet.stub_columns()
     for measure in measures:
-        columns += [Column(name, measure) for name in ("Original", "Rotated", "Δ as printed", "Change")]
-    columns += [Column("Repeats"), Column("Queries")]
+        columns += [Column(name, measure, wide=name == "Change") for name in ("Original", "Rotated", "Δ as printed", "Change")]
+    columns += [Column("Repeats", wide=True), Column("Queries", wide=True)]
     lettered = any(plain for found in letters.values() for plain, _ in found.values())
     notes = [PRINTED_NOTE, BOLD_NOTE, *row_notes(rows, lettered=lettered), *sheet.notes(results)]
     title = _title("Trainings on original and on rotated test passages", beside.collection, beside.split)
@@ -215,7 +215,7 @@ def _transfer_table(results: Sequence[Result], rows: list[TrainingRow], beside: 
         if any(theirs := sheet.theirs[row.facts]):
             printed = [decimal_cell(c.value, letters=sheet.letters(row, c)) if c else decimal_cell(None) for c in theirs]
             body.append([*sheet.stub(row, "published"), *printed, Cell(""), Cell("")])
-    columns = [*sheet.stub_columns(), *map(Column, measures), Column("Repeats"), Column("Queries")]
+    columns = [*sheet.stub_columns(), *map(Column, measures), Column("Repeats", wide=True), Column("Queries", wide=True)]
     notes = [*row_notes(rows, lettered=any(plain for plain, _ in letters.values())), *sheet.notes(results)]
     title = _title("Trained on another collection before", beside.collection, beside.split)
     return Table("transfer", title, columns, body, notes, stub=len(sheet.stub_columns()))

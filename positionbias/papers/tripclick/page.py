@@ -211,7 +211,7 @@ def _our_cell(result: Result | None, marks: Mapping[tuple[str, str, Facts], str]
         return decimal_cell(result.value, result.interval)
     mark = marks.get((result.split, result.measure, result.facts), "")
     cell = decimal_cell(result.value, result.interval, letters=mark)
-    return replace(cell, text=cell.brief) if cell.brief else cell
+    return cell.briefly()
 
 
 def _their_cell(cell: PublishedCell | None) -> Cell:
@@ -255,7 +255,13 @@ def _tests(
     columns = [Column(text, numeric=False) for text in ("Test", "Measure", *heads[:-2])]
     columns += [Column(heads[-2]), Column(heads[-1])]
     columns += [Column(level_heading("Difference", (payload.difference_interval for _, payload, _ in found)))]
-    return [*columns, *map(Column, ("Effect size", "p", "p Holm", "p Student's t", "Queries"))], rows
+    return [
+        *columns,
+        *(
+            Column(name, wide=not name.startswith("p") or "Student" in name)
+            for name in ("Effect size", "p", "p Holm", "p Student's t", "Queries")
+        ),
+    ], rows
 
 
 def negatives_table(results: Sequence[Result]) -> Table:

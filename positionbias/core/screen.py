@@ -1,0 +1,110 @@
+"""The width of printed lines, and text wrapped to it by words."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["LEAST", "PIPED", "line_width", "lines_of", "shown_width", "words_of", "wrap", "wrapped"]
+
+LEAST, PIPED = 80, 100  # columns: the fewest that output is made for, and those of a pipe or a file
+_given: ContextVar[tuple[int | None] | None] = ContextVar("line width", default=None)
+_SPACE = re.compile(" (?!%)")  # no line begins with a per-cent sign
+_BREAKS = re.compile(r"(?<=[-/_:,])(?=[^\W\d_])|(?<=/)")  # in a word that is too long: never within a number
+
+
+def line_width() -> int | None:
+    """Return the columns of a printed line: of ``COLUMNS`` or the terminal, at least 80; else 100. None: no limit."""
+    if (given := _given.get()) is not None:
+        return given[0]
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return max(LEAST, int(columns))
+    try:
+        return max(LEAST, os.get_terminal_size(sys.stdout.fileno()).columns) if sys.stdout.isatty() else PIPED
+    except (AttributeError, OSError, ValueError):  # no stream, or one that is no file
+        return PIPED
+
+
+@contextmanager
+def lines_of(width: int | None) -> Iterator[None]:
+    """Print lines of this width meanwhile; None: of any."""
+    before = _given.set((width,))
+    try:
+        yield
+    finally:
+        _given.reset(before)
+
+
+def shown_width(text: str) -> int:
+    """Return the columns that a text takes in a terminal.
+
+    >>> shown_width("日本"), shown_width("e\u0301")
+    (4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(_cell(char) for char in text)
+
+
+def _cell(char: str) -> int:
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.category(char) in ("Mn", "Me") else 1
+
+
+def words_of(text: str) -> list[str]:
+    """Return what stays together: words, and a number with its per-cent sign."""
+    return _SPACE.split(text)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Return the lines of a text wrapped by words; a fixed space does not part, a longer word is parted behind a hyphen, slash or the like.
+
+    >>> wrap("a run of 12 queries, bm25-with-feedback", 12)
+    ['a run of 12', 'queries,', 'bm25-with-', 'feedback']
+    """
+    lines, line = [], ""
+    for word in words_of(text):
+        joined = f"{line} {word}" if line else word
+        if shown_width(joined) <= width:
+            line = joined
+            continue
+        lines += [line] if line else []
+        *full, line = _parted(word, width)
+        lines += full
+    return [*lines, line]
+
+
+def _parted(word: str, width: int) -> list[str]:
+    """Return a word in parts that fit: at its hyphens and the like, else anywhere."""
+    lines = [""]
+    for part in _BREAKS.split(word) if shown_width(word) > width else [word]:
+        if shown_width(lines[-1] + part) <= width:
+            lines[-1] += part
+            continue
+        lines += [""] if lines[-1] else []
+        for char in part:
+            lines += [""] if shown_width(lines[-1] + char) > width and lines[-1] else []
+            lines[-1] += char
+    return lines
+
+
+def wrapped(text: str) -> str:
+    """Return a text whose longer lines are wrapped to the width of printed lines; what follows is indented as its line, by two more in a list."""
+    width = line_width()
+    return text if width is None else "\n".join(part for line in text.split("\n") for part in _wrapped(line, width))
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    if shown_width(line) <= width:
+        return [line]
+    words = line.lstrip(" ")
+    indent = min(len(line) - len(words), width // 2)
+    more = indent + 2 if indent or words.startswith("- ") else 0
+    first = wrap(words, width - indent)[0]
+    rest = wrap(words[len(first) :].lstrip(" "), width - more)
+    return [" " * indent + first, *(" " * more + part for part in rest)]

@@ -1,0 +1,91 @@
+"""The answer of a measuring command in one sentence for each thing measured: a comparison with its interval, and no claim beyond it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from positionbias.core.formatting import count, decimal, interval, p_value, plural, with_interval
+from positionbias.core.interval import Interval
+from positionbias.results.collections import PassageFigures, QueryFigures
+from positionbias.results.curves import PositionFigure
+from positionbias.results.payloads import AtsCurve, Comparison, PerQuery, PositionHistogram
+from positionbias.results.result import Result
+from positionbias.results.select import of_type
+
+__all__ = ["collection_headlines", "evaluation_headlines", "position_headlines", "similarity_headlines"]
+
+CHANCE = 0.05  # a Holm-adjusted p below it is called more than chance
+
+
+def position_headlines(results: Sequence[Result]) -> list[str]:
+    """Return whether answers start nearer the front than unbiased ones would: what the interval of the difference leaves out."""
+    found = of_type(results, PositionHistogram)
+    return [_placed(f"{r.collection}, {r.split}".strip(", "), own.figures.mean) for r, own in found if own.figures.mean]
+
+
+def _placed(name: str, mean: PositionFigure) -> str:
+    bounds, expected = mean.difference_interval, decimal(mean.expected)
+    shown = with_interval(decimal(mean.value), interval(mean.interval))
+    less = with_interval(decimal(mean.difference, sign=True), interval(bounds, sign=True))
+    side = "front" if bounds and bounds.high < 0 else "end" if bounds and bounds.low > 0 else ""
+    said = (
+        f"answers start nearer the {side} than unbiased ones" if side else "cannot tell whether answers start nearer the front"
+    )
+    return f"{name}: {said}: mean position {shown}, unbiased {expected} (difference {less})."
+
+
+def evaluation_headlines(results: Sequence[Result]) -> list[str]:
+    """Return the run that is highest by the first measure, and whether its lead over the first run, or the next, is more than chance."""
+    means = [result for result, _ in of_type(results, PerQuery) if result.value is not None]
+    own = [result for result in means if result.measure == means[0].measure]
+    if not own:
+        return []
+    measure, first = own[0].measure, own[0]
+    best = max(own, key=lambda result: result.value or 0.0)
+    shown = with_interval(decimal(best.value), interval(best.interval))
+    if len(own) == 1:
+        return [f"{best.system}: {measure} {shown} over {plural(best.count, 'query')}; give a second run to compare with it."]
+    rivals = sorted((result for result in own if result is not best), key=lambda result: -(result.value or 0.0))
+    rival = first if best is not first else rivals[0]
+    candidate = best if best is not first else rival
+    compared = (p for r, p in of_type(results, Comparison) if r.measure == measure and p.candidate == candidate.system)
+    item = next(compared, None)
+    head = f"{best.system} has the highest {measure} of {len(own)} runs, {shown}"
+    return [f"{head}: {_lead(item, rival.system, turned=best is first)}." if item else f"{head}."]
+
+
+def _lead(item: Comparison, rival: str, *, turned: bool) -> str:
+    sign, bounds, p = -1 if turned else 1, item.difference_interval, item.p_adjusted.get("holm")
+    if bounds is not None and turned:
+        bounds = Interval(-bounds.high, -bounds.low)
+    less = with_interval(decimal(sign * item.difference, sign=True), interval(bounds, sign=True))
+    surely = "more than chance" if p is not None and p < CHANCE else "cannot tell whether that is more than chance"
+    return f"{less} over {rival}, {surely} ({f'Holm-adjusted p {p_value(p)}' if p is not None else 'p undefined'})"
+
+
+def similarity_headlines(results: Sequence[Result]) -> list[str]:
+    """Return what each MATS says: how much less alike a word's vectors are where their positions differ."""
+    return [_similar(result, curve) for result, curve in of_type(results, AtsCurve)]
+
+
+def _similar(result: Result, curve: AtsCurve) -> str:
+    plain = curve.figures.mats_plain
+    if result.value is None or plain is None:
+        return (
+            f"{result.system} on {result.collection}: cannot tell how its term vectors depend on position: MATS is undefined."
+        )
+    less = f"{decimal(abs(plain))} {'less' if plain >= 0 else 'more'} alike"
+    return (
+        f"{result.system} on {result.collection}: where positions differ, a word's vectors are {less} (cosine) than at equal ones; "
+        f"MATS {decimal(result.value)}, and 0 is no dependence on position."
+    )
+
+
+def collection_headlines(results: Sequence[Result]) -> list[str]:
+    """Return what a collection holds."""
+    ((result, _),) = of_type(results, PassageFigures)
+    splits = [(one.split, figures) for one, figures in of_type(results, QueryFigures)]
+    asked = ", ".join(f"{split} {count(figures.queries)}" for split, figures in splits)
+    answers = plural(sum(figures.answers for _, figures in splits), "answer")
+    queries = plural(sum(figures.queries for _, figures in splits), "query")
+    return [f"{result.collection}: {plural(result.count, 'passage')}, {queries} ({asked or 'no split'}) and {answers}."]
