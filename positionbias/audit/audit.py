@@ -17,12 +17,13 @@ from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.longer import LongerTexts
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
 from positionbias.audit.needles import Needles, make_needles, needle_curve
+from positionbias.audit.query_effects import effects_of_model, in_deviations
 from positionbias.audit.reads import Reads, everything, reads_of
 from positionbias.audit.rotations import Rotated, rotate_and_rank, rotation_results
 from positionbias.audit.sensitivity import sensitivity_verdict, text_trials
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task, distinct_names
-from positionbias.audit.trials import Trial, make_trials, shortened_trials
+from positionbias.audit.trials import COLUMNS, Trial, make_trials, shortened_trials
 from positionbias.audit.two_runs import run_alone_verdict, two_run_verdict
 from positionbias.audit.verdict import list_verdict, passage_verdict
 from positionbias.core.collection import Collection
@@ -184,6 +185,7 @@ class _Audit:
     verdicts: list[Result] = field(default_factory=list)
     found: list[Result] = field(default_factory=list)
     values: dict[str, np.ndarray] = field(default_factory=dict)
+    moved: dict[str, dict[str, float]] = field(default_factory=dict)  # effects by contrast and query
 
     def measure(self) -> None:
         """Fill ``verdicts``, ``found`` and ``values``."""
@@ -212,6 +214,8 @@ class _Audit:
         if self.system.retriever is not None:
             figures, count = self.system.retriever.figures(), len(self.task.collection)
             self.found.append(self.system.result(self.task, RETRIEVAL, figures, value=float(count), count=count))
+        by_query = effects_of_model(self.system, self.task, ranked, values[settings.measures[0]], rotated, self.moved, settings)
+        self.found += [by_query] if by_query is not None else []
 
     def of_run(self, results: Sequence[Result], blind: Sequence[Run]) -> list[Result]:
         """Return the verdict on a run, from runs over rotated collections; without those "cannot tell". The first stage has none."""
@@ -283,6 +287,7 @@ class _Audit:
         trials, skipped = make_trials(task, piloted.query_ids, most=settings.needles, orders=orders, seed=settings.seed)
         ask(how, trials, piloted.known, f"{system.name}: evidence moved")
         measured = measure(how, trials, piloted.known, reads.fits)
+        self.moved = in_deviations(measured, COLUMNS)
         short = shortened_trials(task, trials, measured.whole, reads.fits, orders=orders, seed=settings.seed)
         shortened = None
         if short:
@@ -303,6 +308,7 @@ class _Audit:
         for trials, of in ((made.relevant, "relevant"), (made.placebo, "irrelevant")):
             ask(how, trials, piloted.known, f"{system.name}: {of} passages in another order")
         relevant, placebo = (measure(how, part, piloted.known, reads.fits, SIZES) for part in (made.relevant, made.placebo))
+        self.moved = in_deviations(relevant, SIZES)
         noise = 0.0 if piloted.nature.repeatable else piloted.nature.noise
         verdict = sensitivity_verdict(system.name, relevant, placebo, settings.measures[0], settings.margin, reads, noise)
         self.verdicts.append(self._verdict(verdict))

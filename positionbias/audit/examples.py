@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from positionbias.audit.evidence import Evidence
+from positionbias.audit.query_effects import rank_of
 from positionbias.audit.rotations import Rotated
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
@@ -42,14 +42,8 @@ def worst_queries(
                 rotated_spans=[[end - (item.end - item.start), end]] if end >= 0 else [],
                 before=float(values[index]),
                 after=float(rotated.values[measure][0][index]),
-                rank_before=_rank(ranked, item),
-                rank_after=_rank(rotated.first_run, item),
+                rank_before=rank_of(ranked, item.query_id, item.passage_id),
+                rank_after=rank_of(rotated.first_run, item.query_id, item.passage_id),
             )
         )
     return system.result(task, EXAMPLES, Examples(examples, measure), value=None, count=len(examples))
-
-
-def _rank(run: Run, item: Evidence) -> int | None:
-    """Return the rank of the evidence's passage; None if it is not ranked."""
-    ids = run[item.query_id].passage_ids if item.query_id in run else []
-    return ids.index(item.passage_id) + 1 if item.passage_id in ids else None

@@ -17,6 +17,7 @@ from positionbias.audit.chunk_report import (
     chunk_places_table,
 )
 from positionbias.audit.curves import response_figure
+from positionbias.audit.explorer import explorer_block
 from positionbias.audit.figure_tables import bucket_tables, gain_table, movement_table, response_places_table, segment_table
 from positionbias.audit.forest import CARD, compare_figure, effects_figure, has_effects
 from positionbias.audit.length_report import grid_caption, grid_cells_table, grid_effects_table, grid_figure, grid_table
@@ -31,6 +32,7 @@ from positionbias.audit.select import (
     system_of,
 )
 from positionbias.audit.tables import blind_table, gap_table, psi_tables, response_table
+from positionbias.audit.tiles import verdict_tiles
 from positionbias.audit.verdict_cards import verdict_cards
 from positionbias.audit.verdict_tables import compared_table, effects_table, verdict_tables
 from positionbias.report.blocks import Block, FigureKind, Sheet, block_of, figures_of
@@ -77,6 +79,7 @@ EFFECTS = FigureKind(
 RESPONSE = FigureKind(lambda results: of_type(results, ResponseCurve), response_figure, captions.response_caption, "y")
 LENGTH = FigureKind(lambda results: of_type(results, LengthGrid), grid_figure, grid_caption)
 CHUNK = FigureKind(lambda results: of_type(results, ChunkGrid), chunk_figure, chunk_caption)
+QUOTED = "This section quotes the collection, whose licence covers these texts."
 QUALITY = {
     "quality-by-position": _quality("relative"),
     "quality-by-characters": _quality("characters"),
@@ -165,7 +168,10 @@ def _segments(study: Study) -> Block:
 
 
 def _examples(study: Study) -> Block:
-    return Block(study.title, examples=example_groups(study.results))
+    groups = example_groups(study.results)
+    quoted = any(example.original for group in groups for example in group.examples)
+    said = QUOTED if quoted else "Texts are left out: ids name queries and passages."
+    return Block(study.title, sentences=[said] if groups else [], examples=groups)
 
 
 def _compared(studies: Sequence[Study]) -> list[Block]:
@@ -236,6 +242,12 @@ PART = Part(
             each(_text_order),
         ),
         PageSection(
+            "queries",
+            "Every query",
+            "What a change of its passage does to each query. One query says little: scores change for many reasons, and the verdict rests on all of them.",
+            each(explorer_block),
+        ),
+        PageSection(
             "sensitivity",
             "Description: quality by answer position",
             "Nothing is concluded from what follows: it groups different questions, so it mixes a system's preference with the questions' "
@@ -258,13 +270,13 @@ PART = Part(
         PageSection(
             "examples",
             "Queries to look at",
-            "The queries that lost most by rotation, with their relevant passage as it is and rotated; answers are marked. This section "
-            "quotes the collection, whose licence covers these texts.",
+            "The queries that lost most by rotation, with their relevant passage as it is and rotated; answers are marked.",
             each(_examples),
         ),
     ),
+    tiles=verdict_tiles,
     found=_found,
     names_system=is_of_audit,
     measures=AUDIT_MEASURES,
-    figure="position-response",
+    figures=("compared", "position-response"),
 )

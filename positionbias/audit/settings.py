@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from positionbias.audit.lengths import ChunkSettings, Lengths
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
-from positionbias.core.places import Place
+from positionbias.core.places import Place, replaced_file
 from positionbias.core.settings import Panel, check_settings, declared_setting, flag_of, seed_setting, setting
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
 from positionbias.models.kinds import READ_AS
@@ -282,14 +281,6 @@ class CheckFiles:
     )
 
     def __post_init__(self) -> None:
-        for name, place in self.places.items():
-            told = f"--{name} {getattr(self, name)}"
-            if not place.parent.is_dir():
-                raise SettingError(f"{told}: wanted a folder that exists; found none at {place.parent}; make it first")
-            if place.exists() and not place.is_file():
-                raise SettingError(f"{told}: wanted a file; found a folder or device; name a file")
-            if not os.access(place.parent, os.W_OK | os.X_OK):
-                raise SettingError(f"{told}: wanted a folder to write to; found no permission for {place.parent}; give another")
         if len(set(self.places.values())) < len(self.places):
             raise SettingError("--junit and --summary: wanted two files; found one name for both; give another")
 
@@ -297,4 +288,4 @@ class CheckFiles:
     def places(self) -> dict[str, Path]:
         """Return the named files, by option; a link's target is replaced, not the link."""
         named = {"junit": self.junit, "summary": self.summary}
-        return {name: Path(file).resolve() for name, file in named.items() if file is not None}
+        return {name: replaced_file(f"--{name}", file) for name, file in named.items() if file is not None}

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.audit.evidence import Evidence
+from positionbias.audit.query_effects import effects_of_runs
 from positionbias.audit.rotated_run import RotatedRun
 from positionbias.audit.rotations import compared, rotation_results
 from positionbias.audit.sensitivity import NEXT
@@ -57,12 +58,14 @@ HOW = "To find out: posbias debias COLLECTION, run your system on it, then posbi
 
 class Moves(NamedTuple):
     """The moves of one rotation, ``(queries,)`` each: the place of the sentence with the answer before and after, in [0, 1], and the cut as a share of
-    the passage; all NaN for skipped draws, which are counted by reason."""
+    the passage; all NaN for skipped draws, which are counted by reason. ``offsets`` are the cuts in characters, of all draws.
+    """
 
     before: np.ndarray
     after: np.ndarray
     cuts: np.ndarray
     left_out: Counter[str]
+    offsets: Sequence[int]
 
 
 def two_run_verdict(
@@ -142,6 +145,7 @@ def two_run_verdict(
     return [
         system.result(task, VERDICT, verdict, value=found.value, interval=found.interval, count=queries),
         system.result(task, TWO_RUNS, figures, value=None, count=queries),
+        effects_of_runs(system, task, runs, values, moves[0].offsets, settings),
     ]
 
 
@@ -149,10 +153,11 @@ def _without_answers(
     system_name: str, task: Task, runs: Sequence[Run], rotated: Sequence[RotatedRun], settings: AuditSettings
 ) -> list[Result]:
     """Return "cannot tell", as the movement of the evidence is unknown, and the change by rotation."""
-    _moves(task, rotated, settings)
+    moves = _moves(task, rotated, settings)
     system = System(system_name, run=runs[0])
     values = task.values(runs[0], settings.measures)
-    gaps = rotation_results(system, task, values, compared(task, runs[0], runs[1:], settings.measures), settings)
+    after = compared(task, runs[0], runs[1:], settings.measures)
+    gaps = rotation_results(system, task, values, after, settings)
     first, measure = gaps[0], settings.measures[0]
     sentences = [
         f"{system_name}: cannot tell: this split has no located answer, so it is unknown where rotation moved the evidence.",
@@ -166,7 +171,9 @@ def _without_answers(
     shared, alike = min((_shared(runs[0], run) for run in runs[1:]), key=lambda pair: pair[1])
     if alike < UNLIKE:
         verdict = _of_unlike(verdict, shared)
-    return [system.result(task, VERDICT, verdict, value=None, count=0), *gaps]
+    first_two = np.array([values[measure], after.values[measure][0]])
+    by_query = effects_of_runs(system, task, runs, first_two, moves[0].offsets, settings)
+    return [system.result(task, VERDICT, verdict, value=None, count=0), *gaps, by_query]
 
 
 def _moves(task: Task, rotated: Sequence[RotatedRun], settings: AuditSettings) -> list[Moves]:
@@ -287,6 +294,7 @@ def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], setting
         places.setdefault(item.passage_id, []).append(index)
     ids = list(places)
     columns = np.full((3, len(items)), np.nan)
+    offsets = [0] * len(items)
     left_out, strange = Counter[str](), []
     for passage_id, text, turned in zip(ids, task.collection.texts(ids), rotated.texts(ids), strict=True):
         cut = found_cut(text, turned)
@@ -295,6 +303,7 @@ def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], setting
             continue
         words, sentences = unit_starts(text, settings.matching.words), [*sentence_starts(text), len(text)]
         for index in places[passage_id]:
+            offsets[index] = cut
             place = _place(items[index], cut, words, sentences)
             if isinstance(place, str):
                 left_out[place] += 1
@@ -307,7 +316,7 @@ def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], setting
             found=f"{len(strange):,} of {len(ids):,} passages with answers that are not, the first {strange[0]!r}",
             do="make it with: posbias debias",
         )
-    return Moves(columns[0], columns[1], columns[2], left_out)
+    return Moves(columns[0], columns[1], columns[2], left_out, offsets)
 
 
 def _place(item: Evidence, cut: int, words: Sequence[int], sentences: Sequence[int]) -> tuple[float, float, float] | str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from positionbias.core.listing import names_of, splits_of
+from positionbias.core.found import names_of, splits_of
 from positionbias.core.operation import Parameter
 from positionbias.models.shapes import KINDS
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 __all__ = ["closest", "near_file", "or_closest"]
 
+_LEAST = 0.7  # of difflib's ratio: below it, names are rarely meant
+
 
 def closest(found: object, known: Iterable[str]) -> str:
     """Return the name most like ``found``, without regard to case; empty where none is like it.
@@ -18,12 +20,12 @@ def closest(found: object, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     by_fold = {_folded(name): name for name in known}
-    near = get_close_matches(_folded(str(found)), by_fold, n=1)
+    near = get_close_matches(_folded(str(found)), by_fold, n=1, cutoff=_LEAST)
     return by_fold[near[0]] if near else ""
 
 
 def _folded(name: str) -> str:
-    return name.casefold().replace("_", "-")
+    return name.casefold().replace("_", "-").lstrip("-")
 
 
 def or_closest(found: object, known: Iterable[str], do: str) -> str:

@@ -515,6 +515,6 @@ def _folder_of(place: str | Path) -> Path:
 
 
 def _advice(place: str) -> str:
-    from positionbias.core.listing import names_of
+    from positionbias.core.found import names_of
 
     return or_closest(place, names_of("collection"), how_to_get(place))

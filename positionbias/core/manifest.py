@@ -204,7 +204,7 @@ def _near(artefact: Path, kind: str | None) -> str:
     """Return the artefact that may have been meant, or what to do."""
     if artefact.exists():
         return "check the path"
-    from positionbias.core.listing import names_of
+    from positionbias.core.found import names_of
 
     return or_closest(artefact.name, names_of(kind) if kind else (), near_file(artefact, "check the path"))
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-__all__ = ["Shown"]
+__all__ = ["TEXTS", "Shown"]
+
+TEXTS = 300  # queries whose texts a page shows
 
 
 def _showing() -> Any:
@@ -83,12 +85,14 @@ class Shown:
         place: Path = _showing().save(self, out, overwrite=overwrite)
         return place
 
-    def report(self, out: str | Path, *, overwrite: bool = False) -> Path:
+    def report(self, out: str | Path, *, overwrite: bool = False, texts: int = TEXTS) -> Path:
         """Write the page that ``posbias report`` makes of these results; return its path.
+
+        ``texts``: for how many queries an audit's page shows texts of its collection; 0: none.
 
         Raises:
             OutputExistsError: ``out`` exists and ``overwrite`` is false.
             SettingError: there are no results.
         """
-        place: Path = _showing().report(self, out, overwrite=overwrite)
+        place: Path = _showing().report(self, out, overwrite=overwrite, texts=texts)
         return place

@@ -53,7 +53,7 @@ def merge(
 
     Raises:
         SettingError: fewer than two collections, or a prefix that is not a plain word.
-        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     _check_prefixes(collections)
     out = Path(out)

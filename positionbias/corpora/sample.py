@@ -98,7 +98,7 @@ def sample(
     Raises:
         SettingError: more passages are needed than wanted (the message says how many).
         InputError: no such split.
-        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     refuse_existing(out, overwrite=overwrite)  # before all passages are read
     out, names = Path(out), list(dict.fromkeys(asked.splits)) or collection.splits

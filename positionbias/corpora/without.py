@@ -54,7 +54,7 @@ def without(
 
     Raises:
         InputError: no such split, or none of its queries would stay.
-        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     refuse_existing(out, overwrite=overwrite)
     out, split = Path(out), left_out.split

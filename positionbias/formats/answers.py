@@ -44,7 +44,7 @@ def attach_answers(collection: Collection, path: Path | str, out: Path | str, *,
 
     Raises:
         InputError: as ``open_table``; columns missing, or no answer that fits.
-        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     out, path = Path(out), Path(path)
     refuse_existing(out, overwrite=overwrite)

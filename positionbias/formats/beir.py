@@ -358,7 +358,7 @@ class _Judgements:
 
     @property
     def repeated(self) -> int:
-        """The number of lines that repeat an earlier one."""
+        """Return the number of lines that repeat an earlier one."""
         return self.lines - len(self.grades)
 
 

@@ -47,7 +47,7 @@ _COMMAND = "import msmarco-qa"
 _NOTES = (
     "Passages with identical text are one passage, named by a hash of the text.",
     "is_selected 1 is grade 1; is_selected 0 is grade 0: seen by the annotator and not used.",
-    "Every distinct answer stands at every selected passage of its row, without offsets; wellFormedAnswers and query_type are "
+    "Every distinct answer belongs to every selected passage of its row, without offsets; wellFormedAnswers and query_type are "
     "fields of the query.",
 )
 

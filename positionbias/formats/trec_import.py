@@ -37,7 +37,7 @@ _LICENCES = {
 }
 _NOTES = {
     "sgml": "Text is what the content tags hold, separated by a space; white space collapses.",
-    "nyt": "Text is headline and full text; the lead paragraph, which repeats its start, stands in only where there is none.",
+    "nyt": "Text is headline and full text; without a full text, headline and lead paragraph.",
     "wapo": "Text is title and paragraphs; kicker, byline, date, images and other media are left out.",
 }
 

@@ -13,7 +13,7 @@ from typing import Any
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import DependencyError, InputError, bad_input
 from positionbias.core.files import read_json
-from positionbias.core.listing import names_of
+from positionbias.core.found import names_of
 from positionbias.models.identity import MODULE_FOLDER
 from positionbias.models.tensors import FACTS
 

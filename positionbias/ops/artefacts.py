@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
-from positionbias.core.places import Place, input_place, output_place, pasted
+from positionbias.core.places import Place, input_place, output_place, pasted, replaced_file
 from positionbias.core.progress import hint, say, track
 from positionbias.core.settings import Panel, Setting
+from positionbias.core.shown import TEXTS
 from positionbias.core.splitter import remark_mixed_splitters
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Written
@@ -180,9 +181,10 @@ def _measured(folder: Path, model: Manifest) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Page(Written):
-    """A report, the results in it, and all its tables by name; as text, those tables that stand for the whole."""
+    """A report, the results in it, all its tables by name, and its answers as Markdown; as text, those tables that stand for the whole."""
 
     tables: dict[str, Table]
+    summary: str = ""
 
     def __str__(self) -> str:
         from positionbias.report.parts import tables_after
@@ -207,6 +209,25 @@ def make_report(
     tables: Annotated[
         Place | None, Setting("Also write every table there, as CSV and as LaTeX.", metavar="DIR", place="written")
     ] = None,
+    summary: Annotated[
+        Place | None,
+        Setting(
+            "Also write the answers as Markdown, for a pull request; a file that is there is replaced.",
+            metavar="FILE",
+            place="written",
+        ),
+    ] = None,
+    texts: Annotated[
+        int,
+        Setting(
+            "Queries of an audit whose texts the page shows, those with the largest effects, from the collection that the results name.",
+            least=0,
+            metavar="N",
+        ),
+    ] = TEXTS,
+    no_texts: Annotated[
+        bool, Setting("Show no text of queries and passages, as for a page that is published: ids stand in their place.")
+    ] = False,
     out: Out,
     overwrite: Overwrite = False,
 ) -> Page:
@@ -216,6 +237,7 @@ def make_report(
     Several folders stand side by side.
 
         posbias report squad-study --out report.html --tables tables
+        posbias report squad-minilm --out page.html --no-texts --summary summary.md
 
     Returns:
         The page, its results and tables.
@@ -223,6 +245,7 @@ def make_report(
     Raises:
         InputError: a folder without results, or with damaged ones.
         OutputExistsError: something stands at ``out`` or ``tables`` and ``overwrite`` is false.
+        SettingError: ``summary`` cannot be written there.
 
     Example:
         >>> import positionbias as pb
@@ -231,25 +254,41 @@ def make_report(
         >>> page.path, list(page.tables)
         (PosixPath('report.html'), ['positions', 'answers'])
     """
+    from positionbias.core.publish import atomic_file
     from positionbias.report.table import save_tables
 
-    page = page_of(list(map(input_place, folders)), output_place(out), title=title, overwrite=overwrite)
+    summary_file = None if summary is None else replaced_file("--summary", summary)
+    places = list(map(input_place, folders))
+    page = page_of(places, output_place(out), title=title, overwrite=overwrite, texts=texts, no_texts=no_texts)
     hint(f"written to {pasted(page.path)}")
     if tables is not None:
         save_tables(page.tables, output_place(tables), overwrite=overwrite)
         hint(f"{len(page.tables)} tables written to {pasted(tables)}")
+    if summary_file is not None:
+        with atomic_file(summary_file, overwrite=True) as partial_file:
+            partial_file.write_text(page.summary, encoding="utf-8", errors="replace")
     return page
 
 
-def page_of(folders: Sequence[Path], out: Path, *, title: str | None = None, overwrite: bool) -> Page:
+def page_of(
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    title: str | None = None,
+    overwrite: bool,
+    texts: int = TEXTS,
+    no_texts: bool = False,
+) -> Page:
     """Write the page about these folders of results."""
-    from positionbias.report.html import report_tables, write_report
+    from positionbias.report.first_screen import summary
+    from positionbias.report.html import page_title, report_tables, write_report
     from positionbias.report.load import load_studies
 
-    path = write_report(folders, out, title=title, overwrite=overwrite)
+    path = write_report(folders, out, title=title, overwrite=overwrite, texts=texts, no_texts=no_texts)
     studies = load_studies(folders)
     remark_mixed_splitters({study.title: study.manifest.versions for study in studies})
-    return Page(path, [result for study in studies for result in study.results], report_tables(studies))
+    said = summary(studies, title or page_title(studies))
+    return Page(path, [result for study in studies for result in study.results], report_tables(studies), said)
 
 
 def load(folder: Place) -> Measurements:

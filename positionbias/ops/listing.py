@@ -85,7 +85,8 @@ def list_artefacts(
         ['240 passages, 30 train queries, 12 validation queries, 18 test queries, 30 fresh queries']
     """
     from positionbias.core.files import home
-    from positionbias.core.listing import artefacts_in, listed
+    from positionbias.core.found import artefacts_in
+    from positionbias.core.listing import listed
 
     if folder is None:
         folders = list({place.resolve(): place for place in (home(), Path())}.values())

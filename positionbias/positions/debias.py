@@ -45,7 +45,7 @@ def debias(
 
     Raises:
         InputError: an answer lies outside its passage, or the collection cannot be read.
-        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     rewriting = Rewriting(
         command="debias",

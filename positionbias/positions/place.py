@@ -93,7 +93,7 @@ def place(
 
     Raises:
         InputError: no question can be kept, an answer lies outside its passage, or the collection cannot be read.
-        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     refuse_existing(out, overwrite=overwrite)  # before all answers are located
     kept = choose_sentences(collection, seed=placing.seed, one_question=placing.one_question, map_shards=map_shards)

@@ -130,7 +130,7 @@ def debias_file(
 
     Raises:
         InputError: the source is empty or not in its format (with the line).
-        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
         SettingError: Parquet through a pipe or compressed as a whole.
     """
     if form.format is None and isinstance(source, Path):

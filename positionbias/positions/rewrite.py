@@ -93,7 +93,7 @@ def rewrite(
 
     Raises:
         InputError: an answer lies outside its passage, or the collection cannot be read.
-        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     out, kept = Path(out), rewriting.kept
     job: JsonObject = {"command": rewriting.command, "settings": dict(rewriting.settings), "collection": collection.checksum}

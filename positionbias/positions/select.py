@@ -78,7 +78,7 @@ def select(
     Raises:
         InputError: no such split, no query whose answers start in the range, or one that ``collection`` lacks.
         SettingError: fewer queries than wanted.
-        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     refuse_existing(out, overwrite=overwrite)  # before all answers are located
     out, by = Path(out), by or collection

@@ -26,6 +26,7 @@ __all__ = [
     "Card",
     "Drawing",
     "FigureKind",
+    "Interactive",
     "Picture",
     "Section",
     "Sheet",
@@ -37,8 +38,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure in two widths, as SVG, with its caption."""
+    """A figure in two widths, as SVG, with its caption; ``name`` is its drawing's."""
 
+    name: str
     anchor: str
     wide: str
     narrow: str
@@ -88,6 +90,22 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True)
+class Interactive:
+    """A part of the page that one of our scripts fills: ``script`` names its template in ``report/templates``.
+
+    The script finds the element with the id ``anchor`` and, in its ``<script type="application/json">``, the ``data`` (what msgspec
+    can encode). It runs once a page, whatever the number of elements, and so finds them by ``[data-script=NAME]``. Where no script runs, and
+    on paper, the ``fallback`` sentence stands.
+    """
+
+    anchor: str
+    title: str
+    script: str
+    data: object
+    fallback: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The answer to one question in large words, its basis and its meaning; ``sure`` sets the style of its edge."""
 
@@ -120,6 +138,8 @@ class Block:
     pictures: list[Picture] = field(default_factory=list)
     sheets: list[Sheet] = field(default_factory=list)
     examples: list[ExampleGroup] = field(default_factory=list)
+    interactive: list[Interactive] = field(default_factory=list)
+    moved: str = ""  # the anchor of a figure that stands at the top of the page instead
 
     def draw(self, name: str, kind: FigureKind, results: Sequence[Result]) -> None:
         """Add the figure of the results, where there is one."""
@@ -132,7 +152,7 @@ class Block:
     @property
     def has_more_than_tables(self) -> bool:
         """Return whether anything precedes the tables."""
-        return bool(self.cards or self.findings or self.sentences or self.pictures or self.examples)
+        return any((self.cards, self.findings, self.sentences, self.pictures, self.examples, self.interactive, self.moved))
 
 
 def block_of(
@@ -190,4 +210,4 @@ def draw_blocks(blocks: Sequence[Block], width: float) -> None:
             inline_svg(drawn[inches][place], f"{anchor}-{form}", drawing.caption)
             for form, inches in (("w", width), ("n", NARROW))
         )
-        keep(Picture(f"figure-{anchor}", wide, narrow, drawing.caption))
+        keep(Picture(drawing.name, f"figure-{anchor}", wide, narrow, drawing.caption))

@@ -10,14 +10,13 @@ from positionbias.core.checks import Check, Measured, Outcome, deciding, overall
 from positionbias.core.formatting import MISSING, count, decimal, interval
 from positionbias.core.interval import Interval
 from positionbias.report.cells import text_cell
+from positionbias.report.markdown import code, document, escaped, one_line
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.select import distinct
 
 __all__ = ["check_table", "headline", "junit", "summary", "system_lines"]
 
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML 1.0 cannot hold, even escaped
-_NO_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-_MARKED = re.compile(r"([\\`*_{}\[\]<>|~&!])")
 _VERBS = {Outcome.PASS: "passes", Outcome.FAIL: "fails", Outcome.CANNOT_TELL: "cannot tell about"}
 _DESCRIBES = "describes only"
 
@@ -42,7 +41,7 @@ def check_table(checks: Sequence[Check]) -> Table:
     ]
     rows = [
         [
-            text_cell(_line(check.system)),
+            text_cell(one_line(check.system)),
             Cell(_limit(check), check.at_most),
             *_measured_cells(check.measured),
             text_cell(_verdict(check, checks)),
@@ -55,7 +54,7 @@ def check_table(checks: Sequence[Check]) -> Table:
 
 def system_lines(checks: Sequence[Check]) -> list[str]:
     """Return a line per system: what it fails; else what cannot be told, and why; else what it passes."""
-    return [f"{_line(system)}: {said}" for system, said in _said(checks)]
+    return [f"{one_line(system)}: {said}" for system, said in _said(checks)]
 
 
 def junit(checks: Sequence[Check]) -> str:
@@ -94,19 +93,16 @@ def _test_case(suite: ElementTree.Element, check: Check, *, decides: bool) -> No
 
 def summary(checks: Sequence[Check]) -> str:
     """Return Markdown for a pull-request comment: headline, table, a line per system, notes."""
-    table = check_table(checks)
-    lines = [f"### posbias check: {headline(checks)}", ""]
-    lines.append(f"| {' | '.join(column.name for column in table.columns)} |")
-    lines.append(f"|{'|'.join(' ---: ' if column.numeric else ' --- ' for column in table.columns)}|")
+    table, rows = check_table(checks), []
     for check, row in zip(checks, table.rows, strict=True):
-        texts = [_markdown(cell.text) for cell in row]
-        texts[0] = _code(check.system).replace("|", "\\|")
-        texts[1] = _code(_limit(check))
+        texts = [escaped(cell.text) for cell in row]
+        texts[0] = code(check.system).replace("|", "\\|")
+        texts[1] = code(_limit(check))
         texts[4] = f"**{texts[4]}**" if check in deciding(checks) and check.outcome is not Outcome.PASS else texts[4]
-        lines.append(f"| {' | '.join(texts)} |")
-    lines += ["", *(f"- {_code(system)}: {_markdown(said)}" for system, said in _said(checks))]
-    notes = [note for note in distinct(check.note for check in checks) if note]
-    return "\n".join([*lines, *(["", *(f"- {_markdown(note)}" for note in notes)] if notes else []), ""])
+        rows.append(texts)
+    lines = [f"{code(system)}: {escaped(said)}" for system, said in _said(checks)]
+    notes = [escaped(note) for note in distinct(check.note for check in checks) if note]
+    return document(f"posbias check: {headline(checks)}", table.columns, rows, lines, notes)
 
 
 def _by_system(checks: Sequence[Check]) -> list[tuple[str, list[Check]]]:
@@ -172,20 +168,3 @@ def _said(checks: Sequence[Check]) -> list[tuple[str, str]]:
 
 def _xml(text: str) -> str:
     return _NO_XML.sub("\ufffd", text)
-
-
-def _code(text: str) -> str:
-    """Return a code span, in which no name is markup, a mention or a link."""
-    text = _line(text) or "unnamed"
-    ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
-    return f"{ticks} {text} {ticks}" if "`" in text else f"{ticks}{text}{ticks}"
-
-
-def _markdown(text: str) -> str:
-    """Escape markup in a text; a zero-width space keeps ``@name`` and ``#1`` from becoming mentions."""
-    return re.sub(r"((?<!\w)@|#)(?=\w)", "\\1\u200b", _MARKED.sub(r"\\\1", _line(text)))
-
-
-def _line(text: str) -> str:
-    """Return the text on one line, without control characters; non-breaking spaces stay."""
-    return _NO_LINE.sub(" ", text).strip()

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ElementTree
 from typing import TYPE_CHECKING
 
 from positionbias.report.figure import svg_text
+from positionbias.report.marks import add_tooltips, label_marks, name_marks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["inline_svg"]
 
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_DRAWN, _LONG = ("d", "x", "y", "transform", "points"), re.compile(r"-?\d+\.\d{3,}")
 _LEFT_OUT = ("metadata", "style", "title")
 CSS_PIXELS_PER_POINT = 4 / 3
 
@@ -22,11 +24,14 @@ def inline_svg(figure: Figure, prefix: str, description: str) -> str:
     """Return the ``<svg>`` element for a page: an image named by ``description``, no wider than it was drawn.
 
     The page supplies dark-screen rules and the font; unreferenced ids are removed, the others begin with
-    ``prefix``.
+    ``prefix``. Marks have their exact numbers as tooltips; what is drawn has a hundredth of a point.
     """
+    marks = name_marks(figure)
     root = ElementTree.fromstring(svg_text(figure))
+    label_marks(root, marks)
     used = {name for element in root.iter() for value in element.attrib.values() for name in _pointed_to(value)}
     _clean(root, prefix, used)
+    add_tooltips(root)
     width = float(root.attrib.pop("width").removesuffix("pt")) * CSS_PIXELS_PER_POINT
     for name in ("height", "version"):
         root.attrib.pop(name, None)
@@ -56,6 +61,8 @@ def _clean(element: ElementTree.Element, prefix: str, used: set[str]) -> None:
             value = f"#{prefix}-{value[1:]}"
         elif name == "style":
             value = _page_font(value)
+        if name in _DRAWN:
+            value = _LONG.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), value)
         attributes[name] = _REFERENCE.sub(rf"url(#{prefix}-\1)", " ".join(value.split()))
     element.attrib.clear()
     element.attrib.update(attributes)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from positionbias.core.formatting import MISSING, count, decimal
 from positionbias.results.payloads import Example, Examples
 from positionbias.results.result import Result
 from positionbias.results.select import labels, of_kind
 
-__all__ = ["ExampleGroup", "Piece", "ShownExample", "example_groups", "marked"]
+__all__ = ["ExampleGroup", "Piece", "ShownExample", "example_groups", "marked", "without_texts"]
 
 Piece = tuple[str, bool]  # a piece of text, and whether it is marked
 
@@ -77,6 +77,20 @@ def example_groups(results: Sequence[Result]) -> list[ExampleGroup]:
     return groups
 
 
+def without_texts(results: Iterable[Result]) -> list[Result]:
+    """Return the results with the ids of their examples, and without the texts of queries and passages."""
+    return [
+        replace(result, payload=replace(result.payload, examples=[_bare(example) for example in result.payload.examples]))
+        if isinstance(result.payload, Examples)
+        else result
+        for result in results
+    ]
+
+
+def _bare(example: Example) -> Example:
+    return replace(example, query="", original="", original_spans=(), rotated="", rotated_spans=())
+
+
 def _shown(example: Example, quality: str) -> ShownExample:
     ranks = [MISSING if rank is None else count(rank) for rank in (example.rank_before, example.rank_after)]
     return ShownExample(
@@ -85,6 +99,6 @@ def _shown(example: Example, quality: str) -> ShownExample:
         ranks=f"rank {ranks[0]} → {ranks[1]}",
         query_id=example.query_id,
         passage_id=example.passage_id,
-        original=marked(example.original, example.original_spans),
-        rotated=marked(example.rotated, example.rotated_spans),
+        original=marked(example.original, example.original_spans) if example.original else [],
+        rotated=marked(example.rotated, example.rotated_spans) if example.rotated else [],
     )

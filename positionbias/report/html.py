@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections import Counter
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
+import msgspec
+
 from positionbias import __version__
-from positionbias.core.formatting import count, setting
-from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import input_name
 from positionbias.core.publish import atomic_file
+from positionbias.core.shown import TEXTS
+from positionbias.report.blocks import Section
+from positionbias.report.definitions import used_in
+from positionbias.report.examples import without_texts
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
+from positionbias.report.first_screen import first_screen
 from positionbias.report.load import Study, load_studies
 from positionbias.report.page import build_sections
+from positionbias.report.provenance import facts_of
 from positionbias.report.table import Cell, Table, as_csv, as_latex, header_groups, row_spans
-from positionbias.results.collections import PassageFigures
-from positionbias.results.result import Result
-from positionbias.results.select import of_type
+from positionbias.report.tiles import MOST_TILES
+from positionbias.results.select import distinct
 
-__all__ = ["PAGE_COLOURS", "render", "report_tables", "write_page", "write_report"]
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+__all__ = ["PAGE_COLOURS", "page_title", "render", "report_tables", "write_page", "write_report"]
 
 PAGE_COLOURS: Mapping[str, Colour] = {
     "ground": Colour("#ffffff", "#15181c"),
@@ -33,28 +43,15 @@ PAGE_COLOURS: Mapping[str, Colour] = {
     "accent": SERIES[0],
     "link": Colour("#0b5cad", "#7dbdff"),
     "mark": Colour("#ffe28a", "#5a4a00"),
+    "raised": Colour("#f5f7f9", "#1d2127"),
+    "good": Colour("#006b4f", "#4fd1a8"),
+    "bad": Colour("#b33f00", "#ff9a57"),
+    "unknown": Colour("#5a626b", "#a6aeb8"),
+    "measured": Colour("#0b5cad", "#7dbdff"),
 }
-
-
-KIND_NAMES = {
-    "statistics": "statistics",
-    "histogram": "histograms",
-    "places": "histograms of places",
-    "moves": "sentence moves",
-    "position_buckets": "qualities by position",
-    "length_grid": "grids of length and place",
-    "chunk_grid": "grids of chunks and places",
-    "response": "position responses",
-    "per_query": "measures of a system",
-    "comparison": "comparisons",
-    "ats": "ATS curves",
-    "training": "training curves",
-    "examples": "lists of examples",
-    "finding": "findings",
-    "verdict": "verdicts",
-    "leaked_order": "orders on leaked and clean queries",
-    "suspicion": "suspicions",
-}
+SCRIPTS = ("sort", "page")  # templates, on every page
+_COMMAND = re.compile(r"\bposbias( [a-z]+)+(?=[),.;])|(?<![\w-])--[a-z][a-z-]+")
+MOST_FINDINGS = 3  # sentences that stand unfolded
 
 
 def write_report(
@@ -63,20 +60,29 @@ def write_report(
     *,
     title: str | None = None,
     overwrite: bool = False,
+    texts: int = TEXTS,
+    no_texts: bool = False,
 ) -> Path:
     """Write one self-contained HTML page about these folders of results (saved by ``results.result.save_results``).
 
-    The same folders give the same bytes.
+    The same folders give the same bytes. ``texts``: of how many queries an audit's page shows texts, from the collection that its results name. With
+    ``no_texts``, ids stand in place of all texts of queries and passages.
 
     Raises:
         InputError: a folder without results, or no folder.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    return write_page(load_studies(folders), Path(out), title=title, overwrite=overwrite)
+    studies = load_studies(folders)
+    if no_texts:
+        studies = [replace(study, results=without_texts(study.results)) for study in studies]
+    return write_page(studies, Path(out), title=title, overwrite=overwrite, texts=0 if no_texts else texts)
 
 
-def write_page(studies: Sequence[Study], out: Path, *, title: str | None = None, overwrite: bool = False) -> Path:
+def write_page(
+    studies: Sequence[Study], out: Path, *, title: str | None = None, overwrite: bool = False, texts: int = TEXTS
+) -> Path:
     """Write the page about these studies, as ``write_report`` does."""
+    studies = [replace(study, texts=texts) for study in studies]
     with atomic_file(out, overwrite=overwrite) as partial:
         partial.write_text(render(studies, title=title), encoding="utf-8", newline="")
     return out
@@ -84,6 +90,36 @@ def write_page(studies: Sequence[Study], out: Path, *, title: str | None = None,
 
 def render(studies: Sequence[Study], *, title: str | None = None) -> str:
     """Return the page's text."""
+    environment = _environment()
+    sections = build_sections(studies)
+    first = first_screen(studies, sections)
+    several = len(studies) > 1
+    summary = environment.get_template("summary.html").render(
+        first=first, shown=MOST_TILES, stacked=[len(group.tiles) for group in first.groups] == [2, 2, 2]
+    )
+    body = environment.get_template("sections.html").render(sections=sections, several=several)
+    return environment.get_template("report.html").render(
+        title=title or page_title(studies),
+        subtitle=_subtitle(studies),
+        several=several,
+        studies=studies,
+        sections=sections,
+        summary=summary,
+        body=body,
+        definitions=used_in(_text_of(summary + body)),
+        provenance=[(study, facts_of(study)) for study in studies],
+        style=environment.get_template("report.css").render(page=PAGE_COLOURS, dark_figures=dark_rules()),
+        scripts=[_script(environment, name) for name in (*SCRIPTS, *_own_scripts(sections))],
+        version=__version__,
+    )
+
+
+def page_title(studies: Sequence[Study]) -> str:
+    """Return the title of a page that is given none."""
+    return studies[0].title if len(studies) == 1 else "Artefacts in retrieval data"
+
+
+def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -93,29 +129,62 @@ def render(studies: Sequence[Study], *, title: str | None = None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style = environment.get_template("report.css").render(page=PAGE_COLOURS, dark_figures=dark_rules())
-    script = environment.get_template("sort.js").render()
-    sections = build_sections(studies)
-    return environment.get_template("report.html").render(
-        title=title or (studies[0].title if len(studies) == 1 else "Artefacts in retrieval data"),
-        subtitle=_subtitle(studies),
-        several=len(studies) > 1,
-        studies=studies,
-        sections=sections,
-        provenance=[(study, _facts(study)) for study in studies],
-        style=style,
-        script=script,
-        script_hash=_script_hash(script),
-        version=__version__,
+    environment.filters["coded"] = _coded
+    environment.globals.update(
         header_groups=header_groups,
         row_groups=_row_groups,
         data_link=_data_link,
+        exact_text=_exact_text,
+        inline_json=_inline_json,
+        most_findings=MOST_FINDINGS,
     )
+    return environment
 
 
-def _script_hash(script: str) -> str:
-    """Return the hash of the page's one script for its policy: no other runs, whatever a text on the page holds."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+class PageScript(NamedTuple):
+    """A script of the page, and its hash for the page's policy: no other runs, whatever a text on the page holds."""
+
+    text: str
+    digest: str
+
+
+def _script(environment: Environment, name: str) -> PageScript:
+    text = environment.get_template(f"{name}.js").render()
+    return PageScript(text, "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii"))
+
+
+def _own_scripts(sections: Sequence[Section]) -> list[str]:
+    """Return the scripts of the interactive parts, each once."""
+    return distinct(item.script for section in sections for block in section.blocks for item in block.interactive)
+
+
+def _inline_json(data: object) -> Markup:
+    """Return JSON in which no text can end the element that holds it."""
+    from markupsafe import Markup
+
+    text = msgspec.json.encode(data).decode("utf-8")
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def _coded(text: str) -> Markup:
+    """Return a sentence with its commands and options as code, and per-cent signs that stay with their numbers."""
+    from markupsafe import Markup, escape
+
+    marked = _COMMAND.sub(r"<code>\g<0></code>", str(escape(text.replace(" %", "\u00a0%"))))
+    return Markup(marked)
+
+
+def _text_of(markup: str) -> str:
+    """Return what a reader sees of a piece of our own markup."""
+    return unescape(re.sub(r"<script\b.*?</script>|<[^>]*>", " ", markup, flags=re.DOTALL))
+
+
+def _exact_text(cell: Cell) -> str:
+    """Return a cell's numbers with six digits, for a reader who wants more than the cell shows; its text where that has all."""
+    if not isinstance(cell.value, float):
+        return cell.text
+    exact = f"{cell.value:.6g}"
+    return exact if cell.low is None or cell.high is None else f"{exact} [{cell.low:.6g}, {cell.high:.6g}]"
 
 
 def report_tables(studies: Sequence[Study]) -> dict[str, Table]:
@@ -151,49 +220,3 @@ def _row_groups(table: Table) -> list[list[tuple[Sequence[Cell], list[int]]]]:
 def _data_link(table: Table, form: str) -> str:
     kind, text = ("text/csv", as_csv(table)) if form == "csv" else ("text/x-tex", as_latex(table))
     return f"data:{kind};charset=utf-8,{quote(text)}"
-
-
-def _facts(study: Study) -> list[tuple[str, str, bool]]:
-    """Return the provenance of these results, as (name, value, whether it is code)."""
-    manifest = study.manifest
-    facts = [("Command", manifest.command, True)]
-    facts += [(key, value, False) for key, value in _flat(manifest.settings)]
-    if manifest.seed is not None:
-        facts.append(("seed", str(manifest.seed), False))
-    facts += [
-        (f"input: {item.role}", f"{input_name(item.path)} (checksum {item.checksum[:16]}…)", True) for item in manifest.inputs
-    ]
-    facts += _origins(study.results)
-    facts.append(("Results read", _kinds(study.results), False))
-    facts += [("Decision", note, False) for note in manifest.notes]
-    if manifest.licence:
-        facts.append(("Licence", manifest.licence, False))
-    facts.append(("Versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items()), False))
-    facts.append(("Provenance", setting(dict(manifest.provenance)), False))
-    return [
-        (name.replace("_", " ").capitalize() if not as_code else name.capitalize(), value, as_code)
-        for name, value, as_code in facts
-        if value
-    ]
-
-
-def _flat(settings: JsonObject, name: str = "") -> list[tuple[str, str]]:
-    flat = []
-    for key, value in settings.items():
-        full = f"{name} {key}".strip()
-        flat += _flat(value, full) if isinstance(value, Mapping) else [(full, setting(value))]
-    return flat
-
-
-def _origins(results: Sequence[Result]) -> list[tuple[str, str, bool]]:
-    """Return the origins of the collections, where their own manifests came with the results."""
-    facts: list[tuple[str, str, bool]] = []
-    for result, figures in of_type(results, PassageFigures):
-        facts.append((f"Collection {result.collection}", figures.manifest.command, True))
-        facts += [(f"Licence of {result.collection}", figures.manifest.licence, False)] if figures.manifest.licence else []
-    return facts
-
-
-def _kinds(results: Sequence[Result]) -> str:
-    kinds = Counter(KIND_NAMES[result.kind] for result in results)
-    return f"{count(len(results))} ({', '.join(f'{name}: {count(number)}' for name, number in kinds.items())})"

@@ -6,17 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from positionbias.core.csv_cells import write_rows
-from positionbias.core.formatting import count, decimal, p_value, percent
+from positionbias.core.formatting import count, decimal, interval, p_value, percent
+from positionbias.core.interval import Interval
 from positionbias.core.publish import atomic_file
 from positionbias.evaluation.leaked import ORDER
+from positionbias.report.tiles import Answered, Tile
 from positionbias.results.leaked_order import AgainstSplits, LeakedOrder, OrderAnswer, Swap
 from positionbias.results.payloads import Finding
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 
-__all__ = ["order_findings", "order_sentences", "write_swaps"]
+__all__ = ["order_findings", "order_sentences", "order_tiles", "write_swaps"]
 
 SHOWN = 10  # swaps named in words
 _HOLDS = {OrderAnswer.CHANGED: True, OrderAnswer.UNCHANGED: False, OrderAnswer.UNKNOWN: None}
+_ANSWERS = {OrderAnswer.CHANGED: Answered.YES, OrderAnswer.UNCHANGED: Answered.NO, OrderAnswer.UNKNOWN: Answered.UNKNOWN}
 _NEXT = {
     OrderAnswer.CHANGED: "Compare systems on clean queries.",
     OrderAnswer.UNCHANGED: "The order on all queries can be used.",
@@ -28,6 +32,35 @@ def order_findings(results: Sequence[Result]) -> list[Finding]:
     """Return the findings on order among these results, one per measure."""
     found = [(result, result.payload) for result in results if isinstance(result.payload, LeakedOrder)]
     return [Finding(" ".join(order_sentences(result.measure, order)), _HOLDS[order.answer]) for result, order in found]
+
+
+def order_tiles(results: Sequence[Result]) -> list[Tile]:
+    """Return a tile for each order on leaked and clean queries."""
+    return [_tile(result, order) for result, order in of_type(results, LeakedOrder)]
+
+
+def _tile(result: Result, order: LeakedOrder) -> Tile:
+    words = {
+        OrderAnswer.CHANGED: "The order changes",
+        OrderAnswer.UNCHANGED: "No change found",
+        OrderAnswer.UNKNOWN: "Cannot tell",
+    }
+    effect = ""
+    if order.tau is not None:
+        ends = interval(Interval(*order.tau.excess_ends), sign=True)
+        effect = f"{decimal(order.tau.excess, sign=True)} {ends} Kendall's τ beyond random splits"
+    basis = [f"{order.leaked:,} leaked, {order.clean:,} clean queries", f"{order.systems:,} systems"]
+    basis += [f"detects a gain of {decimal(order.detectable, 2)} with 80 % power"] if order.detectable is not None else []
+    return Tile(
+        question=f"Does leakage change the order of systems by {result.measure.removeprefix(f'{ORDER} by ')}?",
+        subject=result.collection,
+        answer=_ANSWERS[order.answer],
+        words=words[order.answer],
+        welcome=order.answer is OrderAnswer.UNCHANGED,
+        effect=effect,
+        basis=basis,
+        advice="" if order.answer is OrderAnswer.UNCHANGED else _NEXT[order.answer],
+    )
 
 
 def order_sentences(measure: str, order: LeakedOrder) -> list[str]:

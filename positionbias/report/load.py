@@ -19,7 +19,8 @@ __all__ = ["Study", "load_studies"]
 class Study:
     """One folder of results; ``number`` counts from 1 and keeps its parts of a page apart from the others'.
 
-    ``published`` are a paper's figures about its collections.
+    ``published`` are a paper's figures about its collections. ``place`` is where the results lie, or will, to which their manifest's paths are relative; ``texts`` is
+    for how many queries a page may show texts of the collection that the manifest names.
     """
 
     number: int
@@ -28,6 +29,8 @@ class Study:
     results: list[Result]
     manifest: Manifest
     published: Published | None = None
+    place: Path | None = None
+    texts: int = 0
 
 
 def load_studies(folders: Sequence[Path | str]) -> list[Study]:
@@ -42,7 +45,7 @@ def load_studies(folders: Sequence[Path | str]) -> list[Study]:
     for number, place in enumerate(map(Path, folders), 1):
         folder = place / "results" if not (place / RESULTS).is_file() and (place / "results" / RESULTS).is_file() else place
         results, manifest = load_results(folder), read_manifest(folder)
-        studies.append(Study(number, manifest.name or place.name, place.name, results, manifest))
+        studies.append(Study(number, manifest.name or place.name, place.name, results, manifest, place=folder))
     return _distinguished(studies)
 
 

@@ -11,6 +11,7 @@ from positionbias.report.blocks import Block, Drawing, FigureKind, Section, bloc
 from positionbias.report.curves import ats_curves, training_curves
 from positionbias.report.effectiveness import baseline_table, significance_table, systems_table
 from positionbias.report.figure import WIDE
+from positionbias.report.first_screen import answers_block
 from positionbias.report.leaked_order import order_findings
 from positionbias.report.load import Study
 from positionbias.report.parts import PageSection, each, general_comparisons, general_systems, parts, published_for
@@ -43,6 +44,10 @@ def _found(study: Study) -> Block:
     return block
 
 
+def _found_all(studies: Sequence[Study]) -> list[Block]:
+    return [*_each(_found)(studies), answers_block(studies)]
+
+
 def _run(study: Study) -> Block:
     block, results = Block(study.title, study.number), study.results
     own = [sentence for part in parts() for sentence in part.run(results)]
@@ -53,7 +58,7 @@ def _run(study: Study) -> Block:
     others = [r for r in of_kind(results, "statistics") if r.measure not in elsewhere]
     for measure in distinct(result.measure for result in others):
         chosen = [result for result in others if result.measure == measure]
-        block.add(tables.statistics_table(chosen, name=f"{STATISTICS}{slug(measure)}", title=measure.capitalize()))
+        block.add(tables.statistics_table(chosen, name=f"{STATISTICS}{slug(measure)}", title=measure.capitalize()), folded=True)
     return block
 
 
@@ -124,7 +129,7 @@ def _counts(results: Sequence[Result]) -> str:
 
 
 GENERAL = (
-    PageSection("found", "What was found", "", _each(_found)),
+    PageSection("found", "What was found", "", _found_all),
     PageSection("run", "What was run", "", each(_run)),
     PageSection(
         "answers",

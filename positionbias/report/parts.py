@@ -25,6 +25,7 @@ from positionbias.report.blocks import Block
 from positionbias.report.load import Study
 from positionbias.report.published import Published
 from positionbias.report.table import Table
+from positionbias.report.tiles import Tile
 from positionbias.results.result import Result
 
 __all__ = [
@@ -62,14 +63,15 @@ def each(build: Callable[[Study], Block]) -> Callable[[Sequence[Study]], list[Bl
 class Part:
     """One subject's part of a page.
 
-    ``sections`` stand in their order. ``found`` adds to what was found, ``run`` gives sentences on what was run, with the systems
+    ``sections`` stand in their order. ``tiles`` are the answers of the first screen. ``found`` adds to what was found, ``run`` gives sentences on what was run, with the systems
     of the results that ``names_system`` chooses. Results that ``is_own`` chooses stand in no general section, those of
     ``measures`` in no table of statistics. ``is_of`` says whether results are of a study whose sections show every system;
     ``comparisons`` gives those that its sections show. ``published`` gives what the paper prints beside results of its own
-    study. ``figure`` names the one that says most. ``after_study`` and ``after_report`` begin the names of the tables that the terminal shows.
+    study. ``figures`` name those that say most, the first that exists before the others. ``after_study`` and ``after_report`` begin the names of the tables that the terminal shows.
     """
 
     sections: Sequence[PageSection] = ()
+    tiles: Callable[[Sequence[Result]], Sequence[Tile]] = lambda results: ()
     found: Callable[[Block, Sequence[Result]], None] = lambda block, results: None
     run: Callable[[Sequence[Result]], Sequence[str]] = lambda results: ()
     names_system: Callable[[Result], bool] = lambda result: False
@@ -78,7 +80,7 @@ class Part:
     is_of: Callable[[Sequence[Result]], bool] = lambda results: False
     comparisons: Callable[[Sequence[Result]], Iterable[Result]] = lambda results: ()
     published: Callable[[Sequence[Result]], Published | None] = lambda results: None
-    figure: str = ""
+    figures: Sequence[str] = ()
     after_study: Sequence[str] = ()
     after_report: Sequence[str] = ()
 
@@ -110,7 +112,7 @@ def published_for(results: Sequence[Result]) -> Published | None:
 def main_figure(there: Iterable[str]) -> str:
     """Return the name of the figure that says most among these, the first where no part names one; "" where there are none."""
     names = list(there)
-    return next((name for name in (*(part.figure for part in parts()), *names) if name in names), "")
+    return next((name for name in (*(name for part in parts() for name in part.figures), *names) if name in names), "")
 
 
 def tables_after(command: Literal["study", "report"], tables: Mapping[str, Table]) -> list[Table]:

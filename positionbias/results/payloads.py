@@ -19,6 +19,7 @@ from positionbias.results.figures import Figures, Record
 from positionbias.results.leaked_order import LeakedOrder
 from positionbias.results.length_grid import LengthGrid
 from positionbias.results.places import PlaceHistogram, SentenceMoves
+from positionbias.results.query_effects import QueryEffects
 from positionbias.results.suspicion import Suspicion
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "PositionBuckets",
     "PositionHistogram",
     "Preference",
+    "QueryEffects",
     "Question",
     "ResponseCurve",
     "SentenceMoves",
@@ -308,6 +310,7 @@ Payload = (
     | PositionBuckets
     | ResponseCurve
     | PerQuery
+    | QueryEffects
     | Comparison
     | AtsCurve
     | TrainingCurve
@@ -326,6 +329,7 @@ KINDS: dict[str, type] = {
     "position_buckets": PositionBuckets,
     "response": ResponseCurve,
     "per_query": PerQuery,
+    "query_effects": QueryEffects,
     "comparison": Comparison,
     "ats": AtsCurve,
     "training": TrainingCurve,

@@ -24,7 +24,7 @@ from positionbias.core.schema import converted
 from positionbias.core.seal import verified
 from positionbias.results.buckets import PositionBuckets, QueryBuckets, SegmentBuckets
 from positionbias.results.figures import Figures, Record, read_figures
-from positionbias.results.payloads import KINDS, Payload, PerQuery
+from positionbias.results.payloads import KINDS, Payload, PerQuery, QueryEffects
 
 __all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
 
@@ -122,6 +122,8 @@ class Result:
                 record["payload"].pop("values")
             if not items or not self.payload.clusters:
                 record["payload"].pop("clusters")
+        if isinstance(self.payload, QueryEffects) and not items:
+            record["payload"] = {"quality": self.payload.quality}
         return record
 
     @staticmethod
@@ -202,15 +204,36 @@ def write_results(folder: Path, results: Sequence[Result], manifest: Manifest) -
     records = []
     for number, result in enumerate(results):
         record = result.to_json(items=False)
-        if isinstance(result.payload, PerQuery):
+        if columns := _columns(result.payload):
             record["items"] = f"items-{number:03d}.parquet"
-            columns = {"query_id": list(result.payload.query_ids), "value": [float(v) for v in result.payload.values]}
-            if result.payload.clusters:
-                columns["cluster"] = list(result.payload.clusters)
             pq.write_table(pa.table(columns), folder / record["items"])
         records.append(record)
     write_json(folder / RESULTS, {"results": records})
     write_manifest(folder / MANIFEST, manifest)
+
+
+def _columns(payload: Payload) -> dict[str, list[Any]]:
+    """The columns of a payload that stand in Parquet, by name; of most there are none."""
+    if isinstance(payload, QueryEffects):
+        return {name: list(column) for name, column in payload.columns().items()}
+    if not isinstance(payload, PerQuery):
+        return {}
+    columns: dict[str, list[Any]] = {"query_id": list(payload.query_ids), "value": [float(value) for value in payload.values]}
+    return {**columns, "cluster": list(payload.clusters)} if payload.clusters else columns
+
+
+_NAMES = {"query_id": "query_ids", "value": "values", "cluster": "clusters"}  # of PerQuery, by column
+
+
+def _items(kind: str, columns: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """The fields of a payload that its columns hold.
+
+    Raises:
+        KeyError: a column that is not of this kind.
+    """
+    if KINDS.get(kind) is QueryEffects:
+        return QueryEffects.of_columns(columns)
+    return {_NAMES[name]: column for name, column in columns.items()}
 
 
 def load_results(folder: Path | str) -> list[Result]:
@@ -231,10 +254,7 @@ def load_results(folder: Path | str) -> list[Result]:
             items = record.pop("items", None)
             if items is not None:
                 table = pq.read_table(verified(folder / Path(items).name))
-                record["payload"]["query_ids"] = table.column("query_id").to_pylist()
-                record["payload"]["values"] = table.column("value").to_pylist()
-                if "cluster" in table.column_names:
-                    record["payload"]["clusters"] = table.column("cluster").to_pylist()
+                record["payload"].update(_items(record["kind"], table.to_pydict()))
             results.append(Result.from_json(record))
     except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
         raise bad_input(

@@ -185,7 +185,7 @@ def test_without_controls_it_cannot_tell(place: Path, capsys: pytest.CaptureFixt
         "--fresh", "paraphrased",
     )  # fmt: skip
     assert code == 0
-    assert text.startswith("Cannot tell whether m1 saw test: wanted two controls or more")
+    assert text.startswith("Cannot tell whether m1 saw test: wanted at least 2 controls")
     assert "suspicious" not in text
 
 
@@ -218,8 +218,8 @@ def test_an_output_is_none_of_what_settings_name(place: Path, capsys: pytest.Cap
         (["--run", "test.run", "--fresh", "fresh"], "--fresh-run: wanted one for each --run if there is --fresh, in the same order; found 0 for 1"),
         (["--run", "test.run", "--fresh-run", "fresh.run", "--pairs", "pairs.jsonl"], "--fresh-run: wanted one for each --run if there is --fresh, in the same order; found 1 for 0"),
         (["--model", "m1.ckpt", "--pairs", "pairs.jsonl", "--fresh-candidates", "fresh.run"], "--fresh-candidates: wanted --fresh too; found none"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control", "m1.ckpt"], "cannot be its own control"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control-run", "test.run"], "--control-fresh-run: wanted one for each --control-run where there is --fresh"),
+        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control", "m1.ckpt"], "wanted models other than the suspected one"),
+        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control-run", "test.run"], "--control-fresh-run: wanted one for each --control-run if there is --fresh"),
         (["--model", "m1.ckpt", "--fresh", "nosuch"], "nosuch"),
         (["--model", "m1.ckpt", "--fresh", "fresh", "--fresh-candidates", "test.run"], "wanted candidates of the judged queries of 'fresh'; found none"),
         (["--model", "m1.ckpt", "--fresh", "paraphrased", "--paraphrases", "bad.tsv"], "bad.tsv:1: wanted a query of the fresh split; found 'x'"),

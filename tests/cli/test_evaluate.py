@@ -155,7 +155,7 @@ LINE = "q3 Q0 p-bridge 1 2.5 tag\n"
         ("q9 Q0 p-lamp 1 2.5 tag\n", (), "wanted queries of"),
         ("q1 Q0 p-lamp 1 2.5 tag\n", (), "wanted candidates for at least one of 3 judged queries; found none"),
         ("q3 Q0 p-lamp\n", (), ":1: wanted six columns"),
-        (LINE, ("-m", "nDGC@10"), "-m: wanted a measure; found 'nDGC@10'; try one of"),
+        (LINE, ("-m", "nDGC@10"), "-m: wanted a measure; found 'nDGC@10'; did you mean nDCG@10?"),
         (LINE, ("-m", "R"), "-m: wanted settings of R"),
         (LINE, ("--split", "dev"), "wanted split 'dev'"),
         (LINE, ("--qrels", "q.txt"), "give --collection, or --qrels FILE, and not both"),

@@ -196,7 +196,7 @@ def test_two_pooled_runs_of_one_name_are_refused_without_a_table_too(run_posbias
     (folder / "runs" / "traditional-0.txt").write_bytes((folder / "runs" / "traditional-2.run").read_bytes())
     done = run_posbias("pool", "verdict", "new.run", "qrels.txt", "--pool-runs", "runs")
     assert (done.returncode, done.stdout) == (2, "")
-    message = "runs: wanted one file for run 'traditional-0'; found traditional-0.run and traditional-0.txt; rename one of them"
+    message = "runs: wanted one file of run 'traditional-0'; found traditional-0.run and traditional-0.txt; rename one of them"
     assert message in done.stderr
 
 

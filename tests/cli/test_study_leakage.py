@@ -44,7 +44,7 @@ def test_the_plan_and_bad_options(run_posbias: RunPosbias, command: list[object]
         (["--size", 13], "--size: wanted an even number of instances, two per query; found 13"),
         (["--leakage", "test"], "--leakage: wanted no, and a leakage to compare with it (msm, test); found test"),
         (["--source", "validation"], "found no validation (there are train, topics)"),
-        (["--folds", 20], "wanted at least one query a fold; found 12 for 20 folds"),
+        (["--folds", 20], "wanted at least one query per fold; found 12 for 20 folds"),
         (["--prefixes", "a", "b"], "wanted pairs with queries of the target"),
         (["--size", 4_000], "give a smaller --size, or another --source"),
         (["--patience", 3], "--patience: wanted a validation; found this study"),

@@ -382,7 +382,7 @@ def test_no_package_of_a_tracker(over_encoder, encoder, tmp_path):
         ("--validation-candidates", "gone.run", "--validation-candidates: wanted a path to read; found nothing at gone.run"),
         ("--word-vectors", "gone.vec", "--word-vectors: wanted a path to read; found nothing at gone.vec; check it"),
         ("--start", "gone.ckpt", "--start: wanted a path to read; found nothing at gone.ckpt; check it"),
-        ("--validation-split", "text", "found train, validation, test; give one of these to --validation-split"),
+        ("--validation-split", "text", "found train, validation, test; did you mean test?"),
     ],
 )
 def test_what_is_not_there_is_named_with_its_flag(train, tmp_path, flag, value, complaint):

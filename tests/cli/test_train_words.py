@@ -103,7 +103,7 @@ def test_what_a_model_of_words_goes_on_from(collection: Collection, runs: dict[s
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("duet", "--word-vectors", "v.txt"), "No such option"),
+        (("duet", "--word-vectors", "v.txt"), "wanted an option; found --word-vectors; "),
         (("duet", "--pooling-window", 300), "--passage-length: wanted at least the 302 words of a window; found 200"),
         (("duet", "--dropout-rate", 1), "--dropout-rate: wanted a share from 0"),
         (("knrm", "--kernels", 1), "--kernels: wanted at least 3; found 1"),

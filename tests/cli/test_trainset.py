@@ -117,7 +117,7 @@ def test_what_was_found_against_the_truth(pair: Path, capsys: pytest.CaptureFixt
         (["--candidates", "train.run", "--leakage", "no", "--size", "62"], "pair: wanted 31 queries that do not leak to fill a set of 62 instances"),
         (["--candidates", "train.run", "--size", "31"], "--size: wanted an even number of instances"),
         (["--candidates", "train.run", "--size", "30", "--leaked-share", "2"], "--leaked-share: wanted a share above 0, to 1; found 2"),
-        (["--candidates", "train.run", "--prefixes", "a", "b"], "pair/pairs.jsonl: wanted pairs with queries of the target; found 20 pairs of others"),
+        (["--candidates", "train.run", "--prefixes", "a", "b"], "pair/pairs.jsonl: wanted pairs with queries of the target; found 20 pairs with others"),
         (["--candidates", "train.run", "--threshold", "0.9", "--train-depth", "0"], "--train-depth: wanted at least 1"),
     ],
 )  # fmt: skip

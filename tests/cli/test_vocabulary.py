@@ -125,6 +125,11 @@ def takes(option: click.Option) -> str:
     return f"{kind} {named}"
 
 
+def meaning(option: click.Option) -> str:
+    """The help of an option, without its default and its choices."""
+    return re.split(r" \[default| One of: ", option.help or "")[0]
+
+
 def faults(flag: str, options: Mapping[str, click.Option]) -> Iterator[str]:
     """What is wrong with an option, given by command."""
     taken = defaultdict(list)
@@ -134,7 +139,7 @@ def faults(flag: str, options: Mapping[str, click.Option]) -> Iterator[str]:
         yield f"{flag} takes the same everywhere: drop it from TAKES_DIFFERENT"
     if flag not in TAKES_DIFFERENT and len(taken) > 1:
         yield f"{flag} takes different values, give one of them another name: {dict(taken)}"
-    helps = {(option.help or "").partition(" [default")[0]: words for words, option in options.items()}
+    helps = {meaning(option): words for words, option in options.items()}
     if flag not in MEANS and len(helps) > 1:
         yield f"{flag}: share the declaration, or say its one meaning in MEANS: {helps}"
     for text, words in helps.items():
@@ -180,7 +185,7 @@ def test_no_two_options_have_one_meaning() -> None:
     flags = defaultdict(set)
     for flag, by_command in OPTIONS.items():
         for option in by_command.values():
-            flags[(option.help or "").partition(" [default")[0]].add(flag)
+            flags[meaning(option)].add(flag)
     assert {text: sorted(found) for text, found in flags.items() if len(found) > 1} == {}
 
 

@@ -9,7 +9,16 @@ from positionbias.core.closest import closest, near_file, or_closest
 
 @pytest.mark.parametrize(
     ("found", "meant"),
-    [("bert-cat", "bert_cat"), ("TK", "tk"), ("minlm", "minilm"), ("knmr", "knrm"), ("zebra", ""), ("", ""), (None, "")],
+    [
+        ("bert-cat", "bert_cat"),
+        ("TK", "tk"),
+        ("minlm", "minilm"),
+        ("knmr", "knrm"),
+        ("--tk", "tk"),
+        ("zebra", ""),
+        ("", ""),
+        (None, ""),
+    ],
 )
 def test_the_closest_name(found, meant):
     assert closest(found, ["tk", "knrm", "bert_cat", "minilm"]) == meant

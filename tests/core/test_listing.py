@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.core.listing import artefacts_in, listed, names_of, splits_of
+from positionbias.core.found import artefacts_in, names_of, splits_of
+from positionbias.core.listing import listed
 from tests.tiny import planted
 
 

@@ -88,6 +88,13 @@ class Browser:
         while "Page.loadEventFired" not in self._events:
             self._next()
 
+    def reload(self) -> None:
+        """Load the open page once more, and wait until it is there."""
+        self._events.clear()
+        self.call("Page.reload")
+        while "Page.loadEventFired" not in self._events:
+            self._next()
+
     def show_as(self, *, dark: bool = False, media: str = "") -> None:
         """Light or dark, on a screen or (``print``) on paper; once the page has been drawn so."""
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]

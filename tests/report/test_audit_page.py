@@ -228,6 +228,7 @@ def test_tables_that_describe_are_not_empty() -> None:
 def test_the_page_of_one_model(tmp_path: Path) -> None:
     page = check(write_report([invented_audit.save_audit(tmp_path / "a")], tmp_path / "r.html").read_text("utf-8"))
     assert [e.text for e in page.root.every("h2")] == [
+        "In short",
         "What was found",
         "What was run",
         "The same evidence at another place",
@@ -239,11 +240,11 @@ def test_the_page_of_one_model(tmp_path: Path) -> None:
         "Definitions",
         "Provenance",
     ]
-    card = page.root.every("section")[0].every("article")[0]
+    card = page.root.every("article")[0]
     assert card.every("h3")[0].text == "minilm"
     assert card.every("p")[0].text == "Prefers the front"
-    folded = [e for e in page.root.every("details") if e.attributes["class"] == "folded"]
-    assert all(len(e.every("table")) == 1 for e in folded)
+    folded = [e for e in page.root.every("details") if e.attributes.get("class") == "folded"]
+    assert all(len(e.every("table")) + len(e.every("dl")) == 1 for e in folded)
     cells = [cell for body in page.root.every("tbody") for cell in body.every("td")]
     assert sum("data-value" in cell.attributes for cell in cells) > 300
     assert "–" in [cell.text for cell in cells]
@@ -263,7 +264,7 @@ def test_audits_in_several_folders_are_compared(tmp_path: Path) -> None:
     # the first stage has no effect; of two audits of one name the second gets its title
     assert [row[0].text for row in table.rows] == ["minilm", "tk", "minilm (Audit 2)"]
     page = check(write_report(places, tmp_path / "r.html").read_text("utf-8"))
-    assert [e.text for e in page.root.every("h2")][:2] == ["What was found", "The systems compared"]
+    assert [e.text for e in page.root.every("h2")][:2] == ["In short", "What was found"]
     assert "audit-compared" not in report_tables(studies[:1])
 
 

@@ -200,7 +200,7 @@ def test_no_word_leaves_the_figure_at_any_width(width: float) -> None:
 def test_a_page_shows_a_card_for_each_system_first(tmp_path: Path) -> None:
     save_results(tmp_path / "a", [ROTATED, RUN, *FOUR], invented_audit.manifest())
     page = check(write_report([tmp_path / "a"], tmp_path / "r.html").read_text("utf-8"))
-    section = page.root.every("section")[0]
+    section = next(e for e in page.root.every("section") if e.attributes["id"] == "found")
     cards = section.every("article")
     assert [card.every("h3")[0].text for card in cards] == ["splade.run", "bm25.run", *invented_audit.FOUR]
     words = [p.text for card in cards for p in card.every("p") if p.attributes.get("class") == "words"]
@@ -211,7 +211,7 @@ def test_a_page_shows_a_card_for_each_system_first(tmp_path: Path) -> None:
     assert said[1].startswith("Position in the passage; 1,944 queries; beyond the margin of 0.1 deviations; reads 180 words")
     assert said[2:5] == [s.replace(" %", "\u00a0%") for s in FOUR[0].payload.sentences]  # type: ignore[union-attr]
     order = [e.tag for e in section.every() if e.tag in ("article", "table")]
-    assert order == ["article"] * 6 + ["table"] * 2
+    assert order == ["article"] * 6 + ["table"] * 3  # the verdicts of two questions, and all answers
     titles = [e.text for e in page.root.every("h2")]
     described = [title for title in titles if title.startswith("Description: ")]
     assert titles.index("The same evidence at another place") < titles.index(described[0])

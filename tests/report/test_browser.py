@@ -25,7 +25,7 @@ MEASURE = """(() => {
       return at.left < box.left - 1 || at.right > box.right + 1 || at.top < box.top - 1 || at.bottom > box.bottom + 1;
     }).map(text => text.textContent);
   });
-  const text = shown[0].querySelector("text");
+  const text = shown.flatMap(svg => [...svg.querySelectorAll("text")]).find(text => /^−?[0-9.]+( %)?$/.test(text.textContent));
   const drawn = [...shown[0].querySelectorAll("path")].map(path => getComputedStyle(path).stroke);
   return {
     scroll: document.scrollingElement.scrollWidth, inner: innerWidth, shown: shown.length, over,

@@ -57,13 +57,13 @@ def check(text: str) -> Page:
     page = Page(text)
     ids = [element.attributes["id"] for element in page.root.every() if "id" in element.attributes]
     assert [name for name, number in Counter(ids).items() if number > 1] == []
-    script = page.root.every("script")
-    assert [(element.attributes, element.parent.tag if element.parent else "") for element in script] == [({}, "body")]
+    every = page.root.every("script")
+    scripts = [element for element in every if element.attributes != {"type": "application/json"}]  # data do not run
+    assert {(str(element.attributes), element.parent.tag if element.parent else "") for element in scripts} == {("{}", "body")}
     policy = next(e.attributes["content"] for e in page.root.every("meta") if "http-equiv" in e.attributes)
-    digest = base64.b64encode(hashlib.sha256(script[0].text.encode("utf-8")).digest()).decode("ascii")
-    assert (
-        policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    )  # our one script, and no other
+    digests = [base64.b64encode(hashlib.sha256(one.text.encode("utf-8")).digest()).decode("ascii") for one in scripts]
+    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
+    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src {hashes}"  # our scripts, and no other
     for element in page.root.every():
         assert element.tag not in ("link", "img", "iframe", "object", "embed", "base", "form", "image")
         assert not [name for name in element.attributes if name.startswith("on")]
@@ -85,6 +85,7 @@ def test_a_page_of_one_study_is_whole_and_self_contained(one: str) -> None:
     page = check(one)
     titles = [element.text for element in page.root.every("h2")]
     assert titles == [
+        "In short",
         "What was found",
         "What was run",
         "Where answers sit",
@@ -106,6 +107,9 @@ def test_figures_are_images_with_names_and_captions(one: str) -> None:
     page = check(one)
     figures = page.root.every("figure")
     assert len(figures) == 4
+    assert [figure.parent.parent.attributes.get("class") for figure in figures if figure.parent and figure.parent.parent] == [
+        "hero", "alone", "alone", "alone",
+    ]  # fmt: skip
     for figure in figures:
         images = figure.every("svg")
         assert [image.attributes["role"] for image in images] == ["img", "img"]  # one for wide screens, one for phones
@@ -113,8 +117,8 @@ def test_figures_are_images_with_names_and_captions(one: str) -> None:
         for image in images:
             assert image.children[0].tag == "title"
             assert image.children[0].text == caption
-    assert "45.4\u00a0% of 11,879 answers start in the first fifth, 20.5\u00a0% if unbiased" in figures[0].text
-    assert "nDCG@10 over all queries: tk-original −8.6\u00a0%\u00a0[−10.0,\u00a0−7.2]" in figures[1].text
+    assert "nDCG@10 over all queries: tk-original −8.6\u00a0%\u00a0[−10.0,\u00a0−7.2]" in figures[0].text
+    assert "45.4\u00a0% of 11,879 answers start in the first fifth, 20.5\u00a0% if unbiased" in figures[1].text
 
 
 def test_tables_are_marked_up_as_tables(one: str) -> None:
@@ -136,19 +140,22 @@ def test_tables_are_marked_up_as_tables(one: str) -> None:
         assert not covered
         box = table.parent
         assert box is not None
-        assert (box.attributes["class"], box.attributes["tabindex"], box.attributes["role"]) == ("scroll", "0", "region")
+        assert (box.attributes["class"], box.attributes["tabindex"], box.attributes["role"]) == ("scroll", "0", "group")
 
 
 def test_the_figures_of_the_2_by_2_stand_in_the_page(one: str) -> None:
     page = check(one)
     table = next(t for t in page.root.every("table") if t.every("caption")[0].text.endswith("test passages: all queries"))
+    change = table.every("tbody")[0].every("tr")[0].children[5]
+    assert change.every("span")[0].text == "\u00a0[−10.0,\u00a0−7.2]"  # set below the value, small
+    assert change.attributes["title"] == "-0.0856481 [-0.0996481, -0.0716481]"  # (0.395 − 0.432) / 0.432, ± 0.014
     first = [cell.text.replace("\u00a0", " ") for cell in table.every("tbody")[0].every("tr")[0].children]
     assert first == ["nDCG@10", "tk-original", "0.432", "0.395", "−9.4 %", "−8.6 % [−10.0, −7.2]", "2,000"]
 
 
 def test_findings_stand_first_with_how_sure_they_are(one: str) -> None:
     page = check(one)
-    section = page.root.every("section")[0]
+    section = next(e for e in page.root.every("section") if e.attributes["id"] == "found")
     items = section.every("li")
     assert [item.text.replace("\u00a0", " ") for item in items] == [
         text.replace("\u00a0", " ") for text, _ in invented.FINDINGS
@@ -246,6 +253,7 @@ def test_a_section_without_results_is_not_there(tmp_path: Path) -> None:
     save_results(tmp_path / "study", [r for r in invented.study() if r.kind == "ats"], invented.manifest())
     page = check(write_report([tmp_path / "study"], tmp_path / "report.html").read_text("utf-8"))
     assert [e.text for e in page.root.every("h2")] == [
+        "In short",
         "What was run",
         "Term similarity by distance",
         "Definitions",
@@ -256,7 +264,7 @@ def test_a_section_without_results_is_not_there(tmp_path: Path) -> None:
 def test_no_results_at_all_make_a_page_that_says_so(tmp_path: Path) -> None:
     save_results(tmp_path / "study", [], invented.manifest())
     page = check(write_report([tmp_path / "study"], tmp_path / "report.html").read_text("utf-8"))
-    assert [e.text for e in page.root.every("h2")] == ["What was run", "Definitions", "Provenance"]
+    assert [e.text for e in page.root.every("h2")] == ["In short", "What was run", "Definitions", "Provenance"]
     assert "These folders hold no results." in page.root.text
 
 
@@ -305,7 +313,8 @@ def test_colours_can_be_read(form: str) -> None:
         return str(getattr(colour, form))
 
     ground = of(PAGE_COLOURS["ground"])
-    for name in ("ink", "muted", "link"):
+    for name in ("ink", "muted", "link", "good", "bad", "unknown", "measured"):
         assert contrast(of(PAGE_COLOURS[name]), ground) >= 4.5
+        assert contrast(of(PAGE_COLOURS[name]), of(PAGE_COLOURS["raised"])) >= 4.5
     for colour in SERIES:
         assert contrast(of(colour), ground) >= 3

@@ -45,9 +45,7 @@ def test_a_dark_screen(browser: Browser, page: Path) -> None:
 
 
 def test_on_paper_the_data_are_unfolded(browser: Browser, page: Path) -> None:
-    inside = (
-        "[...document.querySelectorAll('details > *:not(summary)')].map(e => e.checkVisibility({contentVisibilityAuto: true}))"
-    )
+    inside = "[...document.querySelectorAll('main details:not([open]) > *:not(summary)')].map(e => e.checkVisibility({contentVisibilityAuto: true}))"
     browser.open(page)
     assert not any(browser.run(inside))
     browser.show_as(media="print", dark=True)

@@ -49,6 +49,7 @@ from positionbias.results.payloads import (
     PlaceHistogram,
     PositionHistogram,
     Preference,
+    QueryEffects,
     Question,
     SentenceMoves,
     TrainingCurve,
@@ -68,6 +69,11 @@ PAYLOADS: list[Payload] = [
         [0.0, 0.5, 1.0], [3, 1], [0.5, 0.5], {"answers": 4, "cut": 0}, HistogramFigures(mean=PositionFigure(0.2, 0.5))
     ),
     PerQuery(["q1", "q2"], [0.0, 0.25], {"without candidates": 1}, ["passage p", "passage p"]),
+    QueryEffects(
+        "nDCG@10",
+        *(["q1", "q2"], ["p1", "p1"], [4, None], [9, None], [0.5, None], [12, 12], [0, 31]),
+        *([1.0, 0.5], [0.5, None], [1, None], [3, 2], {"end − front": [-0.25, None], "middle − ends": [None, None]}),
+    ),
     Comparison(
         "bm25",
         "tk",
@@ -301,6 +307,15 @@ def test_per_query_values_stand_beside_the_json(tmp_path: Path) -> None:
     assert payload.query_ids == ["q1", "q2"]
     assert payload.values[0] == 0.1
     assert math.isnan(payload.values[1])
+
+
+def test_effects_by_query_stand_beside_the_json(tmp_path: Path) -> None:
+    """Every column comes back, also one without a value, and the JSON names none of the queries."""
+    (given,) = [payload for payload in PAYLOADS if isinstance(payload, QueryEffects)]
+    save_results(tmp_path / "r", [result(given)], MANIFEST)
+    assert '"q1"' not in (tmp_path / "r" / "results.json").read_text()
+    assert load_results(tmp_path / "r")[0].payload == given
+    assert given.changes == [-0.5, None]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from positionbias.contamination.cards import add_suspicions
+from positionbias.contamination.tiles import suspicion_tiles
 from positionbias.core.formatting import decimal, interval, with_interval
 from positionbias.core.schema import converted
 from positionbias.evaluation.letters import LEVEL, is_significant
@@ -38,6 +39,7 @@ from positionbias.papers.contamination import (
     target_of,
     targets_of,
 )
+from positionbias.papers.contamination.tiles import contamination_tiles
 from positionbias.report.blocks import Block, FigureKind, block_of, figures_of
 from positionbias.report.captions import MOST_NAMED
 from positionbias.report.cells import (
@@ -580,6 +582,7 @@ PART = Part(
             each(_contamination),
         ),
     ),
+    tiles=lambda results: [*suspicion_tiles(results), *contamination_tiles(results)],
     found=add_suspicions,
     measures=(SETS, DOSES, INHERITED, BEYOND, TRAINED),
     is_of=lambda results: bool(distilled(results)),

@@ -34,6 +34,7 @@ from positionbias.papers.leakage import (
     leaked_sizes,
     tests_of_leakage,
 )
+from positionbias.papers.leakage.tiles import leakage_tiles
 from positionbias.report.blocks import Block, FigureKind, block_of
 from positionbias.report.cells import (
     P_NOTE,
@@ -422,6 +423,7 @@ PART = Part(
             each(_memories),
         ),
     ),
+    tiles=leakage_tiles,
     measures=(TRAINSETS, BY_SIZE, ORDER, *MEMORIES),
     comparisons=lambda results: (result for result, _ in tests_of_leakage(results)),
     published=published_of,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from positionbias.core.formatting import count, decimal, interval, percent, slug, with_interval
 from positionbias.papers.pooling import PAPER, PublishedTask
+from positionbias.papers.pooling.tiles import pool_tiles
 from positionbias.pooling.tables import (
     agreement_table,
     bias_table,
@@ -545,6 +546,7 @@ PART = Part(
             _each(["verdict"], lambda results, _: [verdict_table(results)], lambda results, _: [comparisons_table(results)]),
         ),
     ),
+    tiles=pool_tiles,
     run=task_sentences,
     is_own=is_of_pools,
     published=published_of,

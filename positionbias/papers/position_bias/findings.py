@@ -18,7 +18,7 @@ from positionbias.evaluation.trainings import figures_over
 from positionbias.experiments.against import APART, LOOK, MARGIN
 from positionbias.experiments.endings import ending_findings
 from positionbias.experiments.wording import between
-from positionbias.papers.position_bias.page import published_of
+from positionbias.papers.position_bias.published import published_of
 from positionbias.results.payloads import AtsCurve, Comparison, Finding, PositionHistogram, TrainingCurve
 from positionbias.results.published import DELTA, PublishedCell
 from positionbias.results.result import Facts, Result
@@ -32,6 +32,10 @@ __all__ = [
     "findings",
     "idle_trainings",
     "relative_of",
+    "amount_of",
+    "better_of",
+    "idle_of",
+    "re_ranks",
     "together",
     "trainings",
 ]
@@ -100,7 +104,7 @@ def together(
     return {name: (alone | pooled)[name] for name in single if name in alone or name in pooled}
 
 
-def _verdict(change: Change | None) -> tuple[str, bool | None]:
+def amount_of(change: Change | None) -> tuple[str, bool | None]:
     """Describe a change between test sets, and return whether there is one (None: cannot tell)."""
     if change is None:
         return "cannot be said", None
@@ -146,7 +150,7 @@ def _test_sets(results: Sequence[Result], measure: str) -> list[Finding]:
     for (system, subset), (result, comparison) in together(results, measure, "test sets", _by_system).items():
         if system == "position-only":
             continue
-        words, holds = _verdict(relative_of(comparison))
+        words, holds = amount_of(relative_of(comparison))
         queries = comparison.notes.get("queries", result.count)
         where = "" if subset == "all queries" else f", over the {queries:,} {subset},"
         found.append(Finding(f"{system}: when the test passages are rotated, {measure}{where} {words}.", holds))
@@ -180,7 +184,7 @@ def trainings(
         change = difference_of(comparison)
         if change is None or (change.interval is None and not change.by_seed):
             continue
-        verdict, holds = _better(change)
+        verdict, holds = better_of(change)
         means = f"{measure} {comparison.candidate_mean:.3f} against {comparison.baseline_mean:.3f}"
         text = f"On the {test} test passages {other} {verdict} {base}: {means}, difference {change.shown('+.3f')}"
         found.append(Finding(f"{text}.", holds))
@@ -188,7 +192,7 @@ def trainings(
     return found
 
 
-def _better(change: Change) -> tuple[str, bool | None]:
+def better_of(change: Change) -> tuple[str, bool | None]:
     if change.interval is None:
         return "stands beside", None
     low, high = change.interval.low, change.interval.high
@@ -252,12 +256,12 @@ class _Idle(NamedTuple):
     rotation: int | None
 
 
-def _idle(results: Sequence[Result]) -> list[_Idle]:
+def idle_of(results: Sequence[Result]) -> list[_Idle]:
     curves = [r for r in results if isinstance(r.payload, TrainingCurve) and r.payload.ending.depth == 1]
     return [_Idle(result.system, result.facts.seed, result.facts.rotation) for result in curves]
 
 
-def _re_ranks(result: Result, idle: Sequence[_Idle]) -> bool:
+def re_ranks(result: Result, idle: Sequence[_Idle]) -> bool:
     """Return True if both models of a comparison re-rank. A model that keeps BM25's order does not, and is named separately."""
     if not isinstance(result.payload, Comparison):
         return True
@@ -285,8 +289,8 @@ def _idleness(idle: Sequence[_Idle], results: Sequence[Result]) -> list[Finding]
 
 def idle_trainings(results: Sequence[Result]) -> tuple[list[Finding], list[Result]]:
     """Word warnings about unfinished trainings and models that re-rank nothing; return the other results, too, without comparisons of only the latter."""
-    idle = _idle(results)
-    return [*ending_findings(results), *_idleness(idle, results)], [result for result in results if _re_ranks(result, idle)]
+    idle = idle_of(results)
+    return [*ending_findings(results), *_idleness(idle, results)], [result for result in results if re_ranks(result, idle)]
 
 
 def findings(results: Sequence[Result], measure: str, *, cuts: Mapping[int, tuple[int, int]]) -> list[Finding]:

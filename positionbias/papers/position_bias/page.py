@@ -6,9 +6,7 @@ The paper calls rotated passages "debiased", and prints Δ = (debiased − origi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from positionbias.papers.position_bias import PAPER
 from positionbias.papers.position_bias.architecture import architecture_table
 from positionbias.papers.position_bias.changes import (
     change_caption,
@@ -20,37 +18,16 @@ from positionbias.papers.position_bias.changes import (
 )
 from positionbias.papers.position_bias.doses import dose_caption, dose_figure, dose_table, shows_doses
 from positionbias.papers.position_bias.effectiveness import effectiveness_table
+from positionbias.papers.position_bias.published import CELLS, PRETRAINED, published_of
 from positionbias.papers.position_bias.retrieval import retrieval_tables, transfer_tables
+from positionbias.papers.position_bias.tiles import position_tiles
 from positionbias.report.blocks import Block, Drawing, FigureKind, block_of
 from positionbias.report.load import Study
 from positionbias.report.parts import PageSection, Part, each
-from positionbias.report.published import Published
-from positionbias.results.collections import PassageFigures
-from positionbias.results.published import read_cells
 from positionbias.results.result import Result
-from positionbias.results.select import ALL_QUERIES, BASELINES, comparisons, distinct, of_type
+from positionbias.results.select import ALL_QUERIES, BASELINES, comparisons, distinct
 
 __all__ = ["CELLS", "PART", "PRETRAINED", "published_of"]
-
-CELLS = read_cells(Path(__file__).with_name("cells.csv"))
-# a collection's source → the paper's collection that it is, whole or in part
-COLLECTIONS = {"import msmarco": "MS MARCO", "import squad": "SQuAD 2.0"}
-PRETRAINED = {
-    "bert_cat": "6-layer DistilBERT",
-    "bert_dot": "6-layer DistilBERT",
-    "tk": "GloVe vectors (42B tokens, 300 wide)",
-}
-
-
-def published_of(results: Sequence[Result]) -> Published | None:
-    """Return the paper's cells, for those collections that are its own.
-
-    A collection made from another (rotated, sampled, selected, planted) is not, and gets no figure of it.
-    """
-    made = {result.collection: figures.manifest.command for result, figures in of_type(results, PassageFigures)}
-    names = {name: COLLECTIONS[command] for name, command in made.items() if command in COLLECTIONS}
-    return Published(PAPER, CELLS, names, PRETRAINED) if names else None
-
 
 CHANGE = FigureKind(
     lambda results: any(payload.relative is not None for _, payload in changes_of_models(results)),
@@ -140,7 +117,9 @@ PART = Part(
             before="baselines",
         ),
     ),
+    tiles=position_tiles,
     published=published_of,
+    figures=("change", "dose"),
     after_study=("retrieval", "transfer", "doses", "architecture"),
     after_report=("effectiveness", "transfer"),
 )

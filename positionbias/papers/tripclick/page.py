@@ -38,6 +38,7 @@ from positionbias.papers.tripclick import (
     system_label,
     tripclick_systems,
 )
+from positionbias.papers.tripclick.tiles import tripclick_tiles
 from positionbias.report.blocks import Block, FigureKind, block_of, figures_of
 from positionbias.report.captions import MOST_NAMED
 from positionbias.report.cells import (
@@ -612,6 +613,7 @@ PART = Part(
             each(_negatives),
         ),
     ),
+    tiles=tripclick_tiles,
     measures=(SETS, TELEMETRY, CURVES),
     is_of=lambda results: bool(tripclick_systems(results)),
     comparisons=own_comparisons,

@@ -352,7 +352,7 @@ def test_folds_that_cannot_be_are_said_before_anything_is_made(
     collection: Collection, settings: LeakageSettings, tmp_path: Path
 ) -> None:
     for changes, line in (
-        ({"folds": 13}, "wanted at least one query a fold; found 12 for 13 folds; lower --folds"),
+        ({"folds": 13}, "wanted at least one query per fold; found 12 for 13 folds; lower --folds"),
         (
             {"leaking": replace(settings.leaking, counted=MaterialSettings(target_relevant_from=2))},
             "wanted a query with relevant passages in each fold; found none in fold 1",

@@ -278,7 +278,7 @@ def test_a_lower_accuracy_holds_where_seeds_say_so(
 def test_a_training_that_kept_step_0_is_named() -> None:
     began = structs.replace(telemetry_of({1: 0.9, 2: 0.9}), kept=[0, 40])
     found = tripclick_findings([effectiveness_of(BM25), logged(CAT, began)])
-    (sentence,) = [f for f in found if "began with" in f.text]
+    (sentence,) = [f for f in found if "initial weights" in f.text]
     assert sentence.text.startswith(
         "BERT_CAT, scibert (regenerated): no step was better on validation than the initial weights"
     )

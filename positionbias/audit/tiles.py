@@ -1,0 +1,86 @@
+"""An audit's verdicts as tiles: question, answer, deciding effect, margin and power, and the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from positionbias.audit.select import series_of, system_of
+from positionbias.audit.verdict_words import effect_text, leading, margins, number, places_of, verdicts_of
+from positionbias.core.formatting import count, decimal, percent
+from positionbias.report.tiles import Answered, Tile
+from positionbias.results.audit import DEVIATIONS, FIRST_STAGE, RANKS
+from positionbias.results.payloads import Preference, Question, Verdict
+from positionbias.results.result import Result
+
+__all__ = ["verdict_tiles"]
+
+QUESTIONS = {
+    Question.PASSAGE: "Does the place of the evidence in its passage matter?",
+    Question.TEXT: "Does the order of a passage's text matter?",
+    Question.LIST: "Does the order of the candidates matter?",
+}
+_NONE = (Preference.NONE, Preference.INSENSITIVE)
+
+
+def verdict_tiles(results: Sequence[Result]) -> list[Tile]:
+    """Return a tile for each verdict; the first stage's only where nothing else was audited."""
+    found, series = verdicts_of(results), series_of(results)
+    others = [item for item in found if item[0].facts.model != FIRST_STAGE]
+    return [_tile(series[system_of(result)].full_label, verdict) for result, verdict in others or found]
+
+
+def _tile(label: str, verdict: Verdict) -> Tile:
+    first = leading(verdict)
+    by_itself = verdict.question is Question.LIST and verdict.preference is Preference.NONE and first is None
+    words = verdict.preference
+    return Tile(
+        question=QUESTIONS[verdict.question],
+        subject=label,
+        answer=_answer(verdict),
+        words="Scores each passage by itself" if by_itself else f"{words[:1].upper()}{words[1:]}",
+        welcome=verdict.preference in _NONE,
+        effect=effect_text(first) if first is not None and number(first.value) is not None else "",
+        basis=_basis(verdict),
+        advice=_advice(label, verdict),
+        measure=next((effect.unit for effect in verdict.effects if effect.unit not in (DEVIATIONS, RANKS)), label),
+    )
+
+
+def _answer(verdict: Verdict) -> Answered:
+    if verdict.preference is Preference.UNKNOWN:
+        return Answered.UNKNOWN
+    return Answered.NO if verdict.preference in _NONE else Answered.YES
+
+
+def _basis(verdict: Verdict) -> list[str]:
+    """Return the margin, the power, the queries, and what the system does not read."""
+    first, parts = leading(verdict), []
+    if first is not None and (margin := next(iter(margins([verdict])), "")):
+        beyond = {True: ", beyond it", False: ", perhaps within it", None: ""}[verdict.exceeds]
+        parts.append(f"margin ±{margin}{beyond}")
+    if first is not None and number(first.detectable) is not None:
+        parts.append(f"detects {decimal(first.detectable, places_of(first.unit))} with 80 % power")
+    if first is not None and first.queries:
+        parts.append(f"{count(first.queries)} queries")
+    if share := number(verdict.unread):
+        parts.append(f"{percent(share)} of queries have texts that it does not read to the end")
+    return parts
+
+
+def _advice(label: str, verdict: Verdict) -> str:
+    """Return the next step."""
+    if verdict.preference in _NONE:
+        return ""
+    if verdict.preference is Preference.UNKNOWN:
+        if verdict.wanted:
+            return f"Audit {label} on more queries: about {count(verdict.wanted)} would decide (--queries, --needles)."
+        if verdict.unread and all(not effect.subset for effect in verdict.effects):
+            return f"Audit {label} on shorter passages, or let it read further."
+        return ""
+    if verdict.question is Question.LIST:
+        return f"Shuffle the candidates before {label} re-ranks them, or average over several orders, and audit again."
+    if verdict.question is Question.TEXT:
+        return f"Audit {label} on queries with known answers: they show which place it prefers."
+    if verdict.exceeds:
+        return f"Train {label} on rotated passages (posbias debias) and audit it again."
+    return f"Audit {label} on more queries: its preference may be too small to matter (--queries, --needles)."

@@ -1,0 +1,180 @@
+"""Tiles: the answer to one question about one subject, with its effect, as a page's first screen and a summary show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from positionbias.core.formatting import MISSING, decimal, interval, percent, with_interval
+from positionbias.report.cells import text_cell
+from positionbias.report.table import Column, Table
+from positionbias.results.payloads import Comparison, PositionHistogram
+from positionbias.results.result import Result
+from positionbias.results.select import distinct, of_type
+
+__all__ = [
+    "MOST_TILES",
+    "Answered",
+    "Group",
+    "Tile",
+    "Tone",
+    "advice_of",
+    "answers_table",
+    "groups_of",
+    "place_tiles",
+    "shown_tiles",
+]
+
+MOST_TILES = 6  # on the first screen; a table has the others
+POINTS = 0.03  # of all answers: an interval this near to the unbiased share shows no surplus [decision]
+NOTHING_DECIDED = "Nothing to decide: these results measure, and no verdict rests on them."
+NO_ACTION = "No action needed."
+
+
+class Answered(StrEnum):
+    """The answer of a tile. ``MEASURED``: there are figures, and no rule that decides."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "cannot tell"
+    MEASURED = "measured only"
+
+
+class Tone(StrEnum):
+    """The look of a tile: a sign, a shape and a colour each."""
+
+    BAD = "bad"
+    UNKNOWN = "unknown"
+    GOOD = "good"
+    MEASURED = "measured"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """One question about one ``subject`` (a system, a collection), and its answer.
+
+    ``words`` are the answer in a phrase, ``effect`` its size with interval and unit, ``basis`` margin, power and queries. ``welcome`` says whether a
+    yes or no is good news. ``advice`` is the next step in one sentence; "" where none is needed. ``measure`` names what a
+    paired test of two subjects would compare; "" where subjects are not compared.
+    """
+
+    question: str
+    subject: str
+    answer: Answered
+    words: str
+    welcome: bool = False
+    effect: str = ""
+    basis: Sequence[str] = ()
+    advice: str = ""
+    measure: str = ""
+
+    @property
+    def tone(self) -> Tone:
+        """Return the look: good or bad news only where something was decided."""
+        if self.answer is Answered.UNKNOWN:
+            return Tone.UNKNOWN
+        if self.answer is Answered.MEASURED:
+            return Tone.MEASURED
+        return Tone.GOOD if self.welcome else Tone.BAD
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The tiles of one question, side by side; ``difference`` says how two of them compare."""
+
+    question: str
+    tiles: Sequence[Tile]
+    difference: str = ""
+
+
+def shown_tiles(tiles: Sequence[Tile]) -> list[Tile]:
+    """Return the tiles of the first screen: all, or the six that matter most, in their order; bad news first, then what is open."""
+    order = sorted(range(len(tiles)), key=lambda index: (list(Tone).index(tiles[index].tone), index))
+    return [tiles[index] for index in sorted(order[:MOST_TILES])]
+
+
+def groups_of(tiles: Sequence[Tile], results: Sequence[Result]) -> list[Group]:
+    """Return the tiles by question; two that can be compared get the paired test of ``results``, or the remark that there is none."""
+    groups = []
+    for question in distinct(tile.question for tile in tiles):
+        own = [tile for tile in tiles if tile.question == question]
+        pair = len(own) == 2 and bool(own[0].measure and own[1].measure)
+        groups.append(Group(question, own, _difference(own[0], own[1], results) if pair else ""))
+    return groups
+
+
+def _difference(one: Tile, other: Tile, results: Sequence[Result]) -> str:
+    for result, payload in of_type(results, Comparison):
+        systems = tuple(payload.noted.systems or (payload.baseline, payload.candidate))
+        if result.measure == one.measure and set(systems) == {one.subject, other.subject} and len(set(systems)) == 2:
+            bounds = interval(payload.difference_interval, sign=True)
+            size = with_interval(decimal(payload.difference, sign=True), bounds)
+            return f"Paired test of {result.measure} on {result.collection}: {systems[1]} − {systems[0]} {size}."
+    return "Not compared: no paired test of the two was measured."
+
+
+def advice_of(tiles: Sequence[Tile]) -> str:
+    """Return one sentence on what to do next: that of the first bad news, else of what is open; else that nothing is needed."""
+    for tone in (Tone.BAD, Tone.UNKNOWN):
+        for tile in tiles:
+            if tile.tone is tone and tile.advice:
+                return tile.advice
+    tones = {tile.tone for tile in tiles}
+    if Tone.BAD in tones:
+        return "Read the details below: what was found has no standard remedy."
+    if Tone.UNKNOWN in tones:
+        return "Measure more: these data do not decide."
+    return NO_ACTION if Tone.GOOD in tones else NOTHING_DECIDED
+
+
+def answers_table(tiles: Sequence[Tile]) -> Table:
+    """Return every answer, a row each: what does not fit on the first screen, and the table of a summary."""
+    names = ("Question", "About", "Answer", "In words", "Effect", "Basis")
+    rows = [
+        [
+            text_cell(text or MISSING)
+            for text in (tile.question, tile.subject, str(tile.answer), tile.words, tile.effect, "; ".join(tile.basis))
+        ]
+        for tile in tiles
+    ]
+    return Table("answers-all", "All answers", [Column(name, numeric=False) for name in names], rows, stub=2)
+
+
+def place_tiles(results: Sequence[Result]) -> list[Tile]:
+    """Return a tile for each histogram of answers: is the first fifth's share that of an unbiased collection?
+
+    No surplus is found only where the interval lies within three points of the unbiased share: a wide one decides nothing.
+    """
+    tiles = []
+    for result, histogram in of_type(results, PositionHistogram):
+        share = histogram.figures.first_fifth
+        if share is None or share.interval is None or share.expected is None:
+            continue
+        answer, words = _place(share.interval.low, share.interval.high, share.expected)
+        bounds = interval(share.interval, as_percent=True)
+        tiles.append(
+            Tile(
+                question="Do answers sit at the front of their passages?",
+                subject=result.collection,
+                answer=answer,
+                words=words,
+                welcome=answer is Answered.NO,
+                effect=f"{with_interval(percent(share.value), bounds)} in the first fifth",
+                basis=(f"unbiased: {percent(share.expected)}", f"{result.count:,} answers"),
+                advice="Train on rotated passages (posbias debias): models learn where answers sit."
+                if answer is Answered.YES
+                else "",
+            )
+        )
+    return tiles
+
+
+def _place(low: float, high: float, expected: float) -> tuple[Answered, str]:
+    if low > expected:
+        return Answered.YES, "More than unbiased"
+    if high < expected:
+        return Answered.NO, "Fewer than unbiased"
+    if expected - low <= POINTS and high - expected <= POINTS:
+        return Answered.NO, "As if unbiased"
+    return Answered.UNKNOWN, "Too few answers"

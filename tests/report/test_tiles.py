@@ -1,0 +1,229 @@
+"""Tiles: answers, signs and advice from typed verdicts; nothing unmeasured is good news."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from positionbias.audit.tiles import verdict_tiles
+from positionbias.contamination.tiles import suspicion_tiles
+from positionbias.core.convergence import Ending, Finish
+from positionbias.core.errors import SettingError
+from positionbias.core.interval import Interval
+from positionbias.ops.artefacts import make_report
+from positionbias.papers.pooling.tiles import pool_tiles
+from positionbias.papers.position_bias.tiles import position_tiles
+from positionbias.report.first_screen import summary, tiles_of
+from positionbias.report.html import write_report
+from positionbias.report.load import load_studies
+from positionbias.report.tiles import MOST_TILES, Answered, Tile, Tone, advice_of, groups_of, place_tiles, shown_tiles
+from positionbias.results.payloads import Comparison, PositionHistogram, Preference, TrainingCurve, Verdict
+from positionbias.results.result import Result, save_results
+from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
+
+from . import invented, invented_audit, invented_pools
+from .test_html import check
+
+NBSP = "\u00a0"
+
+
+def plain(text: str) -> str:
+    return text.replace(NBSP, " ")
+
+
+def tile(tone: Tone, advice: str = "", **more: str) -> Tile:
+    answer = {Tone.UNKNOWN: Answered.UNKNOWN, Tone.MEASURED: Answered.MEASURED}.get(tone, Answered.YES)
+    names = {"question": "?", "subject": "s", "words": "w", "advice": advice, **more}
+    return Tile(answer=answer, welcome=tone is Tone.GOOD, **names)  # type: ignore[arg-type]
+
+
+def test_an_audits_tiles() -> None:
+    passage, listed = verdict_tiles(invented_audit.audit())
+    assert (passage.answer, passage.tone, passage.words) == (Answered.YES, Tone.BAD, "Prefers the front")
+    assert plain(passage.effect) == "−0.41 [−0.46, −0.36] deviations"  # −0.45 times a lean of 0.9
+    assert passage.basis[:3] == ["margin ±0.1 deviations, beyond it", "detects 0.07 with 80 % power", "1,944 queries"]
+    assert passage.advice == "Train minilm on rotated passages (posbias debias) and audit it again."
+    assert (listed.answer, listed.tone, listed.words) == (Answered.NO, Tone.GOOD, "Scores each passage by itself")
+
+
+def changed(**fields: object) -> Tile:
+    """The tile of the passage verdict with other fields."""
+    results = invented_audit.audit()
+    at = next(index for index, result in enumerate(results) if isinstance(result.payload, Verdict))
+    results[at] = replace(results[at], payload=replace(results[at].payload, **fields))  # type: ignore[type-var]
+    return verdict_tiles(results)[0]
+
+
+def test_what_is_open_is_never_good_news() -> None:
+    few = changed(preference=Preference.UNKNOWN, exceeds=None, wanted=2_400)
+    assert (few.answer, few.tone) == (Answered.UNKNOWN, Tone.UNKNOWN)
+    assert few.advice == "Audit minilm on more queries: about 2,400 would decide (--queries, --needles)."
+    small = changed(exceeds=False)
+    assert "may be too small to matter" in small.advice
+    assert small.basis[0] == "margin ±0.1 deviations, perhaps within it"
+    assert changed(preference=Preference.NONE, exceeds=None).tone is Tone.GOOD
+
+
+def comparison_results() -> list[Result]:
+    return [result for result in invented.study() if result.kind == "comparison"]
+
+
+def test_a_change_by_rotation() -> None:
+    tiles = position_tiles(comparison_results())
+    original = next(one for one in tiles if one.subject == "tk-original")
+    assert (original.answer, original.tone, original.words) == (Answered.YES, Tone.BAD, "Falls")
+    assert plain(original.effect) == "−8.6 % [−10.0, −7.2]"
+    assert original.basis[0] == f"margin ±3{NBSP}%"
+
+
+def test_an_unfinished_training_decides_nothing() -> None:
+    results = [replace(one, facts=replace(one.facts, unfinished=True)) for one in comparison_results()]
+    assert {one.tone for one in position_tiles(results)} == {Tone.UNKNOWN}
+    assert position_tiles(results)[0].words == "Training not finished"
+    curve = TrainingCurve([1], {}, ending=Ending(finish=Finish.NOT_FINISHED))
+    ended = Result("training", "planted", "train", "tk-original", 1, None, None, 1, curve)
+    by_subject = {one.subject: one.tone for one in position_tiles([*comparison_results(), ended])}
+    assert by_subject["tk-original"] is Tone.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "answer", "tone"),
+    [
+        (0.30, 0.40, Answered.YES, Tone.BAD),  # all above the unbiased 0.2
+        (0.19, 0.22, Answered.NO, Tone.GOOD),  # around it, within three points
+        (0.10, 0.40, Answered.UNKNOWN, Tone.UNKNOWN),  # around it, and wide
+        (0.05, 0.10, Answered.NO, Tone.GOOD),
+    ],
+)
+def test_places_of_answers(low: float, high: float, answer: Answered, tone: Tone) -> None:
+    result = next(one for one in invented.study() if isinstance(one.payload, PositionHistogram))
+    assert isinstance(result.payload, PositionHistogram)
+    share = replace_struct(result.payload.figures.first_fifth, interval=Interval(low, high), expected=0.2)
+    figures = replace_struct(result.payload.figures, first_fifth=share)
+    (one,) = place_tiles([replace(result, payload=replace(result.payload, figures=figures))])
+    assert (one.answer, one.tone) == (answer, tone)
+
+
+def replace_struct(struct: object, **fields: object) -> object:
+    import msgspec
+
+    return msgspec.structs.replace(struct, **fields)
+
+
+def suspicion(answer: Suspected, obstacle: Obstacle | None = None, *, excess: bool = True) -> Result:
+    found = Excess(Signal.MEASURE, "nDCG@10", 0.08, 0.05, 0.11, 0.95, 0.001, 0.001, 0.001, None, 0.01, 7)
+    rates = ErrorRates(0.05, 0.04, (0.02, 0.05), (0.3, 0.9), 8, None, CleanInTurn(9, 0, 9))
+    payload = Suspicion(
+        answer, obstacle, ["said"], "seen", "fresh", False, 40, 40, 0.05, 0.05, 1, controls=["a", "b"],
+        excesses=[found] if excess else [], rates=rates if excess else None,
+    )  # fmt: skip
+    return Result("suspicion", "c", "test", "m", 1, None, None, 40, payload)
+
+
+def test_suspicions() -> None:
+    yes, no, few = suspicion_tiles(
+        [suspicion(Suspected.YES), suspicion(Suspected.NO), suspicion(Suspected.UNKNOWN, Obstacle.FEW, excess=False)]
+    )
+    assert (yes.tone, no.tone, few.tone) == (Tone.BAD, Tone.GOOD, Tone.UNKNOWN)
+    assert plain(yes.effect) == "+0.080 [+0.050, +0.110] nDCG@10 over its controls"
+    assert [plain(text) for text in yes.basis] == [
+        "margin 0.05",
+        "2 controls",
+        "finds the margin in 90 %",
+        "false alarms 4.0 %",
+    ]
+    assert (few.effect, few.words) == ("", "Cannot tell: fewer than two controls")
+    assert few.advice.startswith("Train two or more controls")
+
+
+def test_pools() -> None:
+    run, *kinds = pool_tiles([*invented_pools.verdict("documents"), *invented_pools.study("documents")])
+    assert (run.answer, run.tone) == (Answered.NO, Tone.BAD)  # it cannot be judged yet
+    assert run.advice == "Judge the first 7 documents of --judge-next FILE, and ask again."
+    assert {one.tone for one in kinds} == {Tone.BAD}
+    assert plain(kinds[0].effect) == "−0.060 [−0.070, −0.050] RR"
+
+
+def test_advice_is_of_bad_news_then_of_what_is_open() -> None:
+    assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN, "more"), tile(Tone.BAD, "train")]) == "train"
+    assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN, "more")]) == "more"
+    assert advice_of([tile(Tone.GOOD)]) == "No action needed."
+    assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN)]).startswith("Measure more")
+    assert advice_of([tile(Tone.MEASURED)]).startswith("Nothing to decide")
+    assert "No action" not in advice_of([tile(Tone.GOOD), tile(Tone.BAD)])
+
+
+def test_six_tiles_stand_on_the_first_screen() -> None:
+    tiles = [tile(tone, subject=str(number)) for number, tone in enumerate([Tone.GOOD] * 5 + [Tone.UNKNOWN] + [Tone.BAD] * 2)]
+    assert [one.subject for one in shown_tiles(tiles)] == ["0", "1", "2", "5", "6", "7"]
+    assert len(shown_tiles(tiles)) == MOST_TILES
+
+
+def test_two_subjects_are_compared_by_a_paired_test_alone() -> None:
+    two = [tile(Tone.BAD, subject="a", measure="nDCG@10"), tile(Tone.GOOD, subject="b", measure="nDCG@10")]
+    (group,) = groups_of(two, [])
+    assert group.difference == "Not compared: no paired test of the two was measured."
+    paired = Comparison("a", "b", 0.5, 0.6, 0.1, Interval(0.05, 0.15), 0.2, 0.17, None, None, None, None)
+    result = Result("nDCG@10", "c", "test", "b", 1, 0.1, None, 9, paired)
+    (group,) = groups_of(two, [replace(result, measure="RR@10"), result])
+    assert plain(group.difference) == "Paired test of nDCG@10 on c: b − a +0.100 [+0.050, +0.150]."
+    assert [one.difference for one in groups_of([tile(Tone.BAD, subject="a"), tile(Tone.BAD, subject="b")], [])] == [""]
+
+
+def test_results_without_a_verdict_say_so(tmp_path: Path) -> None:
+    save_results(tmp_path / "s", [one for one in invented.study() if one.kind == "ats"], invented.manifest())
+    (one,) = tiles_of(load_studies([tmp_path / "s"]))
+    assert (one.answer, one.tone, one.words) == (Answered.MEASURED, Tone.MEASURED, "Measured only")
+    save_results(tmp_path / "none", [], invented.manifest())
+    assert tiles_of(load_studies([tmp_path / "none"]))[0].tone is Tone.UNKNOWN
+
+
+def test_two_audits_of_one_model_are_told_apart(tmp_path: Path) -> None:
+    places = [invented_audit.save_audit(tmp_path / name, name=name) for name in ("a", "b")]
+    tiles = tiles_of(load_studies(places))
+    assert [one.subject for one in tiles] == ["minilm (a)"] * 2 + ["minilm (b)"] * 2
+    page = check(write_report(places, tmp_path / "r.html").read_text("utf-8"))
+    groups = [e for e in page.root.every("div") if e.attributes.get("class") == "question n2"]
+    assert [len(e.every("li")) for e in groups] == [2, 2]
+    assert all(e.every("p")[-1].text == "Not compared: no paired test of the two was measured." for e in groups)
+
+
+def test_the_page_has_signs_and_words_and_all_answers(tmp_path: Path) -> None:
+    place = invented_audit.save_audit(tmp_path / "a", invented_audit.FOUR)
+    page = check(write_report([place], tmp_path / "r.html").read_text("utf-8"))
+    tiles = [e for e in page.root.every("li") if e.attributes.get("class", "").startswith("tile ")]
+    assert len(tiles) == MOST_TILES
+    for one in tiles:
+        shapes = {e.tag for e in one.every("svg")[0].children[:1]}
+        assert shapes == {"path" if one.attributes["class"] == "tile bad" else "circle"}
+        assert one.every("strong")[0].text in ("Yes", "No")
+    table = next(e for e in page.root.every("div") if e.attributes.get("id") == "table-answers-all")
+    assert len(table.every("tr")) == 1 + 8  # two questions about each of four systems
+    assert "Shown: 6 of 8 answers." in page.root.text
+
+
+def test_a_summary_is_markdown(tmp_path: Path) -> None:
+    place = invented_audit.save_audit(tmp_path / "a", {"m|<b>": 0.9})
+    lines = plain(summary(load_studies([place]), "Audit *x*")).split("\n")
+    assert lines[0] == "### posbias report: Audit \\*x\\*"
+    assert lines[2].startswith("| Question | About | Answer |")
+    assert "| `m\\|<b>` | **yes** | Prefers the front | −0.41 \\[−0.46, −0.36\\] deviations |" in lines[4]
+    assert lines[-2] == "- Train m\\|\\<b\\> on rotated passages (posbias debias) and audit it again."
+
+
+def test_no_texts_leaves_ids(tmp_path: Path) -> None:
+    place = invented_audit.save_audit(tmp_path / "a")
+    quoted = make_report([place], out=tmp_path / "q.html").path.read_text("utf-8")
+    bare = make_report([place], out=tmp_path / "b.html", no_texts=True, summary=tmp_path / "s.md").path.read_text("utf-8")
+    example = invented_audit.example(0)
+    assert example.query in quoted
+    assert example.original[:20] in quoted
+    for text in (example.query, example.original[:20], example.rotated[:20], "<mark>"):
+        assert text not in bare
+    assert f"Query {example.query_id}, passage {example.passage_id}" in check(bare).root.text
+    assert (tmp_path / "s.md").read_text("utf-8").startswith("### posbias report: Audit on squad\n")
+    with pytest.raises(SettingError, match="--summary .*: wanted a folder that exists"):
+        make_report([place], out=tmp_path / "c.html", summary=tmp_path / "none" / "s.md")
+    assert not (tmp_path / "c.html").exists()
