@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from positionbias.audit.packed import packed, utf16
 from positionbias.audit.select import series_of, system_of
 from positionbias.core.collection import Collection
 from positionbias.core.errors import PositionBiasError
@@ -18,7 +19,6 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import input_name
 from positionbias.report.blocks import Block, Interactive
 from positionbias.report.cells import count_cell, decimal_cell, drop_constant, drop_empty, percent_cell, text_cell
-from positionbias.report.explorer import packed, utf16
 from positionbias.report.load import Study
 from positionbias.report.table import Column, Table
 from positionbias.results.query_effects import QueryEffects

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from positionbias.audit.explorer import largest_table, quoted_queries
-from positionbias.report.explorer import packed, utf16
+from positionbias.audit.packed import packed, utf16
 from positionbias.report.html import write_report
 from positionbias.results.query_effects import QueryEffects
 
