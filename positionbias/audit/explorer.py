@@ -5,14 +5,12 @@ Texts are read from the collection when the page is made; results hold none. Onl
 
 from __future__ import annotations
 
-import base64
-import json
 import os
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from positionbias.audit.packed import packed, utf16
 from positionbias.audit.select import series_of, system_of
 from positionbias.core.collection import Collection
 from positionbias.core.errors import PositionBiasError
@@ -27,7 +25,7 @@ from positionbias.results.query_effects import QueryEffects
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 
-__all__ = ["explorer_block", "largest_table", "packed", "quoted_queries", "utf16"]
+__all__ = ["explorer_block", "largest_table", "quoted_queries"]
 
 LARGEST = 20  # rows of the table
 Found = Sequence[tuple[Result, QueryEffects]]
@@ -206,21 +204,3 @@ def largest_table(results: Sequence[Result]) -> Table:
 
 def _at(moved: Mapping[str, Sequence[float | None]], name: str, index: int) -> float | None:
     return moved[name][index] if name in moved else None
-
-
-def packed(data: JsonObject) -> str:
-    """Return data as base64 of compressed JSON: letters and digits, so no text in it can end or begin markup.
-
-    ``explorer.js`` unpacks it. The same data give the same text.
-    """
-    plain = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(zlib.compress(plain.encode("utf-8"), 9)).decode("ascii")
-
-
-def utf16(text: str, offset: int) -> int:
-    """Return an offset in characters as one in UTF-16 units, in which a browser counts.
-
-    >>> utf16("a😀b", 2)
-    3
-    """
-    return len(text[:offset].encode("utf-16-le")) // 2

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from positionbias.audit.explorer import largest_table, packed, quoted_queries, utf16
+from positionbias.audit.explorer import largest_table, quoted_queries
+from positionbias.audit.packed import packed, utf16
 from positionbias.report.html import write_report
 from positionbias.results.query_effects import QueryEffects
 
