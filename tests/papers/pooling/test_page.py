@@ -97,7 +97,7 @@ def test_groups_left_out_labels_and_the_rest(tmp_path: Path) -> None:
     bounds = "[0.400,\u00a00.550]"
     assert shown(found["pool-labels"])[0][3:5] == ["0.500", f"0.450\u00a0{bounds}"]
     assert "10\u00a0% of the runs given another kind at random, 20 times" in found["pool-labels"].notes[0]
-    assert found["pool-labels"].notes[1] == "1 of these, or fewer, left a row without pools or kinds and are not in it."
+    assert found["pool-labels"].notes[1] == "Up to 1 of these left a row without pools or kinds and are not in it."
     assert shown(found["pool-agreement"])[1][:3] == ["RR", "traditional", "neural"]
     assert shown(found["pool-agreement"])[1][4:] == [
         "0.400\u00a0[0.350,\u00a00.450]",
