@@ -269,7 +269,7 @@ def make_report(
         hint(f"{len(page.tables)} tables written to {pasted(tables)}")
     if summary_file is not None:
         with atomic_file(summary_file, overwrite=True) as partial_file:
-            partial_file.write_text(page.summary, encoding="utf-8", errors="replace")
+            partial_file.write_text(page.summary, encoding="utf-8", errors="replace", newline="\n")
     return page
 
 
