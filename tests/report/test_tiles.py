@@ -100,7 +100,7 @@ def test_an_unfinished_training_decides_nothing() -> None:
 def test_places_of_answers(low: float, high: float, answer: Answered, tone: Tone) -> None:
     result = next(one for one in invented.study() if isinstance(one.payload, PositionHistogram))
     assert isinstance(result.payload, PositionHistogram)
-    share = replace_struct(result.payload.figures.first_fifth, interval=Interval(low, high), expected=0.2)
+    share = replace_struct(result.payload.figures.first_fifth, difference_interval=Interval(low - 0.2, high - 0.2))
     figures = replace_struct(result.payload.figures, first_fifth=share)
     (one,) = place_tiles([replace(result, payload=replace(result.payload, figures=figures))])
     assert (one.answer, one.tone) == (answer, tone)
