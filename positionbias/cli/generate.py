@@ -18,7 +18,7 @@ from positionbias.cli.settings_options import option_of
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Command, Given, Parameter, SavedTo
 from positionbias.core.progress import say
-from positionbias.core.screen import lines_of
+from positionbias.core.screen import lines_of, message
 from positionbias.core.settings import Panel, given_by_hand
 from positionbias.core.terminal import json_line, to_person
 
@@ -86,12 +86,12 @@ def print_outcome(outcome: Any, *, as_json: bool, wide: bool = False, per_query:
     else:
         with lines_of(None) if wide else nullcontext():
             text = text_of(outcome)
-        say(text) if piped else sys.stdout.write(f"{text}\n")
+            say(text) if piped else sys.stdout.write(f"{text}\n")
     if afterwards := getattr(outcome, "afterwards", ""):
         say(afterwards)
     if isinstance(outcome, Judgement):
         for line in outcome.complaints:
-            to_person(line)
+            to_person(message(line))
         outcome.check()
         if outcome.exit_code:
             raise click.exceptions.Exit(outcome.exit_code)
