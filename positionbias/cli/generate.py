@@ -82,7 +82,8 @@ def print_outcome(outcome: Any, *, as_json: bool, wide: bool = False, per_query:
         return
     piped = getattr(outcome, "piped", False)
     if as_json:
-        (sys.stderr if piped else sys.stdout).write(json_line(json_of(outcome, per_query=per_query)))
+        stream = sys.stderr if piped else sys.stdout
+        stream.write(json_line(json_of(outcome, per_query=per_query), getattr(stream, "encoding", None)))
     else:
         with lines_of(None) if wide else nullcontext():
             text = text_of(outcome)

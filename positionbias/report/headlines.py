@@ -55,7 +55,7 @@ def evaluation_headlines(results: Sequence[Result]) -> list[str]:
     candidate = rival if first in best else best[0]
     compared = (p for r, p in of_type(results, Comparison) if r.measure == measure and p.candidate == candidate.system)
     item = next(compared, None)
-    have = "has" if len(best) == 1 else "have the same,"
+    have = "has" if len(best) == 1 else "share"
     head = f"{_names(best)} {have} the highest {measure} of {len(own)} runs, {shown}"
     return [f"{head}: {_lead(item, rival.system, turned=first in best)}." if item else f"{head}."]
 

@@ -88,10 +88,10 @@ def test_the_best_run_and_whether_its_lead_is_more_than_chance() -> None:
 def test_runs_of_the_same_mean_share_the_first_place() -> None:
     assert evaluation_headlines(runs(0.5, 0.5, p=None)) == ["no run is highest: all 2 have the same nDCG@10, 0.500."]
     assert evaluation_headlines(runs(0.5, 0.5, 0.3))[0].startswith(
-        "a and b have the same, the highest nDCG@10 of 3 runs, 0.500: +0.200\u00a0[+0.150,\u00a0+0.250] over c, more than chance"
+        "a and b share the highest nDCG@10 of 3 runs, 0.500: +0.200\u00a0[+0.150,\u00a0+0.250] over c, more than chance"
     )
     assert evaluation_headlines(runs(0.3, 0.5, 0.5, 0.5))[0].startswith(
-        "b and 2 other runs have the same, the highest nDCG@10 of 4 runs, 0.500: +0.200\u00a0[+0.150,\u00a0+0.250] over a"
+        "b and 2 other runs share the highest nDCG@10 of 4 runs, 0.500: +0.200\u00a0[+0.150,\u00a0+0.250] over a"
     )
 
 
