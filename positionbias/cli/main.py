@@ -51,7 +51,11 @@ _CHECKS = frozenset({"check"})
 _VERDICTS = frozenset({1, 3})
 _OUT_OF_MEMORY = re.compile("(allocate|out of) memory|Storage size calculation overflowed")  # how torch says so
 
-_OF_PYTHON = ("strict", "surrogateescape", "backslashreplace")  # how its streams take what they cannot write, unless told otherwise
+_OF_PYTHON = (
+    "strict",
+    "surrogateescape",
+    "backslashreplace",
+)  # how its streams take what they cannot write, unless told otherwise
 
 
 class _ReaderGone(Exception):

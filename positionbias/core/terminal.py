@@ -42,7 +42,19 @@ def json_line(document: Any, encoding: str | None = "utf-8") -> str:
 
 
 # what our own text has beyond ASCII, for streams that cannot write it; other characters are escaped
-_PLAIN = {"\u00a0": " ", "−": "-", "–": "-", "─": "-", "±": "+-", "→": "->", "…": "...", "·": "-", "×": "x", "≤": "<=", "≥": ">="}
+_PLAIN = {
+    "\u00a0": " ",
+    "−": "-",
+    "–": "-",
+    "─": "-",
+    "±": "+-",
+    "→": "->",
+    "…": "...",
+    "·": "-",
+    "×": "x",
+    "≤": "<=",
+    "≥": ">=",
+}
 
 
 def _in_plain(error: UnicodeError) -> tuple[str, int]:
