@@ -28,8 +28,8 @@ from positionbias.positions.settings import HistogramOptions
 from positionbias.results.curves import Beside
 
 PASSAGES = (30, 100, 400, 1_600)
-SURPLUSES = (0.0, 0.01, 0.03, 0.06, 0.1)
-DRAWS = 400
+SURPLUSES = (0.0, 0.01, 0.03, 0.1)
+DRAWS, OF_NOTHING = 100, 400  # draws of a row with a surplus, and of one without
 
 
 def drawn(spans: Spans, passages: int, surplus: float, shared: bool, seed: int) -> Spans:
@@ -53,12 +53,13 @@ def drawn(spans: Spans, passages: int, surplus: float, shared: bool, seed: int) 
 def counted(spans: Spans, passages: int, surplus: float, shared: bool) -> tuple[Counter[str], Counter[str], float]:
     """What is said of the first fifth, and of the mean, in all draws; and the mean number of answers."""
     fifth, mean, answers = Counter[str](), Counter[str](), 0
-    for seed in range(DRAWS):
+    draws = DRAWS if surplus else OF_NOTHING
+    for seed in range(draws):
         sums = _sum([drawn(spans, passages, surplus, shared, seed)], HistogramOptions(seed=seed), map)
         fifth[_figure(sums, FIFTH).beside] += 1
         mean[_figure(sums, MEAN).beside] += 1
         answers += sums.spans
-    return fifth, mean, answers / DRAWS
+    return fifth, mean, answers / draws
 
 
 def rows(spans: Spans) -> Iterator[str]:
@@ -69,7 +70,7 @@ def rows(spans: Spans) -> Iterator[str]:
     for surplus, shared, passages in product(SURPLUSES, (False, True), [n for n in PASSAGES if n <= most]):
         fifth, mean, answers = counted(spans, passages, surplus, shared)
         own = [fifth[Beside.ABOVE], fifth[Beside.WITHIN], fifth[Beside.BELOW], fifth[Beside.UNKNOWN]]
-        cells = [f"{n / DRAWS:.1%}" for n in (*own, mean[Beside.BELOW], mean[Beside.ABOVE])]
+        cells = [f"{n / fifth.total():.1%}" for n in (*own, mean[Beside.BELOW], mean[Beside.ABOVE])]
         told = "together" if shared else "apart"
         yield f"| {surplus:g} | {told} | {passages:,} | {answers:,.0f} | {' | '.join(cells)} |"
         print(surplus, told, passages, *cells, flush=True)
@@ -89,7 +90,7 @@ def main() -> None:
         "# What posbias histogram says of the front, where the truth is known",
         "",
         f"Passages and answer lengths of {collection.name}, {given.split}: {len(spans):,} answers of {int(spans.passage[-1]) + 1:,} passages; "
-        f"{DRAWS} draws a row; {hardware()}; {date.today()}.",
+        f"{OF_NOTHING} draws a row without a surplus, {DRAWS} with one; {hardware()}; {date.today()}.",
         "",
         *rows(spans),
         "",

@@ -63,8 +63,9 @@ SPLITS = {
 
 @pytest.fixture(autouse=True)
 def posbias_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A $POSBIAS_HOME of each test's own, and progress as it is at the start of a command."""
+    """A $POSBIAS_HOME of each test's own, progress as it is at the start of a command, and lines as long as a pipe's."""
     home = tmp_path_factory.mktemp("posbias-home")
+    monkeypatch.delenv("COLUMNS", raising=False)  # workers of pytest-xdist have 80
     monkeypatch.setenv("POSBIAS_HOME", str(home))
     yield home
     set_quiet(False)

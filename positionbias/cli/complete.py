@@ -75,10 +75,11 @@ def completer_of(parameter: Parameter) -> Completer | None:
 
 
 def _names(known: Callable[[click.Context], Iterable[str]], context: click.Context, _: click.Parameter, begun: str) -> Any:
-    """Return the known names that begin so in any case; where none does, the shell looks for paths."""
+    """Return the known names that begin so in any case and that a line can hold; where none does, the shell looks for paths."""
     from click.shell_completion import CompletionItem
 
-    found = [CompletionItem(name) for name in known(context) if name.casefold().startswith(begun.casefold())]
+    fitting = (name for name in known(context) if name.isprintable() and name.casefold().startswith(begun.casefold()))
+    found = [CompletionItem(name) for name in fitting]
     return found or _paths(context, _, begun)
 
 

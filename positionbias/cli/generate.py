@@ -18,7 +18,7 @@ from positionbias.cli.settings_options import option_of
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Command, Given, Parameter, SavedTo
 from positionbias.core.progress import say
-from positionbias.core.screen import lines_of
+from positionbias.core.screen import lines_of, message
 from positionbias.core.settings import Panel, given_by_hand
 from positionbias.core.terminal import json_line, to_person
 
@@ -82,16 +82,17 @@ def print_outcome(outcome: Any, *, as_json: bool, wide: bool = False, per_query:
         return
     piped = getattr(outcome, "piped", False)
     if as_json:
-        (sys.stderr if piped else sys.stdout).write(json_line(json_of(outcome, per_query=per_query)))
+        stream = sys.stderr if piped else sys.stdout
+        stream.write(json_line(json_of(outcome, per_query=per_query), getattr(stream, "encoding", None)))
     else:
         with lines_of(None) if wide else nullcontext():
             text = text_of(outcome)
-        say(text) if piped else sys.stdout.write(f"{text}\n")
+            say(text) if piped else sys.stdout.write(f"{text}\n")
     if afterwards := getattr(outcome, "afterwards", ""):
         say(afterwards)
     if isinstance(outcome, Judgement):
         for line in outcome.complaints:
-            to_person(line)
+            to_person(message(line))
         outcome.check()
         if outcome.exit_code:
             raise click.exceptions.Exit(outcome.exit_code)

@@ -21,7 +21,7 @@ from positionbias.cli.lazy import Commands, LazyGroup
 from positionbias.core import stopping
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import PositionBiasError
-from positionbias.core.terminal import guard_streams, to_person
+from positionbias.core.terminal import PLAIN, guard_streams, to_person
 
 __all__ = ["COMMANDS", "main", "posbias"]
 
@@ -50,6 +50,12 @@ HEADINGS = {heading: (*rows, *(["completion"] if heading == ops.START else [])) 
 _CHECKS = frozenset({"check"})
 _VERDICTS = frozenset({1, 3})
 _OUT_OF_MEMORY = re.compile("(allocate|out of) memory|Storage size calculation overflowed")  # how torch says so
+
+_OF_PYTHON = (
+    "strict",
+    "surrogateescape",
+    "backslashreplace",
+)  # how its streams take what they cannot write, unless told otherwise
 
 
 class _ReaderGone(Exception):
@@ -154,8 +160,8 @@ def _prepare_streams() -> None:
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 (for as long as the process runs)
-        elif mode == "w" and isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
-            stream.reconfigure(errors="backslashreplace")
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper) and stream.errors in _OF_PYTHON:
+            stream.reconfigure(errors=PLAIN)
     guard_streams()
 
 

@@ -41,7 +41,7 @@ def artefacts_in(folder: Path) -> Iterator[Found]:
         return
     for name in names:
         place = folder / name.removesuffix(f".{MANIFEST}")
-        if not name.startswith(".") and (name != place.name or place.is_dir()):
+        if not name.startswith(".") and (name != place.name or os.path.isdir(place)):
             found = _found(place) if name == place.name else _beside(place, folder / name)
             if found is not None:
                 yield found
@@ -51,7 +51,7 @@ def _found(folder: Path) -> Found | None:
     """Return the artefact that a folder is."""
     if (kind := _kind(folder / MANIFEST, ours=folder.parent == home())) is not None:
         return Found(folder, kind, folder / MANIFEST)
-    if (folder / _RECEIPTS).is_dir() and (kind := _kind(folder / _RESULTS)) == "results":
+    if os.path.isdir(folder / _RECEIPTS) and (kind := _kind(folder / _RESULTS)) == "results":
         return Found(folder, "study", folder / _RESULTS)
     return None
 

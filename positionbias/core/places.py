@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from positionbias.core.closest import near_file
-from positionbias.core.errors import InputError, SettingError, check_type
+from positionbias.core.errors import InputError, SettingError, bad_input, check_type
 from positionbias.core.progress import remark
 
 __all__ = [
@@ -47,9 +47,11 @@ def output_place(out: Place) -> Path:
     """Return the path of an output that was given.
 
     Raises:
-        InputError: it is no text or path.
+        InputError: it is no text or path, or begins with a ``~`` that no shell has expanded.
     """
     check_place(out)
+    if Path(out).parts[:1] == ("~",):
+        raise bad_input(out, wanted="a path", found="a ~ that the shell left as it is", do="write $HOME instead")
     return Path(out)
 
 
@@ -129,7 +131,8 @@ def shown_place(place: Place) -> str:
 
 def pasted(place: Place) -> str:
     """Return ``shown_place`` quoted for a shell, to paste into the next command."""
-    return shlex.quote(shown_place(place))
+    shown = shown_place(place)
+    return shlex.quote(f"./{shown}" if shown.startswith("-") else shown)
 
 
 def model_place(name: Place) -> Path | str:

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TextIO, TypeVar
 
 from positionbias.core.duration import duration_in_words
+from positionbias.core.screen import message
 from positionbias.core.terminal import guarded_streams, neutral, to_person, unguarded
 
 __all__ = ["Progress", "give_hints", "hint", "in_worker", "is_quiet", "remark", "say", "set_quiet", "step", "track"]
@@ -95,7 +96,7 @@ class _Lines:
             look = int((now - began) * _LOOKS / every) + 1
             if now - began >= line * every:
                 line = int((now - began) / every) + 1
-                if not _quiet and not self._write(f"{self._shown(looks)}\n"):
+                if not _quiet and not self._write(f"{message(self._shown(looks))}\n"):
                     return
 
     def _shown(self, looks: deque[tuple[float, int]]) -> str:
@@ -147,7 +148,7 @@ def in_worker(*, quiet: bool) -> None:
 def say(text: str = "") -> None:
     """Print a line on standard error; nothing when quiet or in a worker."""
     if not _quiet and _bars and sys.stderr is not None:
-        to_person(text)
+        to_person(message(text))
 
 
 def give_hints(wanted: bool) -> None:
@@ -167,7 +168,7 @@ def remark(text: str) -> None:
     if not _quiet and _bars and text not in _said and sys.stderr is not None:
         _said.add(text)
         with suppress(OSError, ValueError):
-            sys.stderr.write(f"posbias: {text}\n")
+            sys.stderr.write(f"{message(f'posbias: {text}')}\n")
 
 
 @contextmanager

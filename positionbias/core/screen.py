@@ -9,26 +9,31 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TextIO
 
-__all__ = ["LEAST", "PIPED", "line_width", "lines_of", "shown_width", "words_of", "wrap", "wrapped"]
+__all__ = ["LEAST", "PIPED", "line_width", "lines_of", "message", "shown_width", "whole", "words_of", "wrap", "wrapped"]
 
 LEAST, PIPED = 80, 100  # columns: the fewest that output is made for, and those of a pipe or a file
 _given: ContextVar[tuple[int | None] | None] = ContextVar("line width", default=None)
 _SPACE = re.compile(" (?!%)")  # no line begins with a per-cent sign
+# a command to paste, up to the next clause, and a quoted path or name
+_WHOLE = re.compile(r"""(?<![\w'"-])posbias (?:'[^']*'|[^;'])*|(?<!\S)'[^']*'(?:"'"'[^']*')*""")
+_HELD = "\0"  # stands for a space that does not part
 _BREAKS = re.compile(r"(?<=[-/_:,])(?=[^\W\d_])|(?<=/)")  # in a word that is too long: never within a number
 
 
-def line_width() -> int | None:
-    """Return the columns of a printed line: of ``COLUMNS`` or the terminal, at least 80; else 100. None: no limit."""
+def line_width(stream: TextIO | None = None, *, piped: int | None = PIPED) -> int | None:
+    """Return the columns of a line on standard output or another stream: ``COLUMNS`` or its terminal's, at least 80; else ``piped``. None: no limit."""
     if (given := _given.get()) is not None:
         return given[0]
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns):
         return max(LEAST, int(columns))
+    stream = stream or sys.stdout
     try:
-        return max(LEAST, os.get_terminal_size(sys.stdout.fileno()).columns) if sys.stdout.isatty() else PIPED
+        return max(LEAST, os.get_terminal_size(stream.fileno()).columns) if stream.isatty() else piped
     except (AttributeError, OSError, ValueError):  # no stream, or one that is no file
-        return PIPED
+        return piped
 
 
 @contextmanager
@@ -108,3 +113,36 @@ def _wrapped(line: str, width: int) -> list[str]:
     first = wrap(words, width - indent)[0]
     rest = wrap(words[len(first) :].lstrip(" "), width - more)
     return [" " * indent + first, *(" " * more + part for part in rest)]
+
+
+def message(text: str) -> str:
+    """Return a message for standard error, wrapped to its terminal by ``whole``; a log has it on one line.
+
+    >>> with lines_of(40):
+    ...     print(message("written to 'a b/c'; look at it with: posbias show 'a b/c'"))
+    written to 'a b/c'; look at it with:
+    posbias show 'a b/c'
+    """
+    return whole(text, line_width(sys.stderr, piped=None))
+
+
+def whole(text: str, width: int | None) -> str:
+    """Return a text whose longer lines are wrapped by words. Paths, quoted names and commands to paste stay whole, however long."""
+    if width is None:
+        return text
+    return "\n".join(part.replace(_HELD, " ") for line in text.split("\n") for part in _by_words(line, width))
+
+
+def _by_words(line: str, width: int) -> list[str]:
+    if shown_width(line) <= width:
+        return [line]
+    words = line.lstrip(" ")
+    indent = " " * (len(line) - len(words))
+    lines = [""]
+    for word in words_of(_WHOLE.sub(lambda found: found[0].replace(" ", _HELD), words)):
+        joined = f"{lines[-1]} {word}" if lines[-1] else f"{indent}{word}"
+        if lines[-1] and shown_width(joined) > width:
+            lines.append(f"{indent}{word}")
+        else:
+            lines[-1] = joined
+    return lines

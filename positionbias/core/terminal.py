@@ -15,7 +15,7 @@ from typing import Any, TextIO, cast
 
 from positionbias.core.errors import escaped
 
-__all__ = ["guard_streams", "guarded_streams", "json_line", "neutral", "to_person", "unguarded"]
+__all__ = ["PLAIN", "guard_streams", "guarded_streams", "json_line", "neutral", "to_person", "unguarded"]
 
 
 def neutral(text: str) -> str:
@@ -29,12 +29,42 @@ def neutral(text: str) -> str:
     return "".join(c if c in "\n\t" or c.isprintable() else escaped(c) for c in text)
 
 
-def json_line(document: Any) -> str:
-    """Return a document as one printable line of JSON, which reads back equal."""
+def json_line(document: Any, encoding: str | None = "utf-8") -> str:
+    """Return a document as one printable line of JSON, which reads back equal; what an encoding cannot hold is escaped."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(encoding or "utf-8")
+    except (UnicodeError, LookupError):
+        text = json.dumps(document, allow_nan=False)
     if not text.isprintable():
         text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
     return f"{text}\n"
+
+
+# what our own text has beyond ASCII, for streams that cannot write it; other characters are escaped
+_PLAIN = {
+    "\u00a0": " ",
+    "−": "-",
+    "–": "-",
+    "─": "-",
+    "±": "+-",
+    "→": "->",
+    "…": "...",
+    "·": "-",
+    "×": "x",
+    "≤": "<=",
+    "≥": ">=",
+}
+
+
+def _in_plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    found = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(char) or char.encode("ascii", "backslashreplace").decode() for char in found), error.end
+
+
+codecs.register_error(PLAIN := "posbias.plain", _in_plain)
 
 
 class _Guarded:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from positionbias.core.closest import or_closest
+from positionbias.core.closest import closest
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import HIGHEST_GRADE, Qrel
 from positionbias.core.run import Run
@@ -41,6 +41,7 @@ _RANGES: dict[str, tuple[float, float]] = {"recall": (0, 1), "p": (0, 1), "alpha
 _WHOLE = (1, _MOST)  # cutoffs and grades that count as relevant
 
 _TREC_EVAL = re.compile(r"(ndcg_cut|map_cut|recall|success|p)[_.](\d+)", re.IGNORECASE)
+_ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-f]+>")  # Python's text of an object: another one in each process
 _NAME = re.compile(r"(?P<name>\w+)(\((?P<settings>[^()]*)\))?(@(?P<at>[\w.]+))?")
 
 
@@ -58,7 +59,9 @@ def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.M
     match = _NAME.fullmatch(_TREC_EVAL.sub(r"\1@\2", name.strip()))
     kind = _kind(match["name"]) if match else None
     if match is None or kind is None:
-        do = or_closest(name, _supported() if match else (), f"try one of {', '.join(_supported())}")
+        named = {one.partition("@")[0].partition("(")[0]: one for one in reversed(_supported())} if match else {}
+        near = closest(match["name"], named) if match else ""
+        do = f"did you mean {named[near]}?" if near else f"try one of {', '.join(_supported())}"
         raise SettingError(f"-m: wanted a measure; found {name!r}; {do}")
     try:
         settings = _settings(match["settings"] or "")
@@ -70,7 +73,7 @@ def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.M
             _check_range(setting, value)
     except (AssertionError, SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise SettingError(
-            f"-m: wanted settings of {match['name']}; found {name!r} ({error or 'not readable'}); "
+            f"-m: wanted settings of {match['name']}; found {name!r} ({_ADDRESS.sub('none', str(error)) or 'not readable'}); "
             f"write it as in nDCG@10, AP(rel=2) or RR(rel=2)@10"
         ) from error
     if measure.NAME not in computed and not ir_measures.DefaultPipeline.supports(measure):

@@ -109,14 +109,14 @@ class Checked(Judgement):
         from positionbias.report.check_files import check_table
         from positionbias.report.table import as_text
 
-        return f"{wrapped(self.verdict)}\n\n{as_text(check_table(self.checks))}"
+        return f"{wrapped(self.verdict)}\n\n{as_text(replace(check_table(self.checks), title=''))}"
 
     @property
     def verdict(self) -> str:
         """The outcome of all checks, then a line for each system."""
-        from positionbias.report.check_files import system_lines
+        from positionbias.report.check_files import check_table, system_lines
 
-        return "\n".join([self.outcome, *system_lines(self.checks)])
+        return "\n".join([f"{check_table(self.checks).title}.", *system_lines(self.checks)])
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a row for each check."""

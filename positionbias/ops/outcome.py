@@ -242,23 +242,13 @@ def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) 
 
 
 def json_of(outcome: Any, *, per_query: bool = False) -> JsonObject:
-    """Return what an operation gave back as one JSON object: a judgement's own, else its results; values by query where they are wanted."""
-    found: dict[str, Any] = {}
-    found |= (
-        outcome.to_json() if isinstance(outcome, Judgement) else {"results": [one.to_json() for one in results_of(outcome)]}
-    )
-    for record in () if per_query else found.get("results", ()):
-        _drop_queries(record["payload"], record["kind"])
-    return found
-
-
-def _drop_queries(payload: dict[str, Any], kind: str) -> None:
-    """Remove what a payload holds for each query; a folder of results has it."""
-    if kind == "per_query":
-        for name in ("query_ids", "values", "clusters"):
-            payload.pop(name, None)
-    elif "rows" in payload:
-        payload["rows"] = {name: value for name, value in payload["rows"].items() if not name.endswith(" by query")}
+    """Return what an operation gave back as one JSON object: a judgement's own, and its results; values by query where they are wanted."""
+    own = outcome.to_json() if isinstance(outcome, Judgement) else {}
+    results = [one.to_json(items=per_query) for one in results_of(outcome)]
+    for record in () if per_query else results:
+        if "rows" in (payload := record["payload"]):
+            payload["rows"] = {name: value for name, value in payload["rows"].items() if not name.endswith(" by query")}
+    return own if own and not results else {**own, "results": results}
 
 
 def text_of(outcome: Any) -> str:

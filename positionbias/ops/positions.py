@@ -161,7 +161,10 @@ def debias(
     place = output_place(out) if out is not None else home_place(named)
     rotated = engine.write(partial(write_rotated, found, place, rotation), overwrite=overwrite)
     there = pasted(rotated.path)
-    hint(f"written to {there}; see what changed with: posbias histogram {pasted(found.path)} {there}")
+    if any(rotated.answer_table(split).num_rows for split in rotated.splits):
+        hint(f"written to {there}; see what changed with: posbias histogram {pasted(found.path)} {there}")
+    else:
+        hint(f"written to {there}; look at it with: posbias show {there}")
     return rotated
 
 

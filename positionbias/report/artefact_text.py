@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.core.screen import line_width, shown_width, whole
 from positionbias.core.verify import Verified
 from positionbias.results.artefacts import ExportCounts, VectorFigures
 from positionbias.results.result import Result
@@ -44,11 +45,14 @@ def export_text(results: Sequence[Result]) -> str:
 
 
 def verification_text(artefacts: Sequence[Verified]) -> str:
-    """Return a line for each artefact: its state, kind and size, and below it what is damaged."""
-    lines = []
+    """Return a line for each artefact: its state, kind and size, and its path, below where it does not fit; then what is damaged."""
+    lines, width = [], line_width()
     for found in artefacts:
         state = "damaged" if found.fault else "whole" if found.sealed else "no digests"
         more = f" ({found.strange:,} files more than its manifest names)" if found.strange else ""
-        size = f"{found.files:>5,} files {found.bytes / 1e6:>10,.1f} MB"
-        lines += [f"{state:<11} {found.kind:<14} {size}  {found.path}{more}", *([f"    {found.fault}"] if found.fault else [])]
+        own = f"{state:<11} {found.kind:<14} {found.files:>5,} files {found.bytes / 1e6:>10,.1f} MB"
+        line = f"{own}  {found.path}{more}"
+        fits = width is None or shown_width(line) <= width
+        lines += [line] if fits else [own, whole(f"    {found.path}{more}", width)]
+        lines += [whole(f"    {found.fault}", width)] if found.fault else []
     return "\n".join(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isclose
 
 from positionbias.core.formatting import count, decimal, interval, p_value, plural, with_interval
 from positionbias.core.interval import Interval
@@ -14,7 +15,8 @@ from positionbias.results.select import of_type
 
 __all__ = ["collection_headlines", "evaluation_headlines", "position_headlines", "similarity_headlines"]
 
-CHANCE = 0.05  # a Holm-adjusted p below it is called more than chance
+CHANCE = 0.05  # a Holm-adjusted p below it is called more than chance, where the interval agrees
+SAME = 1e-12  # means that differ by less are equal
 
 
 def position_headlines(results: Sequence[Result]) -> list[str]:
@@ -37,23 +39,36 @@ def _placed(name: str, mean: PositionFigure) -> str:
 
 
 def evaluation_headlines(results: Sequence[Result]) -> list[str]:
-    """Return the run that is highest by the first measure, and whether its lead over the first run, or the next, is more than chance."""
+    """Return the runs that are highest by the first measure, and whether their lead over the first run, or the next, is more than chance."""
     means = [result for result, _ in of_type(results, PerQuery) if result.value is not None]
     own = [result for result in means if result.measure == means[0].measure]
     if not own:
         return []
     measure, first = own[0].measure, own[0]
-    best = max(own, key=lambda result: result.value or 0.0)
-    shown = with_interval(decimal(best.value), interval(best.interval))
+    top = max(_mean(result) for result in own)
+    best = [result for result in own if isclose(_mean(result), top, abs_tol=SAME)]
+    shown = with_interval(decimal(top), interval(best[0].interval))
     if len(own) == 1:
-        return [f"{best.system}: {measure} {shown} over {plural(best.count, 'query')}; give a second run to compare with it."]
-    rivals = sorted((result for result in own if result is not best), key=lambda result: -(result.value or 0.0))
-    rival = first if best is not first else rivals[0]
-    candidate = best if best is not first else rival
+        return [f"{first.system}: {measure} {shown} over {plural(first.count, 'query')}; give a second run to compare with it."]
+    rivals = sorted((result for result in own if result not in best), key=_mean, reverse=True)
+    if not rivals:
+        return [f"no run is highest: all {len(own)} have the same {measure}, {shown}."]
+    rival = rivals[0] if first in best else first
+    candidate = rival if first in best else best[0]
     compared = (p for r, p in of_type(results, Comparison) if r.measure == measure and p.candidate == candidate.system)
     item = next(compared, None)
-    head = f"{best.system} has the highest {measure} of {len(own)} runs, {shown}"
-    return [f"{head}: {_lead(item, rival.system, turned=best is first)}." if item else f"{head}."]
+    have = "has" if len(best) == 1 else "share"
+    head = f"{_names(best)} {have} the highest {measure} of {len(own)} runs, {shown}"
+    return [f"{head}: {_lead(item, rival.system, turned=first in best)}." if item else f"{head}."]
+
+
+def _mean(result: Result) -> float:
+    return result.value or 0.0
+
+
+def _names(runs: Sequence[Result]) -> str:
+    first, *others = (run.system for run in runs)
+    return first if not others else f"{first} and {others[0] if len(others) == 1 else plural(len(others), 'other run')}"
 
 
 def _lead(item: Comparison, rival: str, *, turned: bool) -> str:
@@ -61,7 +76,8 @@ def _lead(item: Comparison, rival: str, *, turned: bool) -> str:
     if bounds is not None and turned:
         bounds = Interval(-bounds.high, -bounds.low)
     less = with_interval(decimal(sign * item.difference, sign=True), interval(bounds, sign=True))
-    surely = "more than chance" if p is not None and p < CHANCE else "cannot tell whether that is more than chance"
+    sure = p is not None and p < CHANCE and (bounds is None or bounds.low > 0)
+    surely = "more than chance" if sure else "cannot tell whether that is more than chance"
     return f"{less} over {rival}, {surely} ({f'Holm-adjusted p {p_value(p)}' if p is not None else 'p undefined'})"
 
 

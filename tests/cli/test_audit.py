@@ -77,6 +77,10 @@ def test_json_is_one_object_and_without_examples_no_text_is_in_it(
     assert [result["measure"] for result in results[:2]] == ["verdict", "verdict"]  # in the passage, in the list
     assert {result["measure"] for result in results[2:]} >= {"PSI", "rotation gap", "gain by position"}
     assert not any(query.text in printed for query in collection.queries("test"))
+    assert [result["payload"] for result in results if result["kind"] == "query_effects"] == [{"quality": "nDCG@10"}]
+    whole = json.loads(posbias(*arguments, "--json", "--per-query")[1])["results"]
+    (effects,) = (result["payload"] for result in whole if result["kind"] == "query_effects")
+    assert len(effects["query_ids"]) == len(effects["before"]) > 0
     assert posbias(*arguments, "--json", "--workers", 2)[1] == printed
 
 
@@ -263,5 +267,7 @@ def test_a_collection_in_beir_s_form_has_no_answers_and_is_audited_still(
     other.write_text(run_path.read_text() + "\n")
     code, printed, _ = posbias("audit", "judged", run_path, "--rotated", "rotated", other)
     assert code == 0
-    assert "cannot tell: this split has no located answer, so it is unknown where rotation moved the evidence" in printed
+    assert "cannot tell: this split has no located answer, so it is unknown where rotation moved the evidence" in " ".join(
+        printed.split()
+    )
     assert "What rotation changes" in printed

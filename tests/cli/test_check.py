@@ -37,8 +37,11 @@ def run_path(collection: Collection) -> Path:
 
 
 @pytest.fixture
-def check(capsys: pytest.CaptureFixture[str], collection: Collection, run_path: Path) -> Command:
-    """``posbias check`` of the collection, with its candidates unless told otherwise."""
+def check(
+    capsys: pytest.CaptureFixture[str], collection: Collection, run_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Command:
+    """``posbias check`` of the collection, with its candidates unless told otherwise, in a wide terminal."""
+    monkeypatch.setenv("COLUMNS", "300")
 
     def run(*arguments: object, given: bool = True) -> tuple[int, str, str]:
         fixed = ("check", collection.path, *(("--candidates", run_path) if given else ()), *QUICK)
@@ -90,6 +93,8 @@ def test_json_has_the_checks_beside_the_results(check: Command) -> None:
         "system", "limit", "at_most", "outcome", "measured", "wanted", "reason", "note", "decides",
     }  # fmt: skip
     assert {result["measure"] for result in found["results"]} >= {"PSI", "rotation gap"}
+    (effects,) = (one["payload"] for one in found["results"] if one["kind"] == "query_effects")
+    assert effects == {"quality": "nDCG@10"}  # its columns are values by query
 
 
 def test_both_files_are_written_also_when_the_check_fails(check: Command, tmp_path: Path) -> None:
@@ -143,8 +148,8 @@ def test_options_of_audit_that_no_limit_needs_are_refused(check: Command, option
 def test_a_check_that_does_not_pass_complains_of_each_system_last(check: Command) -> None:
     code, printed, said = check("--model", FRONT, "--max-rotation-gap", 0.0001)
     assert code in (1, 3)
-    assert printed.startswith(("fail\n", "cannot tell\n"))
-    assert "\n\nLimits on position bias" in printed
+    assert printed.startswith(("Limits on position bias: fail", "Limits on position bias: cannot tell"))
+    assert printed.count("Limits on position bias") == 1
     assert said.splitlines()[-1].startswith("posbias check: ")
 
 

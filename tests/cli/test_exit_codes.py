@@ -329,6 +329,15 @@ def test_an_output_that_cannot_encode_a_character_gets_its_escape(
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
+def test_the_c_locale_prints_in_ascii(run_posbias: RunPosbias, small_collection: Collection) -> None:
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": ""}
+    done = run_posbias("histogram", small_collection.path, **plain)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+    assert "----" in done.stdout
+    assert "\\u" not in done.stdout
+
+
 def test_a_shell_that_asks_for_completions_gets_0_or_2() -> None:
     for asked, code in (("bash_source", 0), ("nosuch", 2), ("bash_nosuch", 2)):
         done = subprocess.run(

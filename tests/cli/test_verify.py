@@ -10,11 +10,12 @@ import pytest
 
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
+from positionbias.core.screen import lines_of
 from tests.sealing import unseal
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(SystemExit) as stop, lines_of(None):
         main(["-q", "verify", *arguments])
     out, err = capsys.readouterr()
     return stop.value.code, out, err  # type: ignore[return-value]
@@ -81,3 +82,16 @@ def test_what_is_no_artefact_is_one_line(tmp_path: Path, capsys: pytest.CaptureF
         f"posbias: {tmp_path}: wanted an artefact of posbias; found no manifest.json; check the path\n",
     )
     assert "found nothing there" in run(capsys, str(tmp_path / "no"))[2]
+
+
+def test_lines_fit_the_terminal_and_paths_stay_whole(
+    small_collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    place = small_collection.path
+    (place / "queries" / "test.parquet").write_bytes(b"")
+    with pytest.raises(SystemExit):
+        main(["-q", "verify", str(place)])
+    lines = capsys.readouterr().out.splitlines()
+    assert f"    {place}" in lines
+    assert all(len(line) <= 80 or " " not in line.strip() for line in lines)

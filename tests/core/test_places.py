@@ -97,3 +97,16 @@ def test_either_place_that_an_input_may_mean_is_no_output(here: Path, posbias_ho
         Path("squad").mkdir(exist_ok=True)
     with pytest.raises(SettingError, match="found squad, which is the input squad; give another"):
         refuse_inputs({"--out": "squad"}, ["squad"])
+
+
+def test_a_tilde_that_no_shell_expanded_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"^~/kept: wanted a path; found a ~ that the shell left as it is; write \$HOME instead$"
+    ):
+        output_place("~/kept")
+    assert output_place("~kept") == Path("~kept")
+
+
+def test_a_name_like_an_option_is_pasted_as_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert pasted("-x") == "./-x"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core.screen import line_width, lines_of, shown_width, wrap, wrapped
+from positionbias.core.screen import line_width, lines_of, message, shown_width, wrap, wrapped
 
 
 class Terminal(io.StringIO):
@@ -77,3 +77,23 @@ def test_no_line_is_wider_and_no_character_but_spaces_is_lost(text: str, width: 
     lines = wrap(text, width)
     assert all(shown_width(line) <= width for line in lines)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("written to a-long-name/of-a/run; next: posbias show x", ["written to a-long-name/of-a/run; next:", "posbias show x"]),
+        ("x: read from here; there is one at '/a b/c d e f g h'", ["x: read from here; there is one at", "'/a b/c d e f g h'"]),
+        ("one 'it'\"'\"'s here' and its manifest's kind, too", ["one 'it'\"'\"'s here' and its manifest's", "kind, too"]),
+        ("/a/path/that/is/longer/than/any/line/is/here says so", ["/a/path/that/is/longer/than/any/line/is/here", "says so"]),
+        ("    indented lines stay indented, all of them", ["    indented lines stay indented, all of", "    them"]),
+    ],
+)
+def test_messages_part_no_path_and_no_command(text: str, lines: list[str]) -> None:
+    with lines_of(40):
+        assert message(text).split("\n") == lines
+
+
+def test_a_log_has_each_message_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert message("word " * 100) == "word " * 100

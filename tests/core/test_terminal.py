@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from positionbias.core.terminal import guard_streams, guarded_streams, json_line, neutral, unguarded
+from positionbias.core.terminal import PLAIN, guard_streams, guarded_streams, json_line, neutral, unguarded
 
 EVIL = "run\x1b]0;owned\x07\x9b2J\r\x7f\u202e\u2028"
 
@@ -26,6 +26,18 @@ def test_json_is_printable_and_reads_back_equal() -> None:
     assert line[:-1].isprintable()
     assert "東京" in line
     assert json.loads(line) == document
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", None])
+def test_json_reads_back_equal_from_a_stream_of_any_encoding(encoding: str | None) -> None:
+    document = {"été": ["± 0.1\u00a0%", "😀 東京", EVIL]}
+    line = json_line(document, encoding)
+    assert json.loads(line.encode(encoding or "utf-8").decode(encoding or "utf-8")) == document
+
+
+def test_our_signs_are_plain_where_the_encoding_lacks_them() -> None:
+    assert "a ─ −0.1\u00a0± 0.2 → é 😀".encode("ascii", PLAIN) == rb"a - -0.1 +- 0.2 -> \xe9 \U0001f600"
+    assert "a ─ −0.1\u00a0± é".encode("latin-1", PLAIN) == b"a - -0.1\xa0\xb1 \xe9"
 
 
 def test_guarded_streams_write_neutral_text_and_give_back_what_they_were(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -234,3 +234,16 @@ def test_a_grade_too_high_to_be_computed_with_is_one_line():
     assert per_query(run, [Qrel("q", "b", 1_000_000)], ["nDCG@10"])["nDCG@10"]["q"] == pytest.approx(1 / math.log2(3))
     with pytest.raises(InputError, match=r"run 'r': wanted grades up to 1,000,000; found 500,000,000 for query 'q'; rescale"):
         per_query(run, [Qrel("q", "b", 500_000_000)], ["nDCG@10"])
+
+
+@pytest.mark.parametrize(("name", "near"), [("ndcgg", "nDCG@10"), ("ndgc@20", "nDCG@10"), ("bpreff", "Bpref")])
+def test_the_closest_measure_is_named_whatever_its_cutoff(name: str, near: str) -> None:
+    with pytest.raises(SettingError, match=f"did you mean {near}"):
+        parse_measure(name)
+
+
+@pytest.mark.parametrize("name", ["recall", "ndcg@k"])
+def test_an_error_about_settings_has_no_address_of_an_object(name: str) -> None:
+    with pytest.raises(SettingError, match="wanted settings of") as error:
+        parse_measure(name)
+    assert "0x" not in str(error.value)

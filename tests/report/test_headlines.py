@@ -81,9 +81,24 @@ def test_the_best_run_and_whether_its_lead_is_more_than_chance() -> None:
     assert evaluation_headlines(runs(0.5, 0.3, 0.48, half=0.03))[0].startswith(
         "a has the highest nDCG@10 of 3 runs, 0.500: +0.020\u00a0[−0.010,\u00a0+0.050] over c"
     )
-    assert "(p undefined)" in evaluation_headlines(runs(0.5, 0.5, p=None))[0]
+    assert "(p undefined)" in evaluation_headlines(runs(0.4, 0.5, p=None))[0]
     assert evaluation_headlines(runs(0.5)) == ["a: nDCG@10 0.500 over 50 queries; give a second run to compare with it."]
     assert evaluation_headlines([]) == []
+
+
+def test_runs_of_the_same_mean_share_the_first_place() -> None:
+    assert evaluation_headlines(runs(0.5, 0.5, p=None)) == ["no run is highest: all 2 have the same nDCG@10, 0.500."]
+    assert evaluation_headlines(runs(0.5, 0.5, 0.3))[0].startswith(
+        "a and b share the highest nDCG@10 of 3 runs, 0.500: +0.200\u00a0[+0.150,\u00a0+0.250] over c, more than chance"
+    )
+    assert evaluation_headlines(runs(0.3, 0.5, 0.5, 0.5))[0].startswith(
+        "b and 2 other runs share the highest nDCG@10 of 4 runs, 0.500: +0.200\u00a0[+0.150,\u00a0+0.250] over a"
+    )
+
+
+def test_no_lead_is_more_than_chance_where_its_interval_holds_none() -> None:
+    assert "cannot tell whether" in evaluation_headlines(runs(0.3, 0.5, p=0.01, half=0.2))[0]
+    assert "cannot tell whether" in evaluation_headlines(runs(0.5, 0.3, p=0.01, half=0.2))[0]
 
 
 def test_what_mats_says() -> None:
