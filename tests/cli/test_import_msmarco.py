@@ -42,7 +42,7 @@ def test_a_folder_comes_in_and_what_is_not_there_is_said(run_posbias: RunPosbias
         "left out of test: 1 unjudged queries",
         "candidates: out/runs/top1000.dev.run, 4 of 2 queries",
         "training groups: out/trainsets/qidpidtriples.train.full.2, 1; 1 lines of other queries, passages or texts left out",
-        "written to out; look at it with: posbias show ./out",
+        "written to out; look at it with: posbias show out",
     ):
         assert said in done.stderr.splitlines()
 

@@ -144,7 +144,7 @@ def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
         (["import", "squad", "--test", "x"], "posbias: posbias import squad: Missing option '--out'."),
         (
             ["import", "squad", "--out", "x"],
-            "posbias: --train, --test: wanted a file; found none; give one of the two, or both",
+            "posbias: --train, --test: wanted at least one file; found none; give one or both",
         ),
         (
             ["import", "squad", "--train", "none.json", "--test", "x", "--out", "x"],
