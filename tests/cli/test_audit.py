@@ -222,7 +222,6 @@ def test_a_collection_in_beir_s_form_has_no_answers_and_is_audited_still(
     posbias: Command, collection: Collection, run_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a user has of most collections: passages, queries, judgements."""
-    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "beir" / "qrels").mkdir(parents=True)
     rows = [{"_id": passage.passage_id, "title": "", "text": passage.text} for passage in collection.passages()]

@@ -52,17 +52,15 @@ def check(capsys: pytest.CaptureFixture[str], collection: Collection, run_path: 
 
 
 def test_a_blind_model_passes_and_one_that_likes_the_front_fails(check: Command) -> None:
-    code, printed, said = check("--model", BLIND, "--max-rotation-gap", 0.05, "--wide")
+    code, printed, said = check("--model", BLIND, "--max-rotation-gap", 0.05)
     assert code == 0
-    assert printed.startswith(f"pass\n{BLIND}: passes --max-rotation-gap 0.05 (rotated − original: ")
-    assert "\n\nLimits on position bias: pass (1 system)\n" in printed
+    assert printed.startswith("Limits on position bias: pass (1 system)")
     assert "--max-movement sees it" in printed
     assert "posbias check:" not in said
-    code, printed, said = check("--model", FRONT, "--model", BLIND, "--max-rotation-gap", 0.05, "--max-psi", 0, "--wide")
+    code, printed, said = check("--model", FRONT, "--model", BLIND, "--max-rotation-gap", 0.05, "--max-psi", 0)
     assert code == 1
-    assert printed.startswith(f"fail\n{FRONT}: fails --max-rotation-gap 0.05 (rotated − original: −0.")
-    assert "\n\nLimits on position bias: fail (2 systems: 1 pass, 1 fail)\n" in printed
-    assert printed.count("  describes only  ") == 2
+    assert printed.startswith("Limits on position bias: fail (2 systems: 1 pass, 1 fail)")
+    assert "describes only" in printed
     assert f"posbias check: {FRONT}: fails --max-rotation-gap 0.05 (rotated − original: −0." in said
     assert f"posbias check: {BLIND}: passes" in said
 
@@ -191,7 +189,7 @@ def nearly_blind(query: str, passages: Sequence[str]) -> list[float]:
 def test_few_queries_cannot_tell_and_say_how_many_would_do(check: Command) -> None:
     # scores that do not change at all need no more queries
     assert check("--model", BLIND, "--max-response", 0.02, "--needles", 20)[0] == 0
-    code, printed, said = check("--model", f"{__name__}:nearly_blind", "--max-response", 0.02, "--needles", 20, "--wide")
+    code, printed, said = check("--model", f"{__name__}:nearly_blind", "--max-response", 0.02, "--needles", 20)
     assert code == 3
     # all agree on 0 though scores change: ± 3 / 20, and (0.15 / 0.02)² times as many would do
     assert "end − front: 0.000 nDCG@10  [−0.150,\xa0+0.150]  cannot tell  about 150 queries" in printed
