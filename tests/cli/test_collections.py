@@ -66,7 +66,9 @@ def files(tmp_path: Path) -> list[str]:
     return ["import", "squad", "--train", "train.json", "--test", "dev.json"]
 
 
-def test_a_plain_name_lands_here_and_is_found_here(run_posbias: RunPosbias, files: list[str]) -> None:
+def test_a_plain_name_lands_in_the_current_directory_and_is_found_there(
+    run_posbias: RunPosbias, files: list[str], tmp_path: Path, posbias_home: Path
+) -> None:
     done = run_posbias(*files, "--out", "squad", "--validation-queries", 4)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
@@ -79,7 +81,9 @@ def test_a_plain_name_lands_here_and_is_found_here(run_posbias: RunPosbias, file
     ]
     assert "train file, SQuAD v1.1: 10 questions, 0 unanswerable and dropped" in done.stderr
     assert "test file, SQuAD v2.0: 2 questions, 1 unanswerable and dropped" in done.stderr
-    assert "written to squad; look at it with: posbias show squad" in done.stderr
+    assert done.stderr.splitlines()[-1] == "written to squad; look at it with: posbias show squad"
+    assert (tmp_path / "squad").is_dir()
+    assert not list(posbias_home.iterdir())
     shown = run_posbias("show", "squad")
     assert shown.returncode == 0
     head, _, rest = shown.stdout.partition("\n")

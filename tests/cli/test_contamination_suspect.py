@@ -13,6 +13,7 @@ import positionbias
 from positionbias.cli.main import main
 from positionbias.contamination.settings import QuerySets, Suspects, SuspectSettings
 from positionbias.core.collection import Collection
+from positionbias.core.screen import lines_of
 from positionbias.planted.generator import PlantedSettings
 from positionbias.results.result import load_results
 from positionbias.results.suspicion import LIMITS, Suspicion
@@ -153,7 +154,7 @@ def test_text_results_and_page(place: Path, tmp_path: Path, capsys: pytest.Captu
     out = tmp_path / "made" / "results"
     base = ("contamination", "suspect", place / "p", "--candidates", place / "test.run", "--model", place / "m1.ckpt")
     known = controls(place, "m2", "m3", "m4")
-    code, text, err = posbias(capsys, *base, *FRESH, place / "fresh.run", *known, "--out", out)
+    code, text, err = posbias(capsys, *base, *FRESH, place / "fresh.run", *known, "--out", out, "--wide")
     assert code == 0, err
     lines = text.splitlines()
     results = load_results(out)
@@ -194,12 +195,16 @@ def test_it_is_there_from_python(place: Path, capsys: pytest.CaptureFixture[str]
     queries = QuerySets(place / "test.run", fresh="fresh", fresh_candidates=place / "fresh.run")
     settings = SuspectSettings(configuration="tiny TKs")
     found = positionbias.suspect_contamination(Collection(place / "p"), suspects=suspects, queries=queries, settings=settings)
-    printed = suspected(capsys, place, "--model", place / "m1.ckpt", *FRESH, place / "fresh.run", *controls(place, "m2", "m3"))
+    given = ("--model", place / "m1.ckpt", *FRESH, place / "fresh.run", *controls(place, "m2", "m3"))
+    printed = suspected(capsys, place, *given, "--per-query")
     assert json.loads(json.dumps([result.to_json() for result in found.results])) == printed
+    short = json.loads(json.dumps([result.to_json(items=False) for result in found.results]))
+    assert short == suspected(capsys, place, *given)
     assert [(item.role, item.path.name) for item in found.read] == [
         ("collection", "p"), ("candidates", "test.run"), ("fresh candidates", "fresh.run"), ("control", "m2.ckpt"), ("control", "m3.ckpt"), ("model", "m1.ckpt"),
     ]  # fmt: skip
-    assert str(found).endswith(LIMITS[-1])
+    with lines_of(None):
+        assert str(found).endswith(LIMITS[-1])
 
 
 def test_an_output_is_none_of_what_settings_name(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,7 +47,7 @@ def test_coverage(run_posbias: RunPosbias, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == [
         "systems.tsv: 1 lines have no run in runs and were left out, the first 'absent'",
-        "saved to covered; for a page: posbias report ./covered --out covered.html",
+        "written to covered; for a page: posbias report covered --out covered.html",
     ]
     assert done.stdout.startswith(
         "Relevant documents in pools of depth 5: of traditional runs 42, 34 of them in no other; of neural runs 40, 32 of them in no other.\n\n"

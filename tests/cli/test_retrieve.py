@@ -162,7 +162,7 @@ def test_lucene_in_a_process_of_its_own_says_nothing_but_ours(small_collection, 
     assert result["payload"]["rows"]["index"] == "built"
     said, then = done.stderr.splitlines()
     assert said == "BM25 by lucene with k1 0.82, b 0.68; index built"
-    assert then.startswith(f"written to {out.name}; next: posbias evaluate ")
+    assert then == "written to lucene.run; next: posbias evaluate lucene.run --collection small --split train"
     assert read_run(out)["q1"].passage_ids == ["p-lamp", "p-gate"]
     manifest = json.loads((tmp_path / "lucene.run.manifest.json").read_text())
     assert (manifest["settings"]["backend"], manifest["settings"]["k1"]) == ("lucene", 0.82)

@@ -33,7 +33,7 @@ def test_a_selection_is_written_and_counted(run_posbias: RunPosbias, collection:
         "  answers: 30",
         "    by offsets: 30",
     ]
-    assert "written to front; see where its answers are with: posbias histogram ./front" in done.stderr
+    assert "written to front; see where its answers are with: posbias histogram front" in done.stderr
     assert [len(made.queries(split)) for split in ("validation", "test")] == [12, 18]
     shown = run_posbias("show", "./front")
     assert shown.returncode == 0

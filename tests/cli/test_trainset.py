@@ -37,7 +37,7 @@ LEAKED = ("trainset", "leaked", "./pair", "--target", "test", "--pairs", "pair",
 
 
 def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ("--candidates", "train.run", "--size", 24, "--size", 40, "--repeats", 2, "--leaked-queries", 10)
+    arguments = ("--candidates", "train.run", "--size", 24, "--size", 40, "--repeats", 2, "--leaked-queries", 10, "--wide")
     code, out, err = posbias(capsys, *LEAKED, *arguments)
     assert code == 0, err
     lines = out.splitlines()

@@ -98,6 +98,7 @@ def test_missing_passages_are_told_by_id(folder: Path, capsys: pytest.CaptureFix
         "tiny.run",
         "--out",
         "./tiny-set",
+        "--wide",
     )
     assert code == 0, err
     lines = out.splitlines()

@@ -61,13 +61,13 @@ def test_as_json(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixtur
     )
     assert result["payload"]["rows"]["dimension"] == 4
     settings = read_manifest(tmp_path / "v.safetensors").settings
-    assert (settings["minimum_count"], settings["sif_coefficient"], settings["batch_size"]) == (1, 0, 2)
+    assert (settings["minimum_count"], settings["sif_coefficient"], settings["batch_words"]) == (1, 0, 2)
 
 
 @pytest.mark.parametrize(
     ("more", "complaint"),
     [
-        ((), "--dimension: wanted at most the 16 that"),
+        ((), "--dimension: wanted at most 16, the width of "),
         (("--dimension", 0), "--dimension: wanted at least 1; found 0"),
         (("--dimension", 4, "--split", "dev"), "wanted split 'dev'; found no splits"),
         (("--dimension", 4, "--minimum-count", 4), "--dimension: wanted fewer than the 2 words"),
