@@ -133,7 +133,7 @@ def test_a_limit_that_says_nothing_is_bad_input(check: Command, arguments: tuple
     assert message in said
 
 
-@pytest.mark.parametrize("option", ["--length-groups", "--segments", "--probe-layers", "--probe-passages", "--examples"])
+@pytest.mark.parametrize("option", ["--length-groups", "--segments", "--probe-layers", "--probe-passages"])
 def test_options_of_audit_that_no_limit_needs_are_refused(check: Command, option: str) -> None:
     code, printed, said = check("--model", BLIND, "--max-response", 0.05, option, 1)
     assert (code, printed) == (2, "")
