@@ -30,6 +30,7 @@ MOST_TILES = 6  # on the first screen; a table has the others
 POINTS = 0.03  # of all answers: an interval this near to the unbiased share shows no surplus [decision]
 NOTHING_DECIDED = "Nothing to decide: these results measure, and no verdict rests on them."
 NO_ACTION = "No action needed."
+_UNBIASED, _MORE, _FEWER = "As if unbiased", "More than unbiased", "Fewer than unbiased"
 
 
 class Answered(StrEnum):
@@ -124,7 +125,7 @@ def advice_of(tiles: Sequence[Tile]) -> str:
     if Tone.BAD in tones:
         return "Read the details below: what was found has no standard remedy."
     if Tone.UNKNOWN in tones:
-        return "Measure more: these data do not decide."
+        return "These data do not decide: the details below say what is missing."
     return NO_ACTION if Tone.GOOD in tones else NOTHING_DECIDED
 
 
@@ -144,7 +145,8 @@ def answers_table(tiles: Sequence[Tile]) -> Table:
 def place_tiles(results: Sequence[Result]) -> list[Tile]:
     """Return a tile for each histogram of answers: is the first fifth's share that of an unbiased collection?
 
-    No surplus is found only where the interval lies within three points of the unbiased share: a wide one decides nothing.
+    There is no surplus where the interval lies within three points of the unbiased share, however many answers make it narrow; a wide
+    one decides nothing. Too few at the front is no good news either: they stand elsewhere.
     """
     tiles = []
     for result, histogram in of_type(results, PositionHistogram):
@@ -159,11 +161,11 @@ def place_tiles(results: Sequence[Result]) -> list[Tile]:
                 subject=result.collection,
                 answer=answer,
                 words=words,
-                welcome=answer is Answered.NO,
+                welcome=words == _UNBIASED,
                 effect=f"{with_interval(percent(share.value), bounds)} in the first fifth",
                 basis=(f"unbiased: {percent(share.expected)}", f"{result.count:,} answers"),
                 advice="Train on rotated passages (posbias debias): models learn where answers sit."
-                if answer is Answered.YES
+                if words in (_MORE, _FEWER)
                 else "",
             )
         )
@@ -171,10 +173,10 @@ def place_tiles(results: Sequence[Result]) -> list[Tile]:
 
 
 def _place(low: float, high: float, expected: float) -> tuple[Answered, str]:
-    if low > expected:
-        return Answered.YES, "More than unbiased"
-    if high < expected:
-        return Answered.NO, "Fewer than unbiased"
     if expected - low <= POINTS and high - expected <= POINTS:
-        return Answered.NO, "As if unbiased"
+        return Answered.NO, _UNBIASED
+    if low > expected:
+        return Answered.YES, _MORE
+    if high < expected:
+        return Answered.NO, _FEWER
     return Answered.UNKNOWN, "Too few answers"

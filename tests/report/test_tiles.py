@@ -19,7 +19,8 @@ from positionbias.report.first_screen import summary, tiles_of
 from positionbias.report.html import write_report
 from positionbias.report.load import load_studies
 from positionbias.report.tiles import MOST_TILES, Answered, Tile, Tone, advice_of, groups_of, place_tiles, shown_tiles
-from positionbias.results.payloads import Comparison, PositionHistogram, Preference, TrainingCurve, Verdict
+from positionbias.results.audit import DEVIATIONS, READ_WHOLE
+from positionbias.results.payloads import Comparison, Contrast, Effect, PositionHistogram, Preference, TrainingCurve, Verdict
 from positionbias.results.result import Result, save_results
 from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
 
@@ -64,7 +65,31 @@ def test_what_is_open_is_never_good_news() -> None:
     small = changed(exceeds=False)
     assert "may be too small to matter" in small.advice
     assert small.basis[0] == "margin ±0.1 deviations, perhaps within it"
-    assert changed(preference=Preference.NONE, exceeds=None).tone is Tone.GOOD
+    assert changed(preference=Preference.NONE, exceeds=None, unread=None, effects=[]).tone is Tone.GOOD
+
+
+def with_limit(low: float, high: float) -> Tile:
+    """The tile of a system without a preference within what it reads, whose effect over all texts has this interval."""
+    read = Effect(Contrast.ENDS, DEVIATIONS, 0.0, -0.05, 0.05, 0.07, 300, READ_WHOLE)
+    whole = Effect(Contrast.ENDS, DEVIATIONS, (low + high) / 2, low, high, 0.1, 489)
+    return changed(preference=Preference.NONE, exceeds=None, unread=0.85, effects=[read, whole])
+
+
+def test_ends_that_are_not_read_are_no_good_news() -> None:
+    lost = with_limit(-4.45, -3.74)
+    assert (lost.answer, lost.tone, lost.words) == (Answered.YES, Tone.BAD, "No preference, but ends are not read")
+    assert plain(lost.effect) == "−4.10 [−4.45, −3.74] deviations"
+    assert lost.advice == "Let minilm read further, or give it shorter passages: it loses what stands beyond its limit."
+    assert with_limit(-0.3, 0.02).tone is Tone.UNKNOWN
+    kept = with_limit(-0.06, 0.02)
+    assert (kept.answer, kept.tone, kept.words) == (Answered.NO, Tone.GOOD, "No preference within what it reads")
+    assert "489 queries" in lost.basis
+    assert "300 queries" in kept.basis
+
+
+def test_a_run_alone_is_told_to_bring_another() -> None:
+    said = ["minilm: cannot tell from one run.", "To find out: posbias debias COLLECTION, run your system on it."]
+    assert changed(preference=Preference.UNKNOWN, exceeds=None, effects=[], unread=None, sentences=said).advice == said[1]
 
 
 def comparison_results() -> list[Result]:
@@ -95,7 +120,9 @@ def test_an_unfinished_training_decides_nothing() -> None:
         (0.30, 0.40, Answered.YES, Tone.BAD),  # all above the unbiased 0.2
         (0.19, 0.22, Answered.NO, Tone.GOOD),  # around it, within three points
         (0.10, 0.40, Answered.UNKNOWN, Tone.UNKNOWN),  # around it, and wide
-        (0.05, 0.10, Answered.NO, Tone.GOOD),
+        (0.205, 0.22, Answered.NO, Tone.GOOD),  # above it, within three points: many answers make no bias
+        (0.205, 0.24, Answered.YES, Tone.BAD),
+        (0.05, 0.10, Answered.NO, Tone.BAD),  # too few: answers crowd elsewhere
     ],
 )
 def test_places_of_answers(low: float, high: float, answer: Answered, tone: Tone) -> None:
@@ -151,7 +178,7 @@ def test_advice_is_of_bad_news_then_of_what_is_open() -> None:
     assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN, "more"), tile(Tone.BAD, "train")]) == "train"
     assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN, "more")]) == "more"
     assert advice_of([tile(Tone.GOOD)]) == "No action needed."
-    assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN)]).startswith("Measure more")
+    assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN)]).startswith("These data do not decide")
     assert advice_of([tile(Tone.MEASURED)]).startswith("Nothing to decide")
     assert "No action" not in advice_of([tile(Tone.GOOD), tile(Tone.BAD)])
 
