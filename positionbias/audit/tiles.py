@@ -37,10 +37,10 @@ def verdict_tiles(results: Sequence[Result]) -> list[Tile]:
     """Return a tile for each verdict; the first stage's only where nothing else was audited."""
     found, series = verdicts_of(results), series_of(results)
     others = [item for item in found if item[0].facts.model != FIRST_STAGE]
-    return [_tile(series[system_of(result)].full_label, verdict) for result, verdict in others or found]
+    return [_tile(result.system, series[system_of(result)].full_label, verdict) for result, verdict in others or found]
 
 
-def _tile(label: str, verdict: Verdict) -> Tile:
+def _tile(name: str, label: str, verdict: Verdict) -> Tile:
     first = leading(verdict)
     lost = _lost(verdict)
     shown = first if lost is None else lost
@@ -49,10 +49,10 @@ def _tile(label: str, verdict: Verdict) -> Tile:
         subject=label,
         answer=_answer(verdict),
         words=_words(verdict),
-        welcome=_answer(verdict) is Answered.NO,
+        welcome=None if verdict.preference is Preference.SENSITIVE else _answer(verdict) is Answered.NO,  # a change has no side
         effect=effect_text(shown) if shown is not None and number(shown.value) is not None else "",
         basis=_basis(verdict),
-        advice=_advice(label, verdict),
+        advice=_advice(name, verdict),
         measure=next((effect.unit for effect in verdict.effects if effect.unit not in (DEVIATIONS, RANKS)), label),
     )
 
@@ -97,22 +97,22 @@ def _basis(verdict: Verdict) -> list[str]:
     return parts
 
 
-def _advice(label: str, verdict: Verdict) -> str:
+def _advice(name: str, verdict: Verdict) -> str:
     """Return the next step."""
     if _lost(verdict) is not None:
-        return f"Let {label} read further, or give it shorter passages: it loses what stands beyond its limit."
+        return f"Let {name} read further, or give it shorter passages: it loses what stands beyond its limit."
     if verdict.preference in _NONE:
         return ""
     if verdict.preference is Preference.UNKNOWN:
         if verdict.wanted:
-            return f"Audit {label} on more queries: about {count(verdict.wanted)} would decide (--queries, --needles)."
+            return f"Audit {name} on more queries: about {count(verdict.wanted)} would decide (--queries, --needles)."
         if verdict.unread and all(not effect.subset for effect in verdict.effects):
-            return f"Audit {label} on shorter passages, or let it read further."
+            return f"Audit {name} on shorter passages, or let it read further."
         return next((sentence for sentence in verdict.sentences if sentence.startswith(_STEPS)), "")
     if verdict.question is Question.LIST:
-        return f"Shuffle the candidates before {label} re-ranks them, or average over several orders, and audit again."
+        return f"Shuffle the candidates before {name} re-ranks them, or average over several orders, and audit again."
     if verdict.question is Question.TEXT:
-        return f"Audit {label} on queries with known answers: they show which place it prefers."
+        return f"Audit {name} on queries with known answers: they show which place it prefers."
     if verdict.exceeds:
-        return f"Train {label} on rotated passages (posbias debias) and audit it again."
-    return f"Audit {label} on more queries: its preference may be too small to matter (--queries, --needles)."
+        return f"Train {name} on rotated passages (posbias debias) and audit it again."
+    return f"Audit {name} on more queries: its preference may be too small to matter (--queries, --needles)."

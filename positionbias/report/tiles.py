@@ -56,7 +56,7 @@ class Tile:
     """One question about one ``subject`` (a system, a collection), and its answer.
 
     ``words`` are the answer in a phrase, ``effect`` its size with interval and unit, ``basis`` margin, power and queries. ``welcome`` says whether a
-    yes or no is good news. ``advice`` is the next step in one sentence; "" where none is needed. ``measure`` names what a
+    yes or no is good news; None: neither. ``advice`` is the next step in one sentence; "" where none is needed. ``measure`` names what a
     paired test of two subjects would compare; "" where subjects are not compared.
     """
 
@@ -64,7 +64,7 @@ class Tile:
     subject: str
     answer: Answered
     words: str
-    welcome: bool = False
+    welcome: bool | None = False
     effect: str = ""
     basis: Sequence[str] = ()
     advice: str = ""
@@ -75,7 +75,7 @@ class Tile:
         """Return the look: good or bad news only where something was decided."""
         if self.answer is Answered.UNKNOWN:
             return Tone.UNKNOWN
-        if self.answer is Answered.MEASURED:
+        if self.answer is Answered.MEASURED or self.welcome is None:
             return Tone.MEASURED
         return Tone.GOOD if self.welcome else Tone.BAD
 
@@ -116,8 +116,8 @@ def _difference(one: Tile, other: Tile, results: Sequence[Result]) -> str:
 
 
 def advice_of(tiles: Sequence[Tile]) -> str:
-    """Return one sentence on what to do next: that of the first bad news, else of what is open; else that nothing is needed."""
-    for tone in (Tone.BAD, Tone.UNKNOWN):
+    """Return one sentence on what to do next: that of the first bad news, else of what is open or measured; else that nothing is needed."""
+    for tone in (Tone.BAD, Tone.UNKNOWN, Tone.MEASURED):
         for tile in tiles:
             if tile.tone is tone and tile.advice:
                 return tile.advice

@@ -20,7 +20,16 @@ from positionbias.report.html import write_report
 from positionbias.report.load import load_studies
 from positionbias.report.tiles import MOST_TILES, Answered, Tile, Tone, advice_of, groups_of, place_tiles, shown_tiles
 from positionbias.results.audit import DEVIATIONS, READ_WHOLE
-from positionbias.results.payloads import Comparison, Contrast, Effect, PositionHistogram, Preference, TrainingCurve, Verdict
+from positionbias.results.payloads import (
+    Comparison,
+    Contrast,
+    Effect,
+    PositionHistogram,
+    Preference,
+    Question,
+    TrainingCurve,
+    Verdict,
+)
 from positionbias.results.result import Result, save_results
 from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
 
@@ -85,6 +94,20 @@ def test_ends_that_are_not_read_are_no_good_news() -> None:
     assert (kept.answer, kept.tone, kept.words) == (Answered.NO, Tone.GOOD, "No preference within what it reads")
     assert "489 queries" in lost.basis
     assert "300 queries" in kept.basis
+
+
+def test_an_order_of_text_that_matters_has_no_side() -> None:
+    (turned,) = [one for one in verdict_tiles([sensitive()]) if one.question.endswith("text matter?")]
+    assert (turned.answer, turned.tone) == (Answered.YES, Tone.MEASURED)
+    assert (
+        advice_of([turned, tile(Tone.GOOD)]) == "Audit minilm on queries with known answers: they show which place it prefers."
+    )
+
+
+def sensitive() -> Result:
+    effect = Effect(Contrast.TURNED, DEVIATIONS, 0.4, 0.3, 0.5, None, 300)
+    payload = Verdict(Question.TEXT, Preference.SENSITIVE, ["said"], [effect], 0.1, True, 300)
+    return replace(invented_audit.verdict("minilm", 0.9)[0], payload=payload)
 
 
 def test_a_run_alone_is_told_to_bring_another() -> None:
