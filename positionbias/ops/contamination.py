@@ -66,7 +66,7 @@ def suspect_contamination(
         >>> suspects = Suspects(models=["tk.ckpt"], controls=["tk-2.ckpt", "tk-3.ckpt"])
         >>> queries = QuerySets("test.run", fresh="fresh", fresh_candidates="fresh.run")
         >>> print(pb.suspect_contamination("planted", suspects=suspects, queries=queries))
-        Cannot tell whether tk saw test: nothing says that the 2 controls are trainings of its configuration.
+        Cannot tell whether tk saw test: nothing shows that the 2 controls have its configuration.
         ...
     """
     from positionbias.contamination.suspect import Known, suspect

@@ -451,7 +451,7 @@ def import_irds(
         >>> import positionbias as pb
         >>> pb.import_irds(["beir/scifakt/test"], out="scifact")
         Traceback (most recent call last):
-        positionbias.core.errors.InputError: beir/scifakt/test: wanted the id of a data set in ir_datasets; ... similar ids: beir/scifact/test, ...
+        positionbias.core.errors.InputError: beir/scifakt/test: wanted the id of a data set in ir_datasets; found no such id; did you mean beir/scifact/test...
     """
     from positionbias.formats.irds import IrdsSource, split_of
     from positionbias.formats.irds import import_irds as read

@@ -207,7 +207,7 @@ def calibrate_leakage(
         cosine: from 0.6100 on, the precision is at least 0.9 with 95 % confidence. ...
         <BLANKLINE>
         score                 threshold  pairs             precision  of labelled leaks
-        cosine  0.6100 [0.5800, 0.6400]     40  1.000 [0.912, 1.000]           40 of 40
+        cosine  0.6100...[0.5800,...0.6400]     40  1.000...[0.912,...1.000]           40 of 40
         ...
     """
     from positionbias.leakage.calibrate import NO_RECALL, Rule, calibration_results

@@ -82,7 +82,7 @@ def list_artefacts(
         >>> import positionbias as pb
         >>> found = pb.list_artefacts(".")
         >>> [one.holds for one in found.artefacts if one.name == "planted"]
-        ['240 passages, 30 train queries, 12 validation queries, 18 test queries, 30 fresh queries']
+        ['240 passages, ... train queries, 12 validation queries, 18 test queries, 10 fresh queries']
     """
     from positionbias.core.files import home
     from positionbias.core.found import artefacts_in

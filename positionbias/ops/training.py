@@ -119,7 +119,9 @@ def train(
         >>> short = TrainConfig(max_steps=2, validate_every=1, batch_size=4)
         >>> plan = TrainPlan(kind="tk", candidates="train.run", validation_candidates="validation.run", training=short)
         >>> print(pb.train("planted", plan, out="new.ckpt"))
-        nDCG@10 on validation: 0.7... stopped after 2 steps: 2 steps
+        nDCG@10 on validation: 0.7...
+        stopped after 2 steps: 2 steps
+        ...
     """
     check_models("a training")
     from positionbias.core.collection import find_collection

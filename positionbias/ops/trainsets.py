@@ -214,12 +214,12 @@ def draw_clicks(
         >>> from positionbias.settings import Retrieval
         >>> run = pb.retrieve("clicked", wanted=Retrieval("train", depth=10), out="clicked.run")
         >>> print(pb.draw_clicks("clicked", candidates="clicked.run", out="triples"))
-        What became of the queries
+        Queries by outcome
         <BLANKLINE>
         Negatives                           Queries    Share
         ──────────────────────────────────  ───────  ───────
         all 20, for each positive                 0 ...
-        fewer, for want of candidates            30 ...
+        fewer, as candidates ran out             30 ...
         ...
     """
     from positionbias.clicks.settings import parse_count

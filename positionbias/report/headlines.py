@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from positionbias.core.formatting import count, decimal, interval, p_value, plural, with_interval
 from positionbias.core.interval import Interval
 from positionbias.results.collections import PassageFigures, QueryFigures
-from positionbias.results.curves import PositionFigure
+from positionbias.results.curves import POINTS, Beside, PositionFigure
 from positionbias.results.payloads import AtsCurve, Comparison, PerQuery, PositionHistogram
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
@@ -27,10 +27,12 @@ def _placed(name: str, mean: PositionFigure) -> str:
     bounds, expected = mean.difference_interval, decimal(mean.expected)
     shown = with_interval(decimal(mean.value), interval(mean.interval))
     less = with_interval(decimal(mean.difference, sign=True), interval(bounds, sign=True))
-    side = "front" if bounds and bounds.high < 0 else "end" if bounds and bounds.low > 0 else ""
-    said = (
-        f"answers start nearer the {side} than unbiased ones" if side else "cannot tell whether answers start nearer the front"
-    )
+    said = {
+        Beside.BELOW: "answers start nearer the front than unbiased ones",
+        Beside.ABOVE: "answers start nearer the end than unbiased ones",
+        Beside.WITHIN: f"answers start where unbiased ones do, to within {POINTS:g} of the passage",
+        Beside.UNKNOWN: "cannot tell whether answers start nearer the front",
+    }[mean.beside]
     return f"{name}: {said}: mean position {shown}, unbiased {expected} (difference {less})."
 
 

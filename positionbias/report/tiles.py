@@ -9,6 +9,7 @@ from enum import StrEnum
 from positionbias.core.formatting import MISSING, decimal, interval, percent, with_interval
 from positionbias.report.cells import text_cell
 from positionbias.report.table import Column, Table
+from positionbias.results.curves import POINTS, Beside
 from positionbias.results.payloads import Comparison, PositionHistogram
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, of_type
@@ -27,10 +28,8 @@ __all__ = [
 ]
 
 MOST_TILES = 6  # on the first screen; a table has the others
-POINTS = 0.03  # of all answers: an interval this near to the unbiased share shows no surplus [decision]
 NOTHING_DECIDED = "Nothing to decide: these results measure, and no verdict rests on them."
 NO_ACTION = "No action needed."
-_UNBIASED, _MORE, _FEWER = "As if unbiased", "More than unbiased", "Fewer than unbiased"
 
 
 class Answered(StrEnum):
@@ -143,17 +142,13 @@ def answers_table(tiles: Sequence[Tile]) -> Table:
 
 
 def place_tiles(results: Sequence[Result]) -> list[Tile]:
-    """Return a tile for each histogram of answers: is the first fifth's share that of an unbiased collection?
-
-    There is no surplus where the interval lies within three points of the unbiased share, however many answers make it narrow; a wide
-    one decides nothing. Too few at the front is no good news either: they stand elsewhere.
-    """
+    """Return a tile for each histogram of answers: does the first fifth hold more than in an unbiased collection?"""
     tiles = []
     for result, histogram in of_type(results, PositionHistogram):
         share = histogram.figures.first_fifth
         if share is None or share.interval is None or share.expected is None:
             continue
-        answer, words = _place(share.interval.low, share.interval.high, share.expected)
+        answer, words = _PLACES[share.beside]
         bounds = interval(share.interval, as_percent=True)
         tiles.append(
             Tile(
@@ -161,22 +156,20 @@ def place_tiles(results: Sequence[Result]) -> list[Tile]:
                 subject=result.collection,
                 answer=answer,
                 words=words,
-                welcome=words == _UNBIASED,
+                welcome=share.beside is Beside.WITHIN,  # fewer in front stand elsewhere
                 effect=f"{with_interval(percent(share.value), bounds)} in the first fifth",
-                basis=(f"unbiased: {percent(share.expected)}", f"{result.count:,} answers"),
+                basis=(f"unbiased: {percent(share.expected)}", f"margin ±{percent(POINTS, 0)}", f"{result.count:,} answers"),
                 advice="Train on rotated passages (posbias debias): models learn where answers sit."
-                if words in (_MORE, _FEWER)
+                if share.beside in (Beside.ABOVE, Beside.BELOW)
                 else "",
             )
         )
     return tiles
 
 
-def _place(low: float, high: float, expected: float) -> tuple[Answered, str]:
-    if expected - low <= POINTS and high - expected <= POINTS:
-        return Answered.NO, _UNBIASED
-    if low > expected:
-        return Answered.YES, _MORE
-    if high < expected:
-        return Answered.NO, _FEWER
-    return Answered.UNKNOWN, "Too few answers"
+_PLACES = {
+    Beside.ABOVE: (Answered.YES, "More than unbiased"),
+    Beside.BELOW: (Answered.NO, "Fewer than unbiased"),
+    Beside.WITHIN: (Answered.NO, "Not beyond the margin"),
+    Beside.UNKNOWN: (Answered.UNKNOWN, "Too few answers"),
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
 from msgspec import UNSET, Struct, UnsetType, field
 
@@ -12,6 +13,8 @@ from positionbias.results.figures import Record
 
 __all__ = [
     "AtsFigures",
+    "POINTS",
+    "Beside",
     "BinIntervals",
     "HistogramFigures",
     "MovesFigures",
@@ -22,6 +25,18 @@ __all__ = [
 ]
 
 
+POINTS = 0.03  # of all answers, or of a passage: a difference from unbiased positions this small does not matter [decision]
+
+
+class Beside(StrEnum):
+    """An observed figure beside its value in an unbiased collection. ``WITHIN``: not shown to differ, and by at most ``POINTS``."""
+
+    ABOVE = "above"
+    BELOW = "below"
+    WITHIN = "within"
+    UNKNOWN = "cannot tell"
+
+
 class PositionFigure(Struct, frozen=True):
     """A mean over answers, its value in an unbiased collection, their difference, and the intervals of both."""
 
@@ -30,6 +45,16 @@ class PositionFigure(Struct, frozen=True):
     difference: float | None = None
     interval: Interval | None = None
     difference_interval: Interval | None = None
+
+    @property
+    def beside(self) -> Beside:
+        """The answer that the interval of the difference gives; ``benchmarks/histogram_verdict.py`` measures how often it errs."""
+        bounds = self.difference_interval
+        if bounds is None:
+            return Beside.UNKNOWN
+        if bounds.low > 0 or bounds.high < 0:
+            return Beside.ABOVE if bounds.low > 0 else Beside.BELOW
+        return Beside.WITHIN if bounds.low >= -POINTS and bounds.high <= POINTS else Beside.UNKNOWN
 
 
 class VariationFigure(Struct, frozen=True):

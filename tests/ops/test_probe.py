@@ -20,8 +20,9 @@ def test_curves_and_their_summary_are_of_one_probe(small_collection: Collection,
     curves = positionbias.ats(small_collection, models=[model], settings=settings, plot=tmp_path / "ats.svg")
     number = positionbias.mats(small_collection.path, models=[model], settings=settings)
     assert [result.to_json() for result in curves.results] == [result.to_json() for result in number.results]
-    assert str(curves).startswith("Average term similarity (ATS)")
-    assert str(number).startswith("Term similarity by distance in position (MATS)")
+    assert str(curves).startswith("tk on small: where positions differ, a word's vectors are ")
+    assert "\nAverage term similarity (ATS)" in str(curves)
+    assert "\nTerm similarity by distance in position (MATS)" in str(number)
     assert str(positionbias.ats(small_collection, models=[model], settings=settings, csv=True)).startswith("Model,Δ,ATS")
     assert (tmp_path / "ats.svg").is_file()
     assert len(load_results(curves.save(tmp_path / "kept"))) == 1

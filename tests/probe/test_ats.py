@@ -53,7 +53,7 @@ def test_by_hand() -> None:
 
 
 def test_by_hand_with_pairs_within_a_passage() -> None:
-    curve = curve_of(HAND, pairs="all")
+    curve = curve_of(HAND, term_pairs="all")
     # Δ = 1 gains the second passage's (.6, .8)·(1, 0) = .6: a (1 + 0 + 0 + .6) / 4; Δ = 2 the first's (1, 0)·(0, 1) = 0
     assert curve.ats == pytest.approx([-0.2, (0.4 + 0.8) / 2, 0.0])
     assert curve.pairs == [2, 5, 4]
@@ -83,7 +83,7 @@ def test_equals_a_loop_over_every_pair(passages: list[list[int]], seed: int, pai
     vectors[seed % 7 :: 7] = 0.0  # a zero vector has cosine 0 with all
     found = words(passages, vectors)
     expected = every_pair(found, pairs)
-    curve = curve_of(found, pairs=pairs, memory_bytes=memory_bytes)
+    curve = curve_of(found, term_pairs=pairs, memory_bytes=memory_bytes)
     assert len(curve.deltas) == next(delta for delta in range(9) if delta not in expected)
     for delta in curve.deltas:
         means = [np.mean(values) for values in expected[delta].values()]
@@ -98,14 +98,14 @@ def test_equals_a_loop_over_every_pair(passages: list[list[int]], seed: int, pai
 @pytest.mark.parametrize("sample_pairs", [10, 100_000])
 def test_blocks_and_ranges_change_nothing(monkeypatch: pytest.MonkeyPatch, pairs: str, sample_pairs: int) -> None:
     found = random_words(5)
-    whole = curve_of(found, pairs=pairs, sample_pairs=sample_pairs)
+    whole = curve_of(found, term_pairs=pairs, sample_pairs=sample_pairs)
     assert len(whole.deltas) > 15
     for module in (sums, unit_rows):
         monkeypatch.setattr(module, "BLOCK_ROWS", 3)
     monkeypatch.setattr(sums, "_CELLS_AT_ONCE", 7)
     monkeypatch.setattr(pair_sample, "_CELL_PAIRS_AT_ONCE", 5)
     for memory_bytes in (1, 2_000, 9_000):
-        assert_alike(curve_of(found, pairs=pairs, memory_bytes=memory_bytes, sample_pairs=sample_pairs), whole)
+        assert_alike(curve_of(found, term_pairs=pairs, memory_bytes=memory_bytes, sample_pairs=sample_pairs), whole)
 
 
 def assert_alike(curve: AtsCurve, other: AtsCurve) -> None:
@@ -137,7 +137,7 @@ def test_shards_merge(pairs: str) -> None:
         mine = Words(*(column[found.passages % 3 == shard] for column in found))
         occurrences = read_occurrences(mine.terms, mine.positions, mine.passages)
         parts.append(position_sums(occurrences, UnitRows(mine.vectors), pairs))  # type: ignore[arg-type]
-    whole = curve_of(found, pairs=pairs, minimum_terms=2, sample_pairs=0)
+    whole = curve_of(found, term_pairs=pairs, minimum_terms=2, sample_pairs=0)
     assert_alike(curve_of_sums(merge_sums(parts), minimum_terms=2), whole)
     assert whole.std_pairs == [None] * len(whole.deltas)
 

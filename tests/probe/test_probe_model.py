@@ -159,7 +159,7 @@ def test_layers_on_the_command_line(original: Collection, tmp_path: Path, capsys
     results = json.loads(capsys.readouterr().out)["results"]
     assert [result["system"] for result in results] == ["dot layer 0", "dot layer 1", "dot layer 2"]
     assert [result.system for result in load_results(tmp_path / "saved")] == [result["system"] for result in results]
-    assert read_manifest(tmp_path / "saved").settings["layers"] == "all"
+    assert read_manifest(tmp_path / "saved").settings["probe_layers"] == "all"
     assert run("ats", "--model", dot, *given, "--probe-layers", "2,0", "--csv") == 0
     curves = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert list(dict.fromkeys(row["Model"] for row in curves)) == ["dot layer 2", "dot layer 0"]

@@ -141,10 +141,15 @@ def histogram(name: str, strength: float, cut: int) -> Result:
         bounds = {"low": max(0.0, value - half), "high": value + half, "level": 0.95, "method": "bootstrap over 4,497 passages"}
         return {"value": value, "expected": wanted, "interval": bounds}
 
+    def beside(value: float, wanted: float, half: float) -> dict:
+        less = value - wanted
+        bounds = {"low": less - half, "high": less + half, "level": 0.95, "method": "bootstrap over 4,497 passages"}
+        return {**figure(value, wanted, half), "difference": less, "difference_interval": bounds}
+
     figures = {
-        "mean": figure(mean, expected, 0.006),
-        "first_tenth": figure(float(shares[:2].sum()), float(flat[:2].sum()), 0.009),
-        "first_fifth": figure(float(shares[:4].sum()), float(flat[:4].sum()), 0.01),
+        "mean": beside(mean, expected, 0.006),
+        "first_tenth": beside(float(shares[:2].sum()), float(flat[:2].sum()), 0.009),
+        "first_fifth": beside(float(shares[:4].sum()), float(flat[:4].sum()), 0.01),
         "total_variation": figure(variation, 0.0, 0.01) | {"by_chance": 0.011, "by_chance_high": 0.014},
         "settings": {"words": "blingfire", "matches": "all", "point": "start", "bins": 20},
         "sample": {"spans": int(counts.sum()), "passages": 4_497},

@@ -30,6 +30,7 @@ def histogram(difference: float, half: float | None) -> Result:
         (-0.1, 0.05, "answers start nearer the front than unbiased ones"),
         (0.1, 0.05, "answers start nearer the end than unbiased ones"),
         (-0.1, 0.1, "cannot tell whether answers start nearer the front"),  # its interval ends at 0
+        (-0.01, 0.02, "answers start where unbiased ones do, to within 0.03 of the passage"),
         (-0.1, 0.2, "cannot tell whether answers start nearer the front"),
         (-0.1, None, "cannot tell whether answers start nearer the front"),
     ],

@@ -19,6 +19,7 @@ from positionbias.experiments.against import APART, LOOK, MARGIN
 from positionbias.experiments.endings import ending_findings
 from positionbias.experiments.wording import between
 from positionbias.papers.position_bias.published import published_of
+from positionbias.results.curves import POINTS, Beside
 from positionbias.results.payloads import AtsCurve, Comparison, Finding, PositionHistogram, TrainingCurve
 from positionbias.results.published import DELTA, PublishedCell
 from positionbias.results.result import Facts, Result
@@ -120,6 +121,14 @@ def amount_of(change: Change | None) -> tuple[str, bool | None]:
     return f"changes by {change.shown()}: cannot tell", None
 
 
+_BESIDE = {
+    Beside.ABOVE: ("more than in an unbiased collection", True),
+    Beside.BELOW: ("less than in an unbiased collection", True),
+    Beside.WITHIN: (f"as in an unbiased collection, to within {percent(POINTS, 0)}", False),
+    Beside.UNKNOWN: ("cannot tell whether more than in an unbiased collection", None),
+}
+
+
 def _positions(result: Result, place: str) -> Finding:
     payload = result.payload
     assert isinstance(payload, PositionHistogram)
@@ -128,12 +137,7 @@ def _positions(result: Result, place: str) -> Finding:
     interval, expected = share.interval, share.expected
     assert interval is not None
     assert expected is not None
-    if interval.low > expected:
-        verdict, holds = "more than in an unbiased collection", True
-    elif interval.high < expected:
-        verdict, holds = "less than in an unbiased collection", True
-    else:
-        verdict, holds = "as in an unbiased collection", False
+    verdict, holds = _BESIDE[share.beside]
     return Finding(
         f"{place}, {percent(share.value)} of {result.count:,} answers start in the first fifth "
         f"({between(interval, '.1%')}): {verdict} ({percent(expected)}).",

@@ -216,25 +216,29 @@ def test_baselines_not_beaten_are_named() -> None:
 
 
 def histogram(low: float, high: float, share: float = 0.5) -> Result:
-    first = {"value": share, "expected": 0.24, "interval": {"low": low, "high": high}}
+    bounds = {"interval": {"low": low, "high": high}, "difference_interval": {"low": low - 0.24, "high": high - 0.24}}
+    first = {"value": share, "expected": 0.24, **bounds}
     payload = PositionHistogram([0, 0.5, 1], [1, 1], [0.5, 0.5], {}, HistogramFigures.from_rows({"first_fifth": first}))
     return Result("answer positions", "planted", "train", "", 1, None, None, 1800, payload)
 
 
 def test_where_answers_sit() -> None:
-    before, after = told(histogram(0.45, 0.55), histogram(0.2, 0.28, 0.25))
+    before, after = told(histogram(0.45, 0.55), histogram(0.22, 0.265, 0.25))
     assert before == Finding(
         "In the original passages, 50.0\u00a0% of 1,800 answers start in the first fifth (95 % interval 45.0\u00a0% to 55.0\u00a0%): "
         "more than in an unbiased collection (24.0\u00a0%).",
         True,
     )
     assert after == Finding(
-        "After rotation, 25.0\u00a0% of 1,800 answers start in the first fifth (95 % interval 20.0\u00a0% to 28.0\u00a0%): "
-        "as in an unbiased collection (24.0\u00a0%).",
+        "After rotation, 25.0\u00a0% of 1,800 answers start in the first fifth (95 % interval 22.0\u00a0% to 26.5\u00a0%): "
+        "as in an unbiased collection, to within 3\u00a0% (24.0\u00a0%).",
         False,
     )
     (fewer,) = told(histogram(0.1, 0.2, 0.15))
     assert "less than in an unbiased collection (24.0\u00a0%)" in fewer.text
+    (wide,) = told(histogram(0.2, 0.28, 0.25))
+    assert "cannot tell whether more than in an unbiased collection (24.0\u00a0%)" in wide.text
+    assert wide.holds is None
 
 
 def mats(training: str, value: float | None, *, test: str = "original", seed: int = 1, collection: str = "planted") -> Result:
