@@ -37,8 +37,11 @@ def run_path(collection: Collection) -> Path:
 
 
 @pytest.fixture
-def check(capsys: pytest.CaptureFixture[str], collection: Collection, run_path: Path) -> Command:
+def check(
+    capsys: pytest.CaptureFixture[str], collection: Collection, run_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Command:
     """``posbias check`` of the collection, with its candidates unless told otherwise."""
+    monkeypatch.setenv("COLUMNS", "200")
 
     def run(*arguments: object, given: bool = True) -> tuple[int, str, str]:
         fixed = ("check", collection.path, *(("--candidates", run_path) if given else ()), *QUICK)

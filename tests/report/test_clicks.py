@@ -145,7 +145,10 @@ def test_the_caption_says_what_a_rank_is_and_what_is_not_shown() -> None:
     assert "Share of 100 clicks by rank: the clicked result's place on its page of results" in caption
     # (40 + 2·20 + 4·10 + 20·10 + 21·8 + 50·12) / 100 = 10.88
     assert "At rank 1: 40.0 %; mean rank 10.9." in caption
-    assert "110 entries with 105 clicks; without a rank are 4 whose list of results is not in the log and 1 on a document that is not" in caption
+    assert (
+        "110 entries with 105 clicks; without a rank are 4 whose list of results is not in the log and 1 on a document that is not"
+        in caption
+    )
 
 
 def test_several_sets_are_named() -> None:
