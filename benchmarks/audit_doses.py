@@ -97,7 +97,7 @@ def main() -> None:
     if not place.exists():
         write_planted(place, replace(DEMO_COLLECTION, front_loading=0.0, seed=given.seed), name="planted-0")
     collection = Collection(place)
-    settings = AuditSettings(depth=10, examples=0, seed=given.seed)
+    settings = AuditSettings(depth=10, seed=given.seed)
     run = retrieve(collection, collection.queries("test"), settings.depth, Bm25Settings())
     task = make_task(collection, "test", run, settings)
     first = System.of_candidates(task)

@@ -620,7 +620,7 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
     task = _task(folder, asked, seed)
     systems = [System(name, model=UserFunction(_listed(score))) for name, score in PLAIN.items()]
     settings = AuditSettings(
-        draws=0, segments=0, examples=0, blind=False, needles=queries, depth=MENTIONS + STRANGERS, permutations=100, seed=seed
+        draws=0, segments=0, blind=False, needles=queries, depth=MENTIONS + STRANGERS, permutations=100, seed=seed
     )
     verdicts = [result for result in audit(task, systems, settings) if isinstance(result.payload, Verdict)]
     all_scored = scored(

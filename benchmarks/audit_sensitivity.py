@@ -47,7 +47,7 @@ from positionbias.models.user_code import UserFunction
 from positionbias.results.payloads import SIZES, Preference, Question, Verdict
 
 MARGIN, DEPTH, MOST = 0.1, 30, 2_000
-SETTINGS = AuditSettings(measures=("nDCG@10",), needles=MOST, draws=0, segments=0, examples=0, depth=DEPTH)
+SETTINGS = AuditSettings(measures=("nDCG@10",), needles=MOST, draws=0, segments=0, depth=DEPTH)
 ANSWERS = (Preference.SENSITIVE, Preference.INSENSITIVE, Preference.UNKNOWN)
 FEW = 50  # samples of a scorer without noise
 NO_LIMIT = Reads(everything, None, "none")

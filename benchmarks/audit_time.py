@@ -58,7 +58,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     collection = find_collection(given.collection)
-    settings = AuditSettings(depth=given.depth, draws=given.draws, needles=0, segments=0, examples=0)
+    settings = AuditSettings(depth=given.depth, draws=given.draws, needles=0, segments=0)
     checkpoint = load_checkpoint(given.model)
     model = Counted(checkpoint.model)
     task = make_task(collection, given.split, read_run(given.candidates), settings)

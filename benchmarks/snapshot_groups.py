@@ -136,7 +136,7 @@ def audit(record: Recorder) -> None:
     tiny.saved_tk(Path("tk.ckpt"), collection)
     front, blind = ("--model", "tests.audit.scorers:front_lover"), ("--model", "tests.audit.scorers:blind")
     quick = "--buckets 0,0.33,0.66,1 --minimum 3 --permutations 100 --draws 2 --depth 6 --candidates test.run".split()
-    little = ("--needles", 20, "--segments", 0, "--examples", 2)
+    little = ("--needles", 20, "--segments", 0)
     record.run("run", "audit", "./planted", "test.run", *quick[:-2], "--out", "./OUT")
     record.run("scorers", "audit", "./planted", *front, *blind, *quick, *little, "--out", "./OUT")
     record.run("tk", "audit", "./planted", "--model", "tk.ckpt", *quick, *little, "--out", "./OUT", model=True)

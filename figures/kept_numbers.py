@@ -47,7 +47,7 @@ HERE = Path(__file__).parent
 NUMBERS = HERE / "numbers"
 PLACED_RESULTS = HERE.parent / "benchmarks" / "results" / "placed.json"
 PAGES = (HERE.parent / "README.md", HERE / "README.md", *sorted((HERE.parent / "docs").glob("*.md")))
-LEFT_OUT = ("finding", "examples")
+LEFT_OUT = ("finding",)
 _TABLE = re.compile(r"(?<=<!-- table )(\w+)( -->\n).*?(?=<!-- end of table -->)", re.DOTALL)
 
 

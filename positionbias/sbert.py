@@ -54,7 +54,7 @@ class PositionBiasEvaluator(BaseEvaluator):
         split: The split with the queries; never the final test queries.
         queries: Number of queries to draw by the seed; by default all with evidence.
         candidates: The run whose scores give the unit; by default BM25's.
-        settings: What to move and draw; parts that the effects do not need (rotations, thirds, examples …) are left out.
+        settings: What to move and draw; parts that the effects do not need (rotations, thirds …) are left out.
         name: Prefix of each metric's name.
 
     Raises:
@@ -96,7 +96,7 @@ class PositionBiasEvaluator(BaseEvaluator):
         self.name, self.greater_is_better = name, False
         self.primary_metric = "absolute_end_minus_front"
         self.csv_file = f"position_bias_evaluation{'_' * bool(name)}{name}_results.csv"
-        self._settings = replace(settings, draws=0, length_groups=1, segments=0, probe_passages=0, examples=0, blind=False)
+        self._settings = replace(settings, draws=0, length_groups=1, segments=0, probe_passages=0, blind=False)
         opened, computing = find_collection(collection), Computing()
         chooser = evidence_chooser(settings.evidence, (), computing)
 

@@ -23,7 +23,7 @@ from tests.audit.bags import bag_checkpoint
 from tests.audit.scorers import blind, front_lover
 from tests.tiny import candidates, planted
 
-SETTINGS = AuditSettings(buckets=(Buckets.relative(3),), minimum=3, permutations=100, draws=1, needles=30, depth=5, examples=2)
+SETTINGS = AuditSettings(buckets=(Buckets.relative(3),), minimum=3, permutations=100, draws=1, needles=30, depth=5)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from positionbias.audit.blind import alike, blind_results, blind_runs, outside_b
 from positionbias.audit.by_position import gain_result, position_results
 from positionbias.audit.evidence import evidence_of
 from positionbias.audit.evidence_rule import Rule, chosen_evidence, noted
-from positionbias.audit.examples import worst_queries
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.longer import LongerTexts
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
@@ -351,9 +350,6 @@ class _Audit:
     def _rotations(self, ranked: Run, values: dict[str, np.ndarray]) -> Rotated:
         rotated = rotate_and_rank(self.system, self.task, ranked, self.settings)
         self.found += rotation_results(self.system, self.task, values, rotated, self.settings)
-        if self.settings.examples:
-            first = values[self.settings.measures[0]]
-            self.found.append(worst_queries(self.system, self.task, ranked, first, rotated, self.settings))
         return rotated
 
     def _needles(self, ranked: Run, piloted: _Piloted) -> None:

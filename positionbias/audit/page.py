@@ -36,7 +36,6 @@ from positionbias.audit.tiles import verdict_tiles
 from positionbias.audit.verdict_cards import verdict_cards
 from positionbias.audit.verdict_tables import compared_table, effects_table, verdict_tables
 from positionbias.report.blocks import Block, FigureKind, Sheet, block_of, figures_of
-from positionbias.report.examples import example_groups
 from positionbias.report.figure import WIDE
 from positionbias.report.load import Study
 from positionbias.report.page import SIMILARITY
@@ -79,7 +78,6 @@ EFFECTS = FigureKind(
 RESPONSE = FigureKind(lambda results: of_type(results, ResponseCurve), response_figure, captions.response_caption, "y")
 LENGTH = FigureKind(lambda results: of_type(results, LengthGrid), grid_figure, grid_caption)
 CHUNK = FigureKind(lambda results: of_type(results, ChunkGrid), chunk_figure, chunk_caption)
-QUOTED = "This section quotes the collection, whose licence covers these texts."
 QUALITY = {
     "quality-by-position": _quality("relative"),
     "quality-by-characters": _quality("characters"),
@@ -165,13 +163,6 @@ def _gap(study: Study) -> Block:
 
 def _segments(study: Study) -> Block:
     return block_of(study, {"segment-similarity": SEGMENT}, [segment_table(study.results)])
-
-
-def _examples(study: Study) -> Block:
-    groups = example_groups(study.results)
-    quoted = any(example.original for group in groups for example in group.examples)
-    said = QUOTED if quoted else "Texts are left out: ids name queries and passages."
-    return Block(study.title, sentences=[said] if groups else [], examples=groups)
 
 
 def _compared(studies: Sequence[Study]) -> list[Block]:
@@ -266,12 +257,6 @@ PART = Part(
             "Description: parts of a passage in its vector",
             "",
             each(_segments),
-        ),
-        PageSection(
-            "examples",
-            "Queries to look at",
-            "The queries that lost most by rotation, with their relevant passage as it is and rotated; answers are marked.",
-            each(_examples),
         ),
     ),
     tiles=verdict_tiles,

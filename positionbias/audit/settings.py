@@ -160,7 +160,6 @@ class AuditSettings:
     probe_passages: int = setting(
         0, "Passages for MATS, drawn by the seed; 0: no MATS.", least=0, metavar="N", panel=Panel.TERMS
     )
-    examples: int = setting(10, "Queries to show with their passages, those that rotation harms most; 0: no texts.", least=0)
     depth: int = setting(
         None,
         "Candidates per query to re-rank, or passages to retrieve.",

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from positionbias.audit.select import series_of, system_of
-from positionbias.audit.verdict_words import effect_text, leading, margins, number, places_of, verdicts_of
+from positionbias.audit.verdict import shows, within
+from positionbias.audit.verdict_words import (
+    deciding_subset,
+    effect_in,
+    effect_text,
+    leading,
+    margins,
+    number,
+    places_of,
+    verdicts_of,
+)
 from positionbias.core.formatting import count, decimal, percent
 from positionbias.report.tiles import Answered, Tile
-from positionbias.results.audit import DEVIATIONS, FIRST_STAGE, RANKS
-from positionbias.results.payloads import Preference, Question, Verdict
+from positionbias.results.audit import DEVIATIONS, FIRST_STAGE, RANKS, READ_WHOLE
+from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result
 
 __all__ = ["verdict_tiles"]
@@ -19,6 +29,7 @@ QUESTIONS = {
     Question.TEXT: "Does the order of a passage's text matter?",
     Question.LIST: "Does the order of the candidates matter?",
 }
+_STEPS = ("To find out: ", "Audit ")  # begin a verdict's sentence on the next step
 _NONE = (Preference.NONE, Preference.INSENSITIVE)
 
 
@@ -26,27 +37,46 @@ def verdict_tiles(results: Sequence[Result]) -> list[Tile]:
     """Return a tile for each verdict; the first stage's only where nothing else was audited."""
     found, series = verdicts_of(results), series_of(results)
     others = [item for item in found if item[0].facts.model != FIRST_STAGE]
-    return [_tile(series[system_of(result)].full_label, verdict) for result, verdict in others or found]
+    return [_tile(result.system, series[system_of(result)].full_label, verdict) for result, verdict in others or found]
 
 
-def _tile(label: str, verdict: Verdict) -> Tile:
+def _tile(name: str, label: str, verdict: Verdict) -> Tile:
     first = leading(verdict)
-    by_itself = verdict.question is Question.LIST and verdict.preference is Preference.NONE and first is None
-    words = verdict.preference
+    lost = _lost(verdict)
+    shown = first if lost is None else lost
     return Tile(
         question=QUESTIONS[verdict.question],
         subject=label,
         answer=_answer(verdict),
-        words="Scores each passage by itself" if by_itself else f"{words[:1].upper()}{words[1:]}",
-        welcome=verdict.preference in _NONE,
-        effect=effect_text(first) if first is not None and number(first.value) is not None else "",
+        words=_words(verdict),
+        welcome=None if verdict.preference is Preference.SENSITIVE else _answer(verdict) is Answered.NO,  # a change has no side
+        effect=effect_text(shown) if shown is not None and number(shown.value) is not None else "",
         basis=_basis(verdict),
-        advice=_advice(label, verdict),
+        advice=_advice(name, verdict),
         measure=next((effect.unit for effect in verdict.effects if effect.unit not in (DEVIATIONS, RANKS)), label),
     )
 
 
+def _lost(verdict: Verdict) -> Effect | None:
+    """Return the effect over all texts where a system without a preference within what it reads has one that is not within the margin."""
+    if verdict.preference is not Preference.NONE or deciding_subset(verdict) != READ_WHOLE or verdict.margin is None:
+        return None
+    effect = effect_in(verdict, Contrast.ENDS, DEVIATIONS, "")
+    return None if effect is None or within(effect, verdict.margin) else effect
+
+
+def _words(verdict: Verdict) -> str:
+    if _lost(verdict) is not None:
+        return "No preference, but ends are not read"
+    if verdict.question is Question.LIST and verdict.preference is Preference.NONE and not verdict.effects:
+        return "Scores each passage by itself"
+    where = " within what it reads" if deciding_subset(verdict) == READ_WHOLE and verdict.preference is Preference.NONE else ""
+    return f"{verdict.preference[:1].upper()}{verdict.preference[1:]}{where}"
+
+
 def _answer(verdict: Verdict) -> Answered:
+    if lost := _lost(verdict):
+        return Answered.YES if shows(lost, verdict.margin or 0.0) else Answered.UNKNOWN
     if verdict.preference is Preference.UNKNOWN:
         return Answered.UNKNOWN
     return Answered.NO if verdict.preference in _NONE else Answered.YES
@@ -54,7 +84,7 @@ def _answer(verdict: Verdict) -> Answered:
 
 def _basis(verdict: Verdict) -> list[str]:
     """Return the margin, the power, the queries, and what the system does not read."""
-    first, parts = leading(verdict), []
+    first, parts = _lost(verdict) or leading(verdict), []
     if first is not None and (margin := next(iter(margins([verdict])), "")):
         beyond = {True: ", beyond it", False: ", perhaps within it", None: ""}[verdict.exceeds]
         parts.append(f"margin ±{margin}{beyond}")
@@ -67,20 +97,22 @@ def _basis(verdict: Verdict) -> list[str]:
     return parts
 
 
-def _advice(label: str, verdict: Verdict) -> str:
+def _advice(name: str, verdict: Verdict) -> str:
     """Return the next step."""
+    if _lost(verdict) is not None:
+        return f"Let {name} read further, or give it shorter passages: it loses what stands beyond its limit."
     if verdict.preference in _NONE:
         return ""
     if verdict.preference is Preference.UNKNOWN:
         if verdict.wanted:
-            return f"Audit {label} on more queries: about {count(verdict.wanted)} would decide (--queries, --needles)."
+            return f"Audit {name} on more queries: about {count(verdict.wanted)} would decide (--queries, --needles)."
         if verdict.unread and all(not effect.subset for effect in verdict.effects):
-            return f"Audit {label} on shorter passages, or let it read further."
-        return ""
+            return f"Audit {name} on shorter passages, or let it read further."
+        return next((sentence for sentence in verdict.sentences if sentence.startswith(_STEPS)), "")
     if verdict.question is Question.LIST:
-        return f"Shuffle the candidates before {label} re-ranks them, or average over several orders, and audit again."
+        return f"Shuffle the candidates before {name} re-ranks them, or average over several orders, and audit again."
     if verdict.question is Question.TEXT:
-        return f"Audit {label} on queries with known answers: they show which place it prefers."
+        return f"Audit {name} on queries with known answers: they show which place it prefers."
     if verdict.exceeds:
-        return f"Train {label} on rotated passages (posbias debias) and audit it again."
-    return f"Audit {label} on more queries: its preference may be too small to matter (--queries, --needles)."
+        return f"Train {name} on rotated passages (posbias debias) and audit it again."
+    return f"Audit {name} on more queries: its preference may be too small to matter (--queries, --needles)."

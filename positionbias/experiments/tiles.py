@@ -61,4 +61,5 @@ def _basis(payload: Comparison, p: float | None, correction: str, queries: int) 
         means,
         *([f"p {p_value(p)} after {correction.capitalize()}'s correction"] if p is not None else []),
         f"{queries:,} queries",
+        *([payload.noted.over] if p is not None and payload.noted.over else []),
     ]

@@ -262,7 +262,7 @@ def make_report(
 
     summary_file = None if summary is None else replaced_file("--summary", summary)
     places = list(map(input_place, folders))
-    page = page_of(places, output_place(out), title=title, overwrite=overwrite, texts=texts, no_texts=no_texts)
+    page = page_of(places, output_place(out), title=title, overwrite=overwrite, texts=0 if no_texts else texts)
     hint(f"written to {pasted(page.path)}")
     if tables is not None:
         save_tables(page.tables, output_place(tables), overwrite=overwrite)
@@ -280,14 +280,13 @@ def page_of(
     title: str | None = None,
     overwrite: bool,
     texts: int = TEXTS,
-    no_texts: bool = False,
 ) -> Page:
     """Write the page about these folders of results."""
     from positionbias.report.first_screen import summary
     from positionbias.report.html import page_title, report_tables, write_report
     from positionbias.report.load import load_studies
 
-    path = write_report(folders, out, title=title, overwrite=overwrite, texts=texts, no_texts=no_texts)
+    path = write_report(folders, out, title=title, overwrite=overwrite, texts=texts)
     studies = load_studies(folders)
     remark_mixed_splitters({study.title: study.manifest.versions for study in studies})
     said = summary(studies, title or page_title(studies))

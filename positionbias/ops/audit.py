@@ -308,7 +308,6 @@ def check(
                 "segments",
                 "probe_layers",
                 "probe_passages",
-                "examples",
             )
         ),
     ] = AuditSettings(),
@@ -358,7 +357,6 @@ def check(
         lengths=None,
         chunks=ChunkSettings(),
         segments=0,
-        examples=0,
         blind=False,
     )
     found = audit_systems(collection, runs, audited=audited, settings=needed, computing=computing, workers=workers)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
-from positionbias.report.examples import ExampleGroup
 from positionbias.report.figure import NARROW, WIDE
 from positionbias.report.load import Study
 from positionbias.report.table import Table
@@ -137,7 +136,6 @@ class Block:
     drawings: list[Drawing] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     sheets: list[Sheet] = field(default_factory=list)
-    examples: list[ExampleGroup] = field(default_factory=list)
     interactive: list[Interactive] = field(default_factory=list)
     moved: str = ""  # the anchor of a figure that stands at the top of the page instead
 
@@ -152,7 +150,7 @@ class Block:
     @property
     def has_more_than_tables(self) -> bool:
         """Return whether anything precedes the tables."""
-        return any((self.cards, self.findings, self.sentences, self.pictures, self.examples, self.interactive, self.moved))
+        return any((self.cards, self.findings, self.sentences, self.pictures, self.interactive, self.moved))
 
 
 def block_of(

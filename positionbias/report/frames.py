@@ -10,7 +10,7 @@ from positionbias.report.html import report_tables
 from positionbias.report.load import Study
 from positionbias.report.table import records
 from positionbias.results.audit import GapFigures
-from positionbias.results.payloads import Comparison, Examples, Finding, PositionBuckets, Verdict
+from positionbias.results.payloads import Comparison, Finding, PositionBuckets, Verdict
 from positionbias.results.result import Result
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _row(result: Result) -> JsonObject:
         "seed": result.facts.seed,
         "baseline": compared.baseline if compared else None,
         "measure": result.measure,
-        "quality": payload.quality if isinstance(payload, PositionBuckets | GapFigures | Examples) else None,
+        "quality": payload.quality if isinstance(payload, PositionBuckets | GapFigures) else None,
         "scale": buckets.scale if buckets else None,
         "passages": (buckets.group or "all") if buckets else None,
         "value": result.value,

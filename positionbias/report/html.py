@@ -19,7 +19,6 @@ from positionbias.core.publish import atomic_file
 from positionbias.core.shown import TEXTS
 from positionbias.report.blocks import Section
 from positionbias.report.definitions import used_in
-from positionbias.report.examples import without_texts
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.first_screen import first_screen
 from positionbias.report.load import Study, load_studies
@@ -61,21 +60,17 @@ def write_report(
     title: str | None = None,
     overwrite: bool = False,
     texts: int = TEXTS,
-    no_texts: bool = False,
 ) -> Path:
     """Write one self-contained HTML page about these folders of results (saved by ``results.result.save_results``).
 
-    The same folders give the same bytes. ``texts``: of how many queries an audit's page shows texts, from the collection that its results name. With
-    ``no_texts``, ids stand in place of all texts of queries and passages.
+    The same folders give the same bytes. ``texts``: of how many queries an audit's page shows texts, from the collection that its results name;
+    0: ids stand in their place.
 
     Raises:
         InputError: a folder without results, or no folder.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    studies = load_studies(folders)
-    if no_texts:
-        studies = [replace(study, results=without_texts(study.results)) for study in studies]
-    return write_page(studies, Path(out), title=title, overwrite=overwrite, texts=0 if no_texts else texts)
+    return write_page(load_studies(folders), Path(out), title=title, overwrite=overwrite, texts=texts)
 
 
 def write_page(

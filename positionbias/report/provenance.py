@@ -29,7 +29,6 @@ KIND_NAMES = {
     "comparison": "comparisons",
     "ats": "ATS curves",
     "training": "training curves",
-    "examples": "lists of examples",
     "finding": "findings",
     "verdict": "verdicts",
     "leaked_order": "orders on leaked and clean queries",

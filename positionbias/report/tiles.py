@@ -55,7 +55,7 @@ class Tile:
     """One question about one ``subject`` (a system, a collection), and its answer.
 
     ``words`` are the answer in a phrase, ``effect`` its size with interval and unit, ``basis`` margin, power and queries. ``welcome`` says whether a
-    yes or no is good news. ``advice`` is the next step in one sentence; "" where none is needed. ``measure`` names what a
+    yes or no is good news; None: neither. ``advice`` is the next step in one sentence; "" where none is needed. ``measure`` names what a
     paired test of two subjects would compare; "" where subjects are not compared.
     """
 
@@ -63,7 +63,7 @@ class Tile:
     subject: str
     answer: Answered
     words: str
-    welcome: bool = False
+    welcome: bool | None = False
     effect: str = ""
     basis: Sequence[str] = ()
     advice: str = ""
@@ -74,7 +74,7 @@ class Tile:
         """Return the look: good or bad news only where something was decided."""
         if self.answer is Answered.UNKNOWN:
             return Tone.UNKNOWN
-        if self.answer is Answered.MEASURED:
+        if self.answer is Answered.MEASURED or self.welcome is None:
             return Tone.MEASURED
         return Tone.GOOD if self.welcome else Tone.BAD
 
@@ -115,8 +115,8 @@ def _difference(one: Tile, other: Tile, results: Sequence[Result]) -> str:
 
 
 def advice_of(tiles: Sequence[Tile]) -> str:
-    """Return one sentence on what to do next: that of the first bad news, else of what is open; else that nothing is needed."""
-    for tone in (Tone.BAD, Tone.UNKNOWN):
+    """Return one sentence on what to do next: that of the first bad news, else of what is open or measured; else that nothing is needed."""
+    for tone in (Tone.BAD, Tone.UNKNOWN, Tone.MEASURED):
         for tile in tiles:
             if tile.tone is tone and tile.advice:
                 return tile.advice
@@ -124,7 +124,7 @@ def advice_of(tiles: Sequence[Tile]) -> str:
     if Tone.BAD in tones:
         return "Read the details below: what was found has no standard remedy."
     if Tone.UNKNOWN in tones:
-        return "Measure more: these data do not decide."
+        return "These data do not decide: the details below say what is missing."
     return NO_ACTION if Tone.GOOD in tones else NOTHING_DECIDED
 
 
@@ -156,11 +156,11 @@ def place_tiles(results: Sequence[Result]) -> list[Tile]:
                 subject=result.collection,
                 answer=answer,
                 words=words,
-                welcome=answer is Answered.NO,
+                welcome=share.beside is Beside.WITHIN,  # fewer in front stand elsewhere
                 effect=f"{with_interval(percent(share.value), bounds)} in the first fifth",
                 basis=(f"unbiased: {percent(share.expected)}", f"margin ±{percent(POINTS, 0)}", f"{result.count:,} answers"),
                 advice="Train on rotated passages (posbias debias): models learn where answers sit."
-                if answer is Answered.YES
+                if share.beside in (Beside.ABOVE, Beside.BELOW)
                 else "",
             )
         )

@@ -30,8 +30,6 @@ __all__ = [
     "Comparison",
     "Contrast",
     "Effect",
-    "Example",
-    "Examples",
     "Finding",
     "Noted",
     "LeakedOrder",
@@ -274,34 +272,6 @@ class Verdict:
     drawn: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A query whose passage lost (or gained) by rotation, with the texts; spans ``(start, end)`` in characters mark the answers.
-
-    ``before`` and ``after`` are the query's quality with the original and with the rotated passages.
-    """
-
-    query_id: str
-    query: str
-    passage_id: str
-    original: str
-    original_spans: Sequence[Sequence[int]]
-    rotated: str
-    rotated_spans: Sequence[Sequence[int]]
-    before: float
-    after: float
-    rank_before: int | None
-    rank_after: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """Queries for inspection, with texts: do not publish them."""
-
-    examples: Sequence[Example]
-    quality: str
-
-
 Payload = (
     Figures
     | PositionHistogram
@@ -314,7 +284,6 @@ Payload = (
     | Comparison
     | AtsCurve
     | TrainingCurve
-    | Examples
     | Finding
     | Verdict
     | LeakedOrder
@@ -333,7 +302,6 @@ KINDS: dict[str, type] = {
     "comparison": Comparison,
     "ats": AtsCurve,
     "training": TrainingCurve,
-    "examples": Examples,
     "finding": Finding,
     "verdict": Verdict,
     "leaked_order": LeakedOrder,

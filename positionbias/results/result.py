@@ -29,6 +29,7 @@ from positionbias.results.payloads import KINDS, Payload, PerQuery, QueryEffects
 __all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
 
 RESULTS = "results.json"
+FORMER = "examples"  # a kind that held texts; results of earlier audits have it, and nothing reads it
 FIGURES = "statistics"  # the kind of every class of figures
 TEXTS = ("original", "rotated")  # the test or training passages
 
@@ -251,6 +252,8 @@ def load_results(folder: Path | str) -> list[Result]:
     results = []
     try:
         for record in read_json(path, what="results")["results"]:
+            if record["kind"] == FORMER:
+                continue
             items = record.pop("items", None)
             if items is not None:
                 table = pq.read_table(verified(folder / Path(items).name))

@@ -25,7 +25,6 @@ from positionbias.results.audit import GapFigures, ManipulationFigures
 from positionbias.results.buckets import QueryBuckets, SegmentBuckets
 from positionbias.results.payloads import (
     Contrast,
-    Examples,
     Preference,
     Question,
     ResponseCurve,
@@ -43,7 +42,6 @@ SETTINGS = AuditSettings(
     draws=2,
     needles=60,
     segments=20,
-    examples=3,
     depth=8,
     length_groups=2,
 )
@@ -203,18 +201,6 @@ def test_the_gap_is_the_mean_of_what_another_evaluation_finds(
     assert gap.payload.original == pytest.approx(means[0], abs=1e-9)
 
 
-def test_examples_lost_by_rotation_and_mark_the_answer(collection: Collection, results: list[Result]) -> None:
-    shown = one(results, "examples", "front_lover").payload
-    assert isinstance(shown, Examples)
-    assert 0 < len(shown.examples) <= SETTINGS.examples
-    texts = {answer.query_id: answer.text for answer in collection.answers("test")}
-    for example in shown.examples:
-        assert example.after < example.before
-        for text, spans in ((example.original, example.original_spans), (example.rotated, example.rotated_spans)):
-            for start, end in spans:
-                assert text[start:end] == texts[example.query_id]
-
-
 def test_a_run_of_the_same_ranking_has_the_same_buckets_as_the_model(task: Task, results: list[Result]) -> None:
     ranked = system("front_lover").ranked(task)
     again = audit(task, [System("a run", run=ranked)], SETTINGS)
@@ -268,7 +254,7 @@ def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(coll
     )
     settings = AuditSettings(
         measures=("nDCG@10",), buckets=(Buckets.relative(2),), minimum=3, permutations=100, draws=1, needles=5, segments=6,
-        probe_passages=20, probe_layers=(0, 2), depth=3, examples=0,
+        probe_passages=20, probe_layers=(0, 2), depth=3,
     )  # fmt: skip
     run = retrieve(collection, collection.queries("test"), 3, Bm25Settings())
     found = []
@@ -289,7 +275,7 @@ def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(coll
 def test_the_truncated_share_is_that_of_answers_beyond_what_the_model_reads(collection: Collection, tmp_path: Path) -> None:
     checkpoint = load_checkpoint(saved_tk(tmp_path / "tk.ckpt", collection))
     run = retrieve(collection, collection.queries("test"), 3, Bm25Settings())
-    settings = AuditSettings(buckets=(Buckets.relative(2),), draws=1, needles=0, examples=0, depth=3, permutations=100)
+    settings = AuditSettings(buckets=(Buckets.relative(2),), draws=1, needles=0, depth=3, permutations=100)
     task = make_task(collection, "test", run, settings)
     gap = one(audit(task, [System.of(checkpoint)], settings), "rotation gap", "tk").payload
     assert isinstance(gap, GapFigures)

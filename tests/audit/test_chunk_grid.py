@@ -42,7 +42,7 @@ from tests.audit.test_length_grid import grid_task, plain, reads_all
 HALF = 100  # words in which the decaying scorer falls to a half
 READS = 64  # words of the scorer that is cut
 CHUNKS = ChunkSettings(Chunks((128, 256)), Overlaps((0, 64)), 512)
-SETTINGS = AuditSettings(needles=20, draws=0, segments=0, examples=0, blind=False, lists="pointwise", depth=12, chunks=CHUNKS)
+SETTINGS = AuditSettings(needles=20, draws=0, segments=0, blind=False, lists="pointwise", depth=12, chunks=CHUNKS)
 
 
 def decays(query: str, passages: Sequence[str]) -> list[float]:

@@ -32,7 +32,7 @@ from tests.audit.tasks import Asked as AskedOf
 from tests.audit.tasks import make_task_of, read_again, system
 from tests.tiny import planted
 
-SETTINGS = AuditSettings(measures=("nDCG@10",), depth=8, needles=20, segments=0, examples=0, permutations=100)
+SETTINGS = AuditSettings(measures=("nDCG@10",), depth=8, needles=20, segments=0, permutations=100)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_two_passages_by_hand(tmp_path: Path) -> None:
     def early(query: str, texts: Sequence[str]) -> list[float]:
         return [-float(text.find(query)) if query in text else -1_000.0 for text in texts]
 
-    settings = AuditSettings(measures=("nDCG@10",), depth=2, needles=0, segments=0, examples=0)
+    settings = AuditSettings(measures=("nDCG@10",), depth=2, needles=0, segments=0)
     effects = by_query(audit(small, [system(early)], settings))
     assert (effects.query_ids, effects.passage_ids) == (["q1", "q2"], ["p1", "p2"])
     assert (effects.starts, effects.ends) == ([0, 18], [25, 32])
@@ -112,9 +112,7 @@ def test_a_models_figures_add_up_to_the_audits(task: Task, tmp_path: Path) -> No
 
 
 def test_a_retriever_has_ranks_in_the_collection(collection: Collection) -> None:
-    settings = AuditSettings(
-        retrieve=True, measures=("nDCG@10",), depth=40, needles=10, segments=0, examples=0, permutations=100
-    )
+    settings = AuditSettings(retrieve=True, measures=("nDCG@10",), depth=40, needles=10, segments=0, permutations=100)
     task = task_of(collection, settings)
     found = audit(task, [System.of_candidates(task), *retrievers([bag_checkpoint("whole")], task, depth=40)], settings)
     effects = by_query(found)

@@ -31,7 +31,7 @@ from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
 from positionbias.results.audit import RETRIEVAL, EvidenceFigures, GapFigures, ManipulationFigures, RetrievalFigures
 from positionbias.results.buckets import QueryBuckets, ResponseCurve, SegmentBuckets
-from positionbias.results.payloads import Contrast, Examples, Preference, Question, Verdict
+from positionbias.results.payloads import Contrast, Preference, Question, Verdict
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 from tests.audit.bags import Bags, bag_checkpoint
@@ -39,7 +39,7 @@ from tests.audit.tasks import read_again
 from tests.tiny import collection_of, planted
 
 CHANGES: dict[str, Any] = {
-    "buckets": (Buckets.relative(3),), "minimum": 3, "permutations": 100, "draws": 2, "needles": 60, "segments": 8, "examples": 1,
+    "buckets": (Buckets.relative(3),), "minimum": 3, "permutations": 100, "draws": 2, "needles": 60, "segments": 8,
     "length_groups": 1,
 }  # fmt: skip
 SETTINGS = AuditSettings(retrieve=True, **{**CHANGES, "depth": 40})
@@ -140,7 +140,7 @@ def test_what_an_audit_saves_is_read_as_its_types(results: list[Result], tmp_pat
     payloads = read_again(results, tmp_path / "r")
     assert payloads[-1] == results[-1].payload
     assert {type(payload) for payload in payloads} == {
-        EvidenceFigures, Examples, GapFigures, ManipulationFigures, QueryBuckets, ResponseCurve, RetrievalFigures, SegmentBuckets, Verdict,
+        EvidenceFigures, GapFigures, ManipulationFigures, QueryBuckets, ResponseCurve, RetrievalFigures, SegmentBuckets, Verdict,
     }  # fmt: skip
 
 

@@ -43,7 +43,7 @@ from tests.audit.scorers import end_lover, first_placed, front_lover
 from tests.audit.tasks import read_again, system
 from tests.tiny import planted
 
-SETTINGS = AuditSettings(measures=("nDCG@10",), depth=8, needles=60, segments=0, examples=2)
+SETTINGS = AuditSettings(measures=("nDCG@10",), depth=8, needles=60, segments=0)
 NO_LIMIT = Reads(everything, None, "a test")
 
 

@@ -51,7 +51,7 @@ def posbias(capsys: pytest.CaptureFixture[str]) -> Command:
 def test_a_model_gets_verdict_tables_and_a_folder_for_the_report(
     posbias: Command, collection: Collection, tmp_path: Path
 ) -> None:
-    more = ("--needles", 40, "--segments", 0, "--examples", 2)
+    more = ("--needles", 40, "--segments", 0)
     code, printed, said = posbias("audit", collection.path, "--model", FRONT, *QUICK, *more, "--out", tmp_path / "found")
     assert code == 0
     assert printed.startswith(f"{FRONT} prefers the front: end − front −")
@@ -59,7 +59,7 @@ def test_a_model_gets_verdict_tables_and_a_folder_for_the_report(
     assert printed.index("Description") < printed.index("Sensitivity to position: nDCG@10")
     assert "no --candidates: ranking by BM25 to depth 6" in said
     found = load_results(tmp_path / "found")
-    assert {result.measure for result in found} >= {"PSI", "rotation gap", "position response", "verdict", "examples"}
+    assert {result.measure for result in found} >= {"PSI", "rotation gap", "position response", "verdict"}
     manifest = read_manifest(tmp_path / "found", kind="results")
     assert manifest.name == f"Audit of {FRONT} on planted"
     assert [item.role for item in manifest.inputs] == ["collection", "model"]
@@ -70,7 +70,7 @@ def test_a_model_gets_verdict_tables_and_a_folder_for_the_report(
 def test_json_is_one_object_and_without_examples_no_text_is_in_it(
     posbias: Command, collection: Collection, run_path: Path
 ) -> None:
-    arguments = ("audit", collection.path, "--model", FRONT, "--candidates", run_path, *QUICK, "--needles", 20, "--examples", 0)
+    arguments = ("audit", collection.path, "--model", FRONT, "--candidates", run_path, *QUICK, "--needles", 20)
     code, printed, _ = posbias(*arguments, "--json")
     assert code == 0
     results = json.loads(printed)["results"]
@@ -112,7 +112,7 @@ def test_a_retriever_over_the_whole_collection_with_and_without_its_vectors(
 ) -> None:
     saved_dot(tmp_path / "dot")
     of = ("audit", collection.path, "--model", tmp_path / "dot", "--retrieve", "--candidates", run_path, "--queries", 20)
-    quick = "--buckets 0,0.5,1 --minimum 3 --permutations 100 --draws 1 --needles 3 --segments 0 --examples 1".split()
+    quick = "--buckets 0,0.5,1 --minimum 3 --permutations 100 --draws 1 --needles 3 --segments 0".split()
     code, printed, said = posbias(*of, *quick, "--out", tmp_path / "found")
     assert code == 0
     assert "dot, whole collection: 400 passages once as they are, once for each of 1 rotations: 800 texts to encode" in said

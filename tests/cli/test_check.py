@@ -57,12 +57,14 @@ def check(
 def test_a_blind_model_passes_and_one_that_likes_the_front_fails(check: Command) -> None:
     code, printed, said = check("--model", BLIND, "--max-rotation-gap", 0.05)
     assert code == 0
-    assert printed.startswith("Limits on position bias: pass (1 system)")
-    assert "--max-movement sees it" in printed
+    assert printed.startswith("pass\n")
+    assert "Limits on position bias: pass (1 system)" in printed
+    assert "--max-movement sees" in printed
     assert "posbias check:" not in said
     code, printed, said = check("--model", FRONT, "--model", BLIND, "--max-rotation-gap", 0.05, "--max-psi", 0)
     assert code == 1
-    assert printed.startswith("Limits on position bias: fail (2 systems: 1 pass, 1 fail)")
+    assert printed.startswith("fail\n")
+    assert "Limits on position bias: fail (2 systems: 1 pass, 1 fail)" in printed
     assert "describes only" in printed
     assert f"posbias check: {FRONT}: fails --max-rotation-gap 0.05 (rotated − original: −0." in said
     assert f"posbias check: {BLIND}: passes" in said
@@ -138,7 +140,7 @@ def test_a_limit_that_says_nothing_is_bad_input(check: Command, arguments: tuple
     assert message in said
 
 
-@pytest.mark.parametrize("option", ["--length-groups", "--segments", "--probe-layers", "--probe-passages", "--examples"])
+@pytest.mark.parametrize("option", ["--length-groups", "--segments", "--probe-layers", "--probe-passages"])
 def test_options_of_audit_that_no_limit_needs_are_refused(check: Command, option: str) -> None:
     code, printed, said = check("--model", BLIND, "--max-response", 0.05, option, 1)
     assert (code, printed) == (2, "")

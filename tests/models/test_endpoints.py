@@ -359,7 +359,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(tmp_path_factory.mktemp("endpoints") / "planted", settings)
 
 
-SETTINGS = AuditSettings(needles=20, draws=2, segments=8, permutations=100, length_groups=1, examples=0, depth=12)
+SETTINGS = AuditSettings(needles=20, draws=2, segments=8, permutations=100, length_groups=1, depth=12)
 
 
 def ranked_by_overlap(query: str, passages: list[str]) -> list[float]:

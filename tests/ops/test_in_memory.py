@@ -83,9 +83,7 @@ def test_runs_in_memory_keep_their_names_and_need_names_of_their_own(collection:
 
 
 def test_audits_take_runs_as_they_take_files(collection: pb.Collection, file: Path, tmp_path: Path) -> None:
-    settings = AuditSettings(
-        buckets=(Buckets.relative(3),), minimum=3, permutations=100, draws=1, needles=0, depth=5, examples=0
-    )
+    settings = AuditSettings(buckets=(Buckets.relative(3),), minimum=3, permutations=100, draws=1, needles=0, depth=5)
     run, rotated = pb.Run.from_file(file), pb.debias(collection, out=tmp_path / "rotated")
     assert isinstance(rotated, pb.Collection)
     over = candidates(rotated, tmp_path)["test"]

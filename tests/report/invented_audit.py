@@ -29,8 +29,6 @@ from positionbias.results.payloads import (
     AtsCurve,
     Contrast,
     Effect,
-    Example,
-    Examples,
     Preference,
     Question,
     Verdict,
@@ -184,32 +182,6 @@ def layer(system: str, number: int) -> Result:
     return Result("MATS", "squad", "", f"{system} layer {number}", 1, mats, None, 1_204, payload)
 
 
-TEXT = (
-    "The old mill on the river was built in 1784 by two brothers from the valley. It ground flour for three villages until the "
-    "railway came. A fire in 1891 took the roof, and the wheel was sold for scrap. Since 1974 the building has been a museum of "
-    "bread, which some 12,000 people visit every year. Its garden keeps forty kinds of wheat."
-)
-
-
-def example(number: int, *, query: str | None = None, text: str = TEXT, cut: str = "until") -> Example:
-    """The answer is "1784"; the rotation begins with the word ``cut``, which stands behind the answer."""
-    at, start = text.index("1784"), text.index(cut)
-    moved = at + len(text) - start + 1
-    return Example(
-        query_id=f"q{number}",
-        query=query or f"When was the mill on the river built, asked a {number + 1}. time?",
-        passage_id=f"p{number}",
-        original=text,
-        original_spans=[[at, at + 4]],
-        rotated=f"{text[start:]} {text[:start].rstrip()}",
-        rotated_spans=[[moved, moved + 4]],
-        before=1.0,
-        after=0.431 - 0.01 * number,
-        rank_before=1,
-        rank_after=None if number == 2 else 4 + number,
-    )
-
-
 def effect(contrast: Contrast, unit: str, value: float, half: float, *, queries: int = 1_944, subset: str = "") -> Effect:
     return Effect(contrast, unit, value, value - half, value + half, 1.4 * half, queries, subset)
 
@@ -294,11 +266,6 @@ def audit(systems: Mapping[str, float] = ONE, *, first_stage: bool = True) -> li
                 response(system, lean),
                 segments(system, lean),
             ]
-            found.append(
-                Result(
-                    "examples", "squad", "test", system, 1, None, None, 3, Examples([example(n) for n in range(3)], "nDCG@10")
-                )
-            )
     found += [blind("tf-idf cosine", 0.04), blind("random order", -0.03), blind("bm25", -0.01)]
     found += [layer(next(iter(systems)), number) for number in range(3)]
     return found

@@ -235,7 +235,6 @@ def test_the_page_of_one_model(tmp_path: Path) -> None:
         "Description: quality by answer position",
         "Description: rotating the whole collection",
         "Description: parts of a passage in its vector",
-        "Queries to look at",
         "Term similarity by distance",
         "Definitions",
         "Provenance",

@@ -25,7 +25,10 @@ def posbias(*arguments: str | Path) -> int:
     return int(stop.value.code or 0)
 
 
-def test_it_writes_the_page_and_prints_the_2_by_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_writes_the_page_and_prints_the_2_by_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     invented.save_study(tmp_path / "study", kinds=FEW)
     assert posbias("report", tmp_path / "study", "--out", tmp_path / "report.html", "--title", "Mine") == 0
     out, err = capsys.readouterr()

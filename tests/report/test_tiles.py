@@ -19,11 +19,22 @@ from positionbias.report.first_screen import summary, tiles_of
 from positionbias.report.html import write_report
 from positionbias.report.load import load_studies
 from positionbias.report.tiles import MOST_TILES, Answered, Tile, Tone, advice_of, groups_of, place_tiles, shown_tiles
-from positionbias.results.payloads import Comparison, PositionHistogram, Preference, TrainingCurve, Verdict
+from positionbias.results.audit import DEVIATIONS, READ_WHOLE
+from positionbias.results.payloads import (
+    Comparison,
+    Contrast,
+    Effect,
+    PositionHistogram,
+    Preference,
+    Question,
+    TrainingCurve,
+    Verdict,
+)
 from positionbias.results.result import Result, save_results
 from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
 
-from . import invented, invented_audit, invented_pools
+from . import invented, invented_audit, invented_explorer, invented_pools
+from .test_explorer import unpacked
 from .test_html import check
 
 NBSP = "\u00a0"
@@ -63,7 +74,45 @@ def test_what_is_open_is_never_good_news() -> None:
     small = changed(exceeds=False)
     assert "may be too small to matter" in small.advice
     assert small.basis[0] == "margin ±0.1 deviations, perhaps within it"
-    assert changed(preference=Preference.NONE, exceeds=None).tone is Tone.GOOD
+    assert changed(preference=Preference.NONE, exceeds=None, unread=None, effects=[]).tone is Tone.GOOD
+
+
+def with_limit(low: float, high: float) -> Tile:
+    """The tile of a system without a preference within what it reads, whose effect over all texts has this interval."""
+    read = Effect(Contrast.ENDS, DEVIATIONS, 0.0, -0.05, 0.05, 0.07, 300, READ_WHOLE)
+    whole = Effect(Contrast.ENDS, DEVIATIONS, (low + high) / 2, low, high, 0.1, 489)
+    return changed(preference=Preference.NONE, exceeds=None, unread=0.85, effects=[read, whole])
+
+
+def test_ends_that_are_not_read_are_no_good_news() -> None:
+    lost = with_limit(-4.45, -3.74)
+    assert (lost.answer, lost.tone, lost.words) == (Answered.YES, Tone.BAD, "No preference, but ends are not read")
+    assert plain(lost.effect) == "−4.10 [−4.45, −3.74] deviations"
+    assert lost.advice == "Let minilm read further, or give it shorter passages: it loses what stands beyond its limit."
+    assert with_limit(-0.3, 0.02).tone is Tone.UNKNOWN
+    kept = with_limit(-0.06, 0.02)
+    assert (kept.answer, kept.tone, kept.words) == (Answered.NO, Tone.GOOD, "No preference within what it reads")
+    assert "489 queries" in lost.basis
+    assert "300 queries" in kept.basis
+
+
+def test_an_order_of_text_that_matters_has_no_side() -> None:
+    (turned,) = [one for one in verdict_tiles([sensitive()]) if one.question.endswith("text matter?")]
+    assert (turned.answer, turned.tone) == (Answered.YES, Tone.MEASURED)
+    assert (
+        advice_of([turned, tile(Tone.GOOD)]) == "Audit minilm on queries with known answers: they show which place it prefers."
+    )
+
+
+def sensitive() -> Result:
+    effect = Effect(Contrast.TURNED, DEVIATIONS, 0.4, 0.3, 0.5, None, 300)
+    payload = Verdict(Question.TEXT, Preference.SENSITIVE, ["said"], [effect], 0.1, True, 300)
+    return replace(invented_audit.verdict("minilm", 0.9)[0], payload=payload)
+
+
+def test_a_run_alone_is_told_to_bring_another() -> None:
+    said = ["minilm: cannot tell from one run.", "To find out: posbias debias COLLECTION, run your system on it."]
+    assert changed(preference=Preference.UNKNOWN, exceeds=None, effects=[], unread=None, sentences=said).advice == said[1]
 
 
 def comparison_results() -> list[Result]:
@@ -94,7 +143,7 @@ def test_an_unfinished_training_decides_nothing() -> None:
         (0.30, 0.40, Answered.YES, Tone.BAD),  # all above the unbiased 0.2
         (0.19, 0.22, Answered.NO, Tone.GOOD),  # around it, within three points
         (0.10, 0.40, Answered.UNKNOWN, Tone.UNKNOWN),  # around it, and wide
-        (0.05, 0.10, Answered.NO, Tone.GOOD),
+        (0.05, 0.10, Answered.NO, Tone.BAD),  # too few: answers crowd elsewhere
     ],
 )
 def test_places_of_answers(low: float, high: float, answer: Answered, tone: Tone) -> None:
@@ -150,7 +199,7 @@ def test_advice_is_of_bad_news_then_of_what_is_open() -> None:
     assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN, "more"), tile(Tone.BAD, "train")]) == "train"
     assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN, "more")]) == "more"
     assert advice_of([tile(Tone.GOOD)]) == "No action needed."
-    assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN)]).startswith("Measure more")
+    assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN)]).startswith("These data do not decide")
     assert advice_of([tile(Tone.MEASURED)]).startswith("Nothing to decide")
     assert "No action" not in advice_of([tile(Tone.GOOD), tile(Tone.BAD)])
 
@@ -214,15 +263,16 @@ def test_a_summary_is_markdown(tmp_path: Path) -> None:
 
 
 def test_no_texts_leaves_ids(tmp_path: Path) -> None:
-    place = invented_audit.save_audit(tmp_path / "a")
-    quoted = make_report([place], out=tmp_path / "q.html").path.read_text("utf-8")
-    bare = make_report([place], out=tmp_path / "b.html", no_texts=True, summary=tmp_path / "s.md").path.read_text("utf-8")
-    example = invented_audit.example(0)
-    assert example.query in quoted
-    assert example.original[:20] in quoted
-    for text in (example.query, example.original[:20], example.rotated[:20], "<mark>"):
-        assert text not in bare
-    assert f"Query {example.query_id}, passage {example.passage_id}" in check(bare).root.text
+    texts, queries = {"p1": invented_explorer.MILL}, {"q1": ("When was the mill built?", "p1", "1784")}
+    collection = invented_explorer.collection_of(tmp_path / "mills", texts, queries)
+    effects = invented_explorer.effects(queries, texts, {"p1": texts["p1"].index("It ground")}, [0.5], [-0.4])
+    place = invented_explorer.save(tmp_path / "a", [invented_explorer.result(effects)], collection)
+    quoted = make_report([place], out=tmp_path / "q.html").path
+    bare = make_report([place], out=tmp_path / "b.html", no_texts=True, summary=tmp_path / "s.md").path
+    assert unpacked(quoted)["texts"]["queries"] == {"q1": "When was the mill built?"}
+    assert unpacked(bare)["texts"] is None
+    for text in ("When was", "brothers", "flour"):
+        assert text not in bare.read_text("utf-8")
     assert (tmp_path / "s.md").read_text("utf-8").startswith("### posbias report: Audit on squad\n")
     with pytest.raises(SettingError, match="--summary .*: wanted a folder that exists"):
         make_report([place], out=tmp_path / "c.html", summary=tmp_path / "none" / "s.md")

@@ -41,8 +41,6 @@ from positionbias.results.payloads import (
     Comparison,
     Contrast,
     Effect,
-    Example,
-    Examples,
     Finding,
     Payload,
     PerQuery,
@@ -122,7 +120,6 @@ PAYLOADS: list[Payload] = [
         [0.9, 0.7],
         ResponseFigures(unit=1.5, queries=3, left_out=0, level=0.95, slope=Slope(value=-1.0), unmoved={"a cause": 2}),
     ),
-    Examples([Example("q1", "Who?", "p1", "Ann. Bob.", [[0, 3]], "Bob. Ann. ", [[5, 8]], 1.0, 0.5, 1, None)], "nDCG@10"),
     Finding("The histogram falls.", True),
     LengthGrid(
         [128, 256],
@@ -240,6 +237,17 @@ def test_every_kind_goes_round(tmp_path: Path, payload: Payload) -> None:
     save_results(tmp_path / "r", given, MANIFEST)
     assert load_results(tmp_path / "r") == given
     assert [Result.from_json(json.loads(json.dumps(item.to_json()))) for item in given] == given
+
+
+def test_a_former_kind_that_held_texts_is_left_unread(tmp_path: Path) -> None:
+    given = [result(payload) for payload in PAYLOADS if isinstance(payload, Finding)]
+    save_results(tmp_path / "r", given, MANIFEST)
+    path = tmp_path / "r" / "results.json"
+    saved = json.loads(path.read_text("utf-8"))
+    former = {**saved["results"][0], "kind": "examples", "payload": {"examples": [{"query": "Who?"}], "quality": "nDCG@10"}}
+    path.write_text(json.dumps({**saved, "results": [former, *saved["results"]]}), encoding="utf-8")
+    (tmp_path / "r" / "manifest.json").unlink()  # it has the file's digest
+    assert load_results(tmp_path / "r") == given
 
 
 def test_comparisons_that_were_saved_without_p_are_read() -> None:
