@@ -254,9 +254,11 @@ def json_of(outcome: Any, *, per_query: bool = False) -> JsonObject:
 
 def _drop_queries(payload: dict[str, Any], kind: str) -> None:
     """Remove what a payload holds for each query; a folder of results has it."""
-    if kind == "per_query":
-        for name in ("query_ids", "values", "clusters"):
-            payload.pop(name, None)
+    from positionbias.results.result import NOT_BY_QUERY
+
+    if kind in ("per_query", "query_effects"):
+        for name in set(payload).difference(NOT_BY_QUERY):
+            del payload[name]
     elif "rows" in payload:
         payload["rows"] = {name: value for name, value in payload["rows"].items() if not name.endswith(" by query")}
 
