@@ -25,8 +25,11 @@ def posbias(*arguments: str | Path) -> int:
     return int(stop.value.code or 0)
 
 
-def test_it_writes_the_page_and_prints_the_2_by_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_writes_the_page_and_prints_the_2_by_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     invented.save_study(tmp_path / "study", kinds=FEW)
+    monkeypatch.setenv("COLUMNS", "100")
     assert posbias("report", tmp_path / "study", "--out", tmp_path / "report.html", "--title", "Mine") == 0
     out, err = capsys.readouterr()
     assert "nDCG@10  tk-original            0.432         0.395       −9.4\u00a0%" in out
