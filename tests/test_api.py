@@ -14,6 +14,7 @@ from positionbias.audit.settings import RETRIEVAL_MEASURES, Audited, AuditSettin
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
+from positionbias.core.screen import lines_of
 from positionbias.evaluation.buckets import Buckets
 from positionbias.planted.generator import PlantedSettings
 from positionbias.report.load import load_studies
@@ -79,7 +80,8 @@ def test_what_was_found_is_saved_and_reported(found: positionbias.Audit, tmp_pat
     manifest = read_manifest(place, kind="results")
     assert (manifest.name, manifest.command) == ("Audit of blind, front_lover on planted", "audit")
     assert [item.role for item in manifest.inputs] == ["collection"]  # functions lie nowhere
-    assert str(found).startswith(found.verdict.splitlines()[0])
+    with lines_of(None):
+        assert str(found).startswith(found.verdict.splitlines()[0])
     assert [study.title for study in load_studies([place])] == [manifest.name]
 
 
@@ -107,7 +109,13 @@ def test_limits_are_checked_from_python(collection: Collection, tmp_path: Path) 
     )
     assert [(one.system, one.outcome) for one in checked.checks] == [("blind", "pass"), ("front_lover", "fail")]
     assert checked.outcome == "fail"
-    assert str(checked).startswith("Limits on position bias: fail (2 systems: 1 pass, 1 fail)")
+    with lines_of(None):
+        verdict, table = str(checked).split("\n\n", 1)
+    assert verdict == checked.verdict
+    assert [line.split(" (")[0] for line in verdict.splitlines()] == [
+        "fail", "blind: passes --max-response 0.05", "front_lover: fails --max-response 0.05",
+    ]  # fmt: skip
+    assert table.startswith("Limits on position bias: fail (2 systems: 1 pass, 1 fail)\n")
     assert (tmp_path / "check.md").read_text(encoding="utf-8").startswith("### posbias check: fail")
     assert "rotation gap" not in {result.measure for result in checked.audit.results}  # no limit rests on it
 

@@ -235,7 +235,7 @@ def _msmarco(data: Path, work: Path, size: Size) -> Study:
     files = {path.name: path for path in (*parts, *(file for one in attached for file in (one.queries, one.qrels)))}
     asked: dict[str, Any] = {"validation": size.validation["msmarco"], "seed": SEED}
     original = work / "original"
-    release = MsmarcoSettings(attach=attached, validation=ValidationDraw(**asked))
+    release = MsmarcoSettings(attach=attached, validation=ValidationDraw(size.validation["msmarco"], seed=SEED))
     imported = partial(import_msmarco, parts, original, release=release, overwrite=True)
     _made(workspace.steps, original, asked, files, imported)
     given = {name: data / f"bm25.{name}.run" for name in TREC}

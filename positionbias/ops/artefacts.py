@@ -166,7 +166,7 @@ def _measured(folder: Path, model: Manifest) -> str:
     from textwrap import indent
 
     from positionbias.core.manifest import read_manifest
-    from positionbias.core.screen import PIPED, lines_of
+    from positionbias.core.screen import lines_of
     from positionbias.report.text import text_of
     from positionbias.results.result import load_results
 
@@ -177,7 +177,7 @@ def _measured(folder: Path, model: Manifest) -> str:
     if model.name not in systems or not same:
         named = f"those of {', '.join(sorted(filter(None, systems)))}{'' if same else ' of other weights'}"
         raise bad_input(folder, wanted=f"results of the model {model.name}", found=named, do="measure this checkpoint")
-    with lines_of(PIPED):  # the same card from every terminal
+    with lines_of(None):  # the same card from every terminal, and no column left out
         text = text_of(found)
     return f"## {manifest.command.capitalize()}: {manifest.name}\n\n{indent(text, '    ')}"
 

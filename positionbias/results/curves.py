@@ -29,7 +29,7 @@ POINTS = 0.03  # of all answers, or of a passage: a difference from unbiased pos
 
 
 class Beside(StrEnum):
-    """An observed figure beside its value in an unbiased collection. ``WITHIN``: not shown to differ, and by at most ``POINTS``."""
+    """An observed figure beside its value in an unbiased collection. ``WITHIN``: they differ by ``POINTS`` at most."""
 
     ABOVE = "above"
     BELOW = "below"
@@ -52,9 +52,11 @@ class PositionFigure(Struct, frozen=True):
         bounds = self.difference_interval
         if bounds is None:
             return Beside.UNKNOWN
+        if -POINTS <= bounds.low and bounds.high <= POINTS:
+            return Beside.WITHIN
         if bounds.low > 0 or bounds.high < 0:
             return Beside.ABOVE if bounds.low > 0 else Beside.BELOW
-        return Beside.WITHIN if bounds.low >= -POINTS and bounds.high <= POINTS else Beside.UNKNOWN
+        return Beside.UNKNOWN
 
 
 class VariationFigure(Struct, frozen=True):

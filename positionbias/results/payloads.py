@@ -72,13 +72,13 @@ REMARKS = "remarks"  # the note with caveats of a system's figures, a list of se
 
 @dataclass(frozen=True, slots=True)
 class PerQuery:
-    """One value per query; saved as Parquet beside the JSON.
+    """One value per query; saved as Parquet beside the JSON. All are empty where it was read from JSON without them.
 
     ``clusters`` has one label per query: queries of one label are drawn together. Empty: each query is a cluster of its own.
     """
 
-    query_ids: Sequence[str]
-    values: Sequence[float]
+    query_ids: Sequence[str] = ()
+    values: Sequence[float] = ()
     notes: JsonObject = field(default_factory=dict)
     clusters: Sequence[str] = ()
 

@@ -80,7 +80,7 @@ class TaskFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, ta
     sizes: Mapping[str, PoolSize] = field(name="pool sizes", default_factory=dict)
 
 
-class CoverageFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="coverage"):
+class CoverageFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, tag_field="what", tag="coverage"):
     """The relevant documents of a kind's pool: ``relevant`` and ``unique`` to it at ``depth``, and both at each of ``depths``.
 
     ``found_by_query`` and ``unique_by_query`` hold the counts at ``depths_by_query``, by query id.
@@ -98,9 +98,9 @@ class CoverageFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", 
     depths: Sequence[int]
     found_by_depth: Sequence[int] = field(name="found by depth")
     unique_by_depth: Sequence[int] = field(name="unique by depth")
-    depths_by_query: Sequence[int] = field(name="depths by query")
-    found_by_query: Mapping[str, Sequence[int]] = field(name="found by query")
-    unique_by_query: Mapping[str, Sequence[int]] = field(name="unique by query")
+    depths_by_query: Sequence[int] = field(name="depths by query", default=())
+    found_by_query: Mapping[str, Sequence[int]] = field(name="found by query", default={})
+    unique_by_query: Mapping[str, Sequence[int]] = field(name="unique by query", default={})
 
 
 class UnderPools(PoolFigures, frozen=True, kw_only=True):

@@ -22,17 +22,17 @@ class QueryEffects:
     """
 
     quality: str
-    query_ids: Sequence[str]
-    passage_ids: Sequence[str]
-    starts: Sequence[int | None]
-    ends: Sequence[int | None]
-    places: Sequence[float | None]
-    words: Sequence[int]
-    cuts: Sequence[int | None]
-    before: Sequence[float | None]
-    after: Sequence[float | None]
-    ranks_before: Sequence[int | None]
-    ranks_after: Sequence[int | None]
+    query_ids: Sequence[str] = ()
+    passage_ids: Sequence[str] = ()
+    starts: Sequence[int | None] = ()
+    ends: Sequence[int | None] = ()
+    places: Sequence[float | None] = ()
+    words: Sequence[int] = ()
+    cuts: Sequence[int | None] = ()
+    before: Sequence[float | None] = ()
+    after: Sequence[float | None] = ()
+    ranks_before: Sequence[int | None] = ()
+    ranks_after: Sequence[int | None] = ()
     moved: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
 
     @property

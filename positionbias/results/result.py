@@ -26,11 +26,12 @@ from positionbias.results.buckets import PositionBuckets, QueryBuckets, SegmentB
 from positionbias.results.figures import Figures, Record, read_figures
 from positionbias.results.payloads import KINDS, Payload, PerQuery, QueryEffects
 
-__all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
+__all__ = ["NOT_BY_QUERY", "Facts", "Result", "load_results", "save_results", "write_results"]
 
 RESULTS = "results.json"
 FORMER = "examples"  # a kind that held texts; results of earlier audits have it, and nothing reads it
 FIGURES = "statistics"  # the kind of every class of figures
+NOT_BY_QUERY = ("notes", "quality")  # of a payload with values by query: the fields that are not by query
 TEXTS = ("original", "rotated")  # the test or training passages
 
 
@@ -111,25 +112,20 @@ class Result:
         return next(name for name, type_ in KINDS.items() if isinstance(self.payload, type_))
 
     def to_json(self, *, items: bool = True) -> dict[str, Any]:
-        """Return a JSON-ready dictionary; ``items=False`` omits per-query values (they are in Parquet)."""
+        """Return a JSON-ready dictionary, without empty per-query fields; ``items=False`` omits per-query values (they are in Parquet)."""
         record = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
         record["facts"] = {
             name: value for name, value in record["facts"].items() if value not in ("", None) and value is not False
         }
         record["kind"] = self.kind
-        if isinstance(self.payload, PerQuery):
-            if not items:
-                record["payload"].pop("query_ids")
-                record["payload"].pop("values")
-            if not items or not self.payload.clusters:
-                record["payload"].pop("clusters")
-        if isinstance(self.payload, QueryEffects) and not items:
-            record["payload"] = {"quality": self.payload.quality}
+        if isinstance(self.payload, PerQuery | QueryEffects):
+            payload = record["payload"].items()
+            record["payload"] = {name: value for name, value in payload if name in NOT_BY_QUERY or (items and value)}
         return record
 
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> Result:
-        """Return the result that ``to_json`` wrote.
+        """Return the result that ``to_json`` wrote; a payload without its values by query has none.
 
         Raises:
             ValueError, KeyError: a field is missing, unknown or of another type.
@@ -215,6 +211,8 @@ def write_results(folder: Path, results: Sequence[Result], manifest: Manifest) -
 
 def _columns(payload: Payload) -> dict[str, list[Any]]:
     """The columns of a payload that stand in Parquet, by name; of most there are none."""
+    if isinstance(payload, PerQuery | QueryEffects) and not payload.query_ids:
+        return {}  # read from JSON without them
     if isinstance(payload, QueryEffects):
         return {name: list(column) for name, column in payload.columns().items()}
     if not isinstance(payload, PerQuery):

@@ -31,7 +31,7 @@ from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
 from positionbias.results.audit import RETRIEVAL, EvidenceFigures, GapFigures, ManipulationFigures, RetrievalFigures
 from positionbias.results.buckets import QueryBuckets, ResponseCurve, SegmentBuckets
-from positionbias.results.payloads import Contrast, Preference, Question, Verdict
+from positionbias.results.payloads import Contrast, Preference, QueryEffects, Question, Verdict
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 from tests.audit.bags import Bags, bag_checkpoint
@@ -140,7 +140,7 @@ def test_what_an_audit_saves_is_read_as_its_types(results: list[Result], tmp_pat
     payloads = read_again(results, tmp_path / "r")
     assert payloads[-1] == results[-1].payload
     assert {type(payload) for payload in payloads} == {
-        EvidenceFigures, GapFigures, ManipulationFigures, QueryBuckets, ResponseCurve, RetrievalFigures, SegmentBuckets, Verdict,
+        EvidenceFigures, GapFigures, ManipulationFigures, QueryBuckets, QueryEffects, ResponseCurve, RetrievalFigures, SegmentBuckets, Verdict,
     }  # fmt: skip
 
 

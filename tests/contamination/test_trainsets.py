@@ -256,8 +256,10 @@ ALL_MISSING: Splits = {"train": (TRAIN, TRAIN_QRELS), "test": (TEST, [Qrel("t0",
 @pytest.mark.parametrize(
     ("given", "splits", "message"),
     [
-        ({"targets": ("tset",)}, SPLITS, r"c: wanted a split 'tset' for --contaminate; found train, test; name one of these; .*posbias merge"),
-        ({"split": "trian"}, SPLITS, r"c: wanted split 'trian'; found train, test; give one of these to --split"),
+        ({"targets": ("robust",)}, SPLITS, r"c: wanted a split 'robust' for --contaminate; found train, test; name one of these; .*posbias merge"),
+        ({"targets": ("tset",)}, SPLITS, r"c: wanted a split 'tset' for --contaminate; found train, test; did you mean test\?"),
+        ({"split": "dev"}, SPLITS, r"c: wanted split 'dev'; found train, test; give one of these to --split"),
+        ({"split": "trian"}, SPLITS, r"c: wanted split 'trian'; found train, test; did you mean train\?"),
         (
             {"targets": ("test",), "target_relevant_from": 4},
             SPLITS,
@@ -270,7 +272,7 @@ ALL_MISSING: Splits = {"train": (TRAIN, TRAIN_QRELS), "test": (TEST, [Qrel("t0",
         ({"targets": ("test",), "group_size": 99}, SPLITS, r"wanted 97 random unjudged passages; found 37 in a corpus of 40"),
         ({"relevant_from": 2}, SPLITS, r"train.run: wanted candidates for queries of split 'train' with relevant passages; found none; check"),
     ],
-    ids=["target", "split", "grade", "unjudged", "missing", "two-texts", "share", "corpus", "no-groups"],
+    ids=["target", "near target", "split", "near split", "grade", "unjudged", "missing", "two-texts", "share", "corpus", "no-groups"],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, given: dict, splits: Splits, message: str) -> None:
     collection, run = corpus(tmp_path / "c", splits), candidates(tmp_path / "train.run")

@@ -163,7 +163,7 @@ def test_what_cannot_be_had_is_one_line(invented, tmp_path, monkeypatch):
         assert not (tmp_path / "out").exists()
 
     fails(
-        "invented-qna/tran: wanted the id of a data set in ir_datasets; found no such id; similar ids: invented-qna/train",
+        "invented-qna/tran: wanted the id of a data set in ir_datasets; found no such id; did you mean invented-qna/train\\?",
         "invented-qna/tran",
     )
     fails("no such id; similar ids: beir", "beir/no-such-thing-at-all")
@@ -227,7 +227,7 @@ def test_the_command(tmp_path, run_posbias):  # noqa: F811
     assert (tmp_path / "irds").is_dir()
     failed = run_posbias("--quiet", "import", "irds", "invented-qna/trainn", "--out", "./d", **place)
     assert (failed.returncode, failed.stdout, failed.stderr.count("\n")) == (2, "", 1)
-    assert "similar ids: invented-qna/train" in failed.stderr
+    assert "did you mean invented-qna/train?" in failed.stderr
 
 
 def test_a_further_judgement_set_comes_under_the_name_of_its_split(invented, tmp_path):

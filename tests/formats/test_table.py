@@ -367,7 +367,7 @@ def test_later_rows_with_columns_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("write", [as_lines, as_parquet_of])
 def test_a_column_within_objects_that_no_row_has(tmp_path: Path, write: Callable[[Path, list[dict[str, Any]]], Path]) -> None:
     rows = [{"passage": LAMP, "query": "What?", "answers": own} for own in ({"text": ["oil"]}, {"text": None}, None)]
-    with pytest.raises(InputError, match="wanted a column 'answers.txt'; found answers.text; give one of these to --answer"):
+    with pytest.raises(InputError, match="wanted a column 'answers.txt'; found answers.text; did you mean answers.text\\?"):
         made(write(tmp_path, rows), tmp_path / "c", answer="answers.txt")
     assert len(made(write(tmp_path, rows), tmp_path / "c", answer="answers.text").answers("test")) == 1
     hidden = [{**row, "answers": None} for row in rows]  # as of test sets, of which no answer is published

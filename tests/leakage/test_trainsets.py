@@ -275,7 +275,7 @@ def test_without_judged_test_queries_there_is_no_test_leakage() -> None:
 @pytest.mark.parametrize(
     ("wrong", "flag"),
     [
-        ({"kind": "some"}, "--kind: wanted one of no, msm, test; found 'some'"),
+        ({"kind": "some"}, "--leakage: wanted one of no, msm, test; found 'some'"),
         ({"instances": 7}, "--size: wanted an even number"),
         ({"instances": 0}, "--size: wanted an even number"),
         ({"leaked_queries": 0}, "--leaked-queries: wanted at least 1"),

@@ -195,16 +195,17 @@ def test_a_test_query_that_is_a_source_query_too_leaks(tmp_path: Path) -> None:
     ("targets", "sources", "message"),
     [
         (
-            ("tests",),
+            ("robust",),
             ("train",),
-            "wanted a split 'tests' for --target; found train, clicks, test; name one of these; .*posbias merge",
+            "wanted a split 'robust' for --target; found train, clicks, test; name one of these; .*posbias merge",
         ),
+        (("tests",), ("train",), r"wanted a split 'tests' for --target; found train, clicks, test; did you mean test\?"),
         (("test",), ("orcas",), "wanted a split 'orcas' for --source; found train, clicks, test"),
         (("test", "train"), ("train",), "--target, --source: wanted different splits; found 'train' as both"),
         ((), ("train",), "--target: wanted a split of c; found none"),
         (("test",), (), "--source: wanted a split of c; found none"),
     ],
-    ids=["target", "source", "both", "no target", "no source"],
+    ids=["target", "near target", "source", "both", "no target", "no source"],
 )
 def test_splits_that_are_not_there(
     inputs: LeakedInputs, targets: tuple[str, ...], sources: tuple[str, ...], message: str

@@ -169,7 +169,9 @@ def test_results_join_the_card_and_the_manifest_fits(hub: Hub, checkpoint: Path,
     again = written(hub.commits[0], tmp_path / "fetched")
     card = (again / "README.md").read_text()
     assert card.startswith((checkpoint / "README.md").read_text().rstrip())
-    assert re.search(r"## Evaluate: measured\n\n    run +nDCG@10.*\n    tk +0\.\d+ \[0\.\d+, 0\.\d+\]", card)
+    told = card.replace("\u00a0", " ").partition("## Evaluate: measured\n\n")[2]
+    assert re.match(r"    tk: nDCG@10 0\.\d+ \[0\.\d+, 0\.\d+\] over 18 queries", told)
+    assert re.search(r"\n    Run +nDCG@10 \[95 %\] .*\n    ─.*\n    tk +0\.\d+ \[0\.\d+, 0\.\d+\]", told)  # whole, as by --wide
     assert [one.fault for one in map(verify, manifests_in(again))] == [""]
     assert load_checkpoint(again).manifest.checksum == load_checkpoint(checkpoint).manifest.checksum
 

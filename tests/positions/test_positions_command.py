@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +64,15 @@ def test_json_is_one_object_and_nothing_else(
     assert rotation["system"] == "by words (whitespace)"
 
 
-def test_plain_names_live_under_the_home(
-    small_collection: Collection, posbias_home: Path, capsys: pytest.CaptureFixture[str]
+def test_plain_names_are_written_here_and_also_read_under_the_home(
+    small_collection: Collection, posbias_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     assert run(capsys, "debias", small_collection.path, "--out", "turned", "--workers", "2")[0] == 0
-    assert Collection(posbias_home / "turned").manifest.provenance["workers"] == 2
+    assert Collection(tmp_path / "here" / "turned").manifest.provenance["workers"] == 2
+    assert run(capsys, "histogram", "turned", "--json", "--no-offsets", "--fold-case")[0] == 0
+    os.rename("turned", posbias_home / "turned")
     assert run(capsys, "histogram", "turned", "--json", "--no-offsets", "--fold-case")[0] == 0
 
 

@@ -142,11 +142,11 @@ def test_few_ranks_and_a_first_one_that_nobody_clicked() -> None:
 
 def test_the_caption_says_what_a_rank_is_and_what_is_not_shown() -> None:
     caption = ranks_caption(made(MANY)).replace("\u00a0", " ")
-    assert "Share of 100 clicks by rank: the clicked result's place on its page of results" in caption
+    assert "Share of 100 clicks by rank: the clicked result's place on its page of results, from 1." in caption
     # (40 + 2·20 + 4·10 + 20·10 + 21·8 + 50·12) / 100 = 10.88
     assert "At rank 1: 40.0 %; mean rank 10.9." in caption
     assert (
-        "110 entries with 105 clicks; without a rank are 4 whose list of results is not in the log and 1 on a document that is not"
+        "110 entries with 105 clicks; without a rank are 4 whose list of results is not in the log and 1 on a document"
         in caption
     )
 

@@ -14,6 +14,7 @@ import pytest
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
+from positionbias.ops.outcome import Measurements, json_of
 from positionbias.results.buckets import (
     QueryBuckets,
     ResponseCurve,
@@ -54,6 +55,7 @@ from positionbias.results.payloads import (
     TrainingNotes,
     Verdict,
 )
+from positionbias.results.pools import COVERAGE, CoverageFigures
 from positionbias.results.result import Facts, Result, load_results, save_results
 from positionbias.results.runs import CANDIDATES, BM25Figures
 from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
@@ -248,6 +250,31 @@ def test_a_former_kind_that_held_texts_is_left_unread(tmp_path: Path) -> None:
     path.write_text(json.dumps({**saved, "results": [former, *saved["results"]]}), encoding="utf-8")
     (tmp_path / "r" / "manifest.json").unlink()  # it has the file's digest
     assert load_results(tmp_path / "r") == given
+
+
+COVERED = CoverageFigures(
+    kind="neural", systems=2, groups=1, relevant_from=1, depth=2, relevant=3, unique=1, depths=[1, 2], found_by_depth=[2, 3],
+    unique_by_depth=[0, 1], depths_by_query=[1, 2], found_by_query={"q1": [2, 3]}, unique_by_query={"q1": [0, 1]},
+)  # fmt: skip
+BY_QUERY = {
+    "nDCG@10": next(one for one in PAYLOADS if isinstance(one, PerQuery)),
+    "effects by query": next(one for one in PAYLOADS if isinstance(one, QueryEffects)),
+    COVERAGE: COVERED,
+}
+
+
+@pytest.mark.parametrize("measure", BY_QUERY)
+def test_json_without_values_by_query_is_read_back(tmp_path: Path, measure: str) -> None:
+    given = result(BY_QUERY[measure], measure=measure)
+    measured = Measurements([given], command="a test", settings={}, read=())
+    (record,) = json_of(measured)["results"]
+    assert "q1" not in json.dumps(record)
+    read = Result.from_json(record)
+    assert read.to_json() == record
+    assert dataclasses.replace(read, payload=given.payload) == given
+    save_results(tmp_path / "r", [read], MANIFEST)
+    assert load_results(tmp_path / "r") == [read]
+    assert json_of(measured, per_query=True)["results"] == [given.to_json()]
 
 
 def test_comparisons_that_were_saved_without_p_are_read() -> None:
