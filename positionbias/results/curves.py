@@ -52,7 +52,7 @@ class PositionFigure(Struct, frozen=True):
         bounds = self.difference_interval
         if bounds is None:
             return Beside.UNKNOWN
-        if -POINTS <= bounds.low and bounds.high <= POINTS:
+        if bounds.low >= -POINTS and bounds.high <= POINTS:
             return Beside.WITHIN
         if bounds.low > 0 or bounds.high < 0:
             return Beside.ABOVE if bounds.low > 0 else Beside.BELOW
