@@ -55,6 +55,7 @@ pygments_dark_style = "github-dark"
 html_title = "positionbias"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["accessible.js"]
 html_extra_path = ["redirect"]
 html_show_sphinx = False
 html_copy_source = html_show_sourcelink = False

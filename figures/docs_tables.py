@@ -311,7 +311,7 @@ def convergence() -> list[str]:
         for label, curve in curves.items()
     ]
     first, *others = validations
-    return _table(["", f"{first} validations", *map(str, others)], lines, numbers=len(validations))
+    return _table(["validation", f"{first} validations", *map(str, others)], lines, numbers=len(validations))
 
 
 # docs/pools.md
@@ -351,7 +351,7 @@ def pool_verdict() -> list[str]:
     }
     found = rows("pool_verdict", "new runs")
     lines = [[label, *_cells(find(found, {"": name}), columns)] for name, label in labels.items()]
-    return _table(["", *columns], lines, numbers=len(columns))
+    return _table(["data", *columns], lines, numbers=len(columns))
 
 
 # docs/dense.md
@@ -377,7 +377,7 @@ def dense_search() -> list[str]:
         cost = [told(index["build, processor s"]), told(index["memory with the index open, MiB"])] if index else ["–", "–"]
         lines.append([label, told(row["recall@100"], ".3f"), told(row["queries/s by processor time"]), *cost])
     return _table(
-        ["", "recall@100 of the exact", "queries a processor second", "build, processor s", "in memory, MiB"], lines, numbers=4
+        ["index", "recall@100 of the exact", "queries a processor second", "build, processor s", "in memory, MiB"], lines, numbers=4
     )
 
 
@@ -475,7 +475,7 @@ def peers() -> list[str]:
             "Lucene (`--backend lucene`)",
         ],
     ]
-    return _table(["", "positionbias", "peer", "which peer"], lines)
+    return _table(["work", "positionbias", "peer", "which peer"], lines)
 
 
 # docs/results.md
@@ -602,7 +602,7 @@ def model_speed() -> list[str]:
             f"exact: {exact} queries/s",
         ],
     ]
-    return _table(["", "ours", "peer"], lines)
+    return _table(["work", "ours", "peer"], lines)
 
 
 BENCHMARK_TABLES: Mapping[str, Callable[[], list[str]]] = {

@@ -386,7 +386,7 @@ def contamination() -> list[str]:
         if row["kind"] == "comparison" and row["measure"] == "nDCG@10" and row["payload"]["notes"]["axis"] == PAIRED
     ]
     lines = [
-        "| | trainings | clean | contaminated | change on the test | change on fresh queries |",
+        "| model | trainings | clean | contaminated | change on the test | change on fresh queries |",
         "|---|---:|---:|---:|---|---|",
     ]
     changes = {(row["system"], row["split"]): row["payload"] for row in rows}
