@@ -377,7 +377,9 @@ def dense_search() -> list[str]:
         cost = [told(index["build, processor s"]), told(index["memory with the index open, MiB"])] if index else ["–", "–"]
         lines.append([label, told(row["recall@100"], ".3f"), told(row["queries/s by processor time"]), *cost])
     return _table(
-        ["index", "recall@100 of the exact", "queries a processor second", "build, processor s", "in memory, MiB"], lines, numbers=4
+        ["index", "recall@100 of the exact", "queries a processor second", "build, processor s", "in memory, MiB"],
+        lines,
+        numbers=4,
     )
 
 
