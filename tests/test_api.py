@@ -113,9 +113,10 @@ def test_limits_are_checked_from_python(collection: Collection, tmp_path: Path) 
         verdict, table = str(checked).split("\n\n", 1)
     assert verdict == checked.verdict
     assert [line.split(" (")[0] for line in verdict.splitlines()] == [
-        "fail", "blind: passes --max-response 0.05", "front_lover: fails --max-response 0.05",
+        "Limits on position bias: fail", "blind: passes --max-response 0.05", "front_lover: fails --max-response 0.05",
     ]  # fmt: skip
-    assert table.startswith("Limits on position bias: fail (2 systems: 1 pass, 1 fail)\n")
+    assert verdict.startswith("Limits on position bias: fail (2 systems: 1 pass, 1 fail).\n")
+    assert table.startswith("System ")
     assert (tmp_path / "check.md").read_text(encoding="utf-8").startswith("### posbias check: fail")
     assert "rotation gap" not in {result.measure for result in checked.audit.results}  # no limit rests on it
 

@@ -334,10 +334,8 @@ def check(
         >>> import positionbias as pb
         >>> from positionbias.settings import Audited, Limits
         >>> print(pb.check("planted", limits=Limits(max_response=0.05), audited=Audited(models=["tk.ckpt"])))
-        pass
+        Limits on position bias: pass (1 system).
         tk: passes --max-response 0.05 ...
-        ...
-        Limits on position bias: pass (1 system)
         <BLANKLINE>
         System  Limit                                     Measured     95 % interval  Verdict  What would do
         ──────  ───────────────────  ─────────────────────────────  ────────────────  ───────  ─────────────

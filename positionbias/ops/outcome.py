@@ -244,7 +244,8 @@ def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) 
 def json_of(outcome: Any, *, per_query: bool = False) -> JsonObject:
     """Return what an operation gave back as one JSON object: a judgement's own, and its results; values by query where they are wanted."""
     own = outcome.to_json() if isinstance(outcome, Judgement) else {}
-    results = [one.to_json(items=per_query) for one in results_of(outcome)]
+    held = getattr(outcome, "results", ()) if isinstance(outcome, Judgement) else results_of(outcome)
+    results = [one.to_json(items=per_query) for one in held]
     for record in () if per_query else results:
         if "rows" in (payload := record["payload"]):
             payload["rows"] = {name: value for name, value in payload["rows"].items() if not name.endswith(" by query")}
