@@ -96,18 +96,14 @@ def _pools() -> None:
 
     from positionbias.core.qrels import write_qrels
     from positionbias.core.run import write_run
-    from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+    from positionbias.pooling.simulated import simulated_qrels, simulated_runs
+    from tests.pooling.simulated_files import SIMULATION, write_pool
 
-    simulation = Simulation(rate=0.5, queries=6, groups=3)
-    systems = list(simulated_runs(simulation))
-    for system, run in systems:
-        write_run(Path("runs", f"{system.run}.run"), run)
-    Path("systems.tsv").write_text("\n".join(["run\tgroup\tkind", *("\t".join(system) for system, _ in systems)]) + "\n")
-    write_qrels(Path("qrels.txt"), simulated_qrels(simulation))
+    systems = write_pool(Path("runs"), Path("systems.tsv"), Path("qrels.txt"))
     old = [run for system, run in systems if system.kind == "traditional"]
     pooled = {(one.query_id, passage) for run in old for one in run.rankings() for passage in one.passage_ids}
-    write_qrels(Path("pool.txt"), [qrel for qrel in simulated_qrels(simulation) if qrel[:2] in pooled])
-    write_run(Path("new.run"), list(simulated_runs(replace(simulation, seed=9)))[-1][1])
+    write_qrels(Path("pool.txt"), [qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in pooled])
+    write_run(Path("new.run"), list(simulated_runs(replace(SIMULATION, seed=9)))[-1][1])
 
 
 def _releases() -> None:

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,19 @@ import positionbias as pb
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
-from positionbias.core.qrels import write_qrels
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import write_run
 from positionbias.core.validation_draw import ValidationDraw
 from positionbias.leakage.settings import FindSettings, NearestSettings
 from positionbias.ops.query_encoder import Encoder
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+from positionbias.pooling.simulated import simulated_runs
 from tests import tiny
 from tests.formats import tripclick_files
 from tests.formats.msmarco_files import write_tar
 from tests.formats.test_position_sets import posir
 from tests.models.t5 import saved_t5
+from tests.pooling.simulated_files import SIMULATION, write_pool
 
 SHAPE: Mapping[str, Any] = {"queries": 90, "passages": 320, "test_share": 0.3, "validation_share": 0.3}
 SENTENCE_TRANSFORMER: Mapping[str, Any] = {
@@ -202,16 +203,11 @@ def _topics(planted: Collection) -> None:
 
 
 def _pools() -> None:
-    simulation = Simulation(rate=0.5, queries=6, groups=3)
-    systems = list(simulated_runs(simulation))
-    for folder in (Path("runs"), Path("runs/doc"), Path("runs/pass")):
-        for system, run in systems:
-            write_run(folder / f"{system.run}.run", run)
-    rows = ["run\tgroup\tkind", *("\t".join(system) for system, _ in systems)]
-    for name in ("systems.tsv", "systems-doc.tsv", "systems-pass.tsv"):
-        Path(name).write_text("\n".join(rows) + "\n")
-    for name in ("qrels.txt", "qrels-doc.txt", "qrels-pass.txt", "qrels/test.tsv"):
-        write_qrels(Path(name), simulated_qrels(simulation))
+    for of in ("", "doc", "pass"):
+        name = f"-{of}" if of else ""
+        write_pool(Path("runs", of), Path(f"systems{name}.tsv"), Path(f"qrels{name}.txt"))
+    Path("qrels").mkdir()
+    shutil.copy("qrels.txt", "qrels/test.tsv")
 
 
 def _pages() -> None:
@@ -219,8 +215,7 @@ def _pages() -> None:
     for name in ("contamination", "pools", "tripclick", "usage"):
         Path("pages", f"{name}.md").mkdir(parents=True)
     pb.retrieve("./msmarco", wanted=Retrieval(split="train"), out="./pages/contamination.md/train.run")
-    simulation = Simulation(rate=0.5, queries=6, groups=3, seed=9)
-    write_run(Path("pages/pools.md/my.run"), list(simulated_runs(simulation))[-1][1])
+    write_run(Path("pages/pools.md/my.run"), list(simulated_runs(replace(SIMULATION, seed=9)))[-1][1])
     for number, name in enumerate(("bm25", "model")):
         Path("pages/tripclick.md", f"{name}.run").write_text(
             f"38 Q0 {11 + number} 1 2.0 {name}\n38 Q0 {12 - number} 2 1.0 {name}\n"
