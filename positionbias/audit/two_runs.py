@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.audit.evidence import Evidence
-from positionbias.audit.query_effects import effects_of_runs
+from positionbias.audit.query_effects import effects_of_runs, rank_of
 from positionbias.audit.rotated_run import RotatedRun
 from positionbias.audit.rotations import compared, rotation_results
 from positionbias.audit.sensitivity import NEXT
@@ -351,8 +351,8 @@ def found_cut(text: str, rotated: str) -> int | None:
 
 def _rank(run: Run, item: Evidence, cutoff: int) -> int:
     """Return the rank of the evidence's passage, or one below the cut-off if it is not ranked within it."""
-    ids = run[item.query_id].passage_ids[:cutoff] if item.query_id in run else []
-    return ids.index(item.passage_id) + 1 if item.passage_id in ids else cutoff + 1
+    rank = rank_of(run, item.query_id, item.passage_id)
+    return cutoff + 1 if rank is None else min(rank, cutoff + 1)
 
 
 def _verdict(

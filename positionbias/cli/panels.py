@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
+from positionbias.core.screen import LEAST, PIPED, line_width
 from positionbias.core.settings import Panel
 
 __all__ = ["PanelCommand", "PanelContext", "PanelOption", "add_quiet", "in_panels", "write_options"]
-
-_LEAST, _MOST = 80, 100  # columns of help
 
 
 class PanelOption(click.Option):
@@ -29,7 +27,7 @@ class PanelContext(click.Context):
     """A context whose help is as wide as the terminal, from 80 to 100 columns."""
 
     def make_formatter(self) -> click.HelpFormatter:
-        return click.HelpFormatter(width=min(max(shutil.get_terminal_size().columns, _LEAST), _MOST) - 2)
+        return click.HelpFormatter(width=min(line_width(piped=LEAST) or PIPED, PIPED) - 2)
 
 
 class PanelCommand(click.Command):

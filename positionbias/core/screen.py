@@ -66,8 +66,8 @@ def words_of(text: str) -> list[str]:
     return _SPACE.split(text)
 
 
-def wrap(text: str, width: int) -> list[str]:
-    """Return the lines of a text wrapped by words; a fixed space does not part, a longer word is parted behind a hyphen, slash or the like.
+def wrap(text: str, width: int, *, split_words: bool = True) -> list[str]:
+    """Return the lines of a text wrapped by words, but not at a fixed space; a longer word is split behind a hyphen, slash or the like, or stays whole.
 
     >>> wrap("a run of 12 queries, bm25-with-feedback", 12)
     ['a run of 12', 'queries,', 'bm25-with-', 'feedback']
@@ -79,7 +79,7 @@ def wrap(text: str, width: int) -> list[str]:
             line = joined
             continue
         lines += [line] if line else []
-        *full, line = _parted(word, width)
+        *full, line = _parted(word, width) if split_words else [word]
         lines += full
     return [*lines, line]
 
@@ -138,11 +138,5 @@ def _by_words(line: str, width: int) -> list[str]:
         return [line]
     words = line.lstrip(" ")
     indent = " " * (len(line) - len(words))
-    lines = [""]
-    for word in words_of(_WHOLE.sub(lambda found: found[0].replace(" ", _HELD), words)):
-        joined = f"{lines[-1]} {word}" if lines[-1] else f"{indent}{word}"
-        if lines[-1] and shown_width(joined) > width:
-            lines.append(f"{indent}{word}")
-        else:
-            lines[-1] = joined
-    return lines
+    held = _WHOLE.sub(lambda found: found[0].replace(" ", _HELD), words)
+    return [f"{indent}{part}" for part in wrap(held, width - len(indent), split_words=False)]

@@ -52,13 +52,16 @@ __all__ = [
 LONGEST = 120  # characters of a query that are shown
 
 
-def candidates_text(results: Sequence[Result]) -> str:
-    """Return the test queries with a candidate by meaning, and by words alone, with both tables, and the known truth found."""
+def candidates_text(results: Sequence[Result], first: Sequence[Table] = ()) -> str:
+    """Return the test queries with a candidate by meaning, and by words alone, with both tables behind the ``first``, and the known truth found."""
     ways = {CANDIDATES: "by meaning", WORDS_ALONE: "by words alone"}
     tables = [
-        _candidates_table(result.collection, counts, ways[result.measure])
-        for result, counts in of_type(results, CandidateCounts)
-        if result.measure in ways
+        *map(as_text, first),
+        *(
+            _candidates_table(result.collection, counts, ways[result.measure])
+            for result, counts in of_type(results, CandidateCounts)
+            if result.measure in ways
+        ),
     ]
     against = [line for _, figures in of_type(results, TruthFigures) for line in _truth_lines(figures)]
     return "\n".join([*candidates_verdict(results), "", "\n\n".join(tables), *against]) + _published_text(results)
@@ -66,8 +69,7 @@ def candidates_text(results: Sequence[Result]) -> str:
 
 def found_text(results: Sequence[Result], surest: Sequence[FoundPair], pairs: int, place: str) -> str:
     """Return ``candidates_text`` with the surest pairs and their texts behind its sentences."""
-    told, text = "\n".join(candidates_verdict(results)), candidates_text(results)
-    return text.replace(told, f"{told}\n\n{as_text(_pairs_table(surest, pairs, place))}", 1) if surest else text
+    return candidates_text(results, [_pairs_table(surest, pairs, place)] if surest else [])
 
 
 def _pairs_table(surest: Sequence[FoundPair], pairs: int, place: str) -> Table:

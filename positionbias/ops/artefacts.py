@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from positionbias.core.verify import Verified
     from positionbias.models.hub import Pushed
     from positionbias.report.table import Table
-    from positionbias.results.result import Result
 
 __all__ = ["Page", "Upload", "Verification", "export", "load", "make_report", "push", "verify"]
 
@@ -283,11 +282,11 @@ def page_of(
 ) -> Page:
     """Write the page about these folders of results."""
     from positionbias.report.first_screen import summary
-    from positionbias.report.html import page_title, report_tables, write_report
+    from positionbias.report.html import page_title, report_tables, write_page
     from positionbias.report.load import load_studies
 
-    path = write_report(folders, out, title=title, overwrite=overwrite, texts=texts)
     studies = load_studies(folders)
+    path = write_page(studies, out, title=title, overwrite=overwrite, texts=texts)
     remark_mixed_splitters({study.title: study.manifest.versions for study in studies})
     said = summary(studies, title or page_title(studies))
     return Page(path, [result for study in studies for result in study.results], report_tables(studies), said)
@@ -341,11 +340,6 @@ class Verification(Judgement):
     """The findings on each artefact; nothing is measured."""
 
     artefacts: Sequence[Verified]
-
-    @property
-    def results(self) -> Sequence[Result]:
-        """None."""
-        return ()
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a row for each artefact."""

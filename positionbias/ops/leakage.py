@@ -67,11 +67,10 @@ class FoundPairs(Measurements):
     pairs: int = 0
     pairs_at: Place = ""
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         from positionbias.leakage.text import found_text
 
-        text = found_text(self.results, self.surest, self.pairs, str(self.pairs_at))
-        return "\n".join([wrapped(text), *map(wrapped, self.remarks)])
+        return wrapped(found_text(self.results, self.surest, self.pairs, str(self.pairs_at)))
 
 
 @operation

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from positionbias.core.listing import Listed
     from positionbias.report.table import Table
-    from positionbias.results.result import Result
 
 __all__ = ["Listing", "list_artefacts"]
 
@@ -31,11 +30,6 @@ class Listing(Judgement):
 
     artefacts: Sequence[Listed]
     folders: Sequence[Path]
-
-    @property
-    def results(self) -> Sequence[Result]:
-        """None."""
-        return ()
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a row for each artefact."""

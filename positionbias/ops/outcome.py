@@ -89,9 +89,12 @@ class Measurements(Shown):
     loaded: Manifest | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
+        return "\n".join([self._text(), *map(wrapped, self.remarks)])
+
+    def _text(self) -> str:
         from positionbias.report.text import text_of
 
-        return "\n".join([text_of(self.results, self.form or self.command.rpartition(" ")[2]), *map(wrapped, self.remarks)])
+        return text_of(self.results, self.form or self.command.rpartition(" ")[2])
 
     def manifest(self, place: Path) -> Manifest:
         """Return the manifest of these results in a folder at ``place``."""
@@ -138,6 +141,11 @@ class Judgement(Shown):
     """An answer that decides how its command ends, once its text or its own JSON is printed."""
 
     __slots__ = ()
+
+    @property
+    def results(self) -> Sequence[Result]:
+        """The measurements behind it, if any."""
+        return ()
 
     def to_json(self) -> JsonObject:
         """Return it as one JSON object."""
@@ -244,8 +252,7 @@ def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) 
 def json_of(outcome: Any, *, per_query: bool = False) -> JsonObject:
     """Return what an operation gave back as one JSON object: a judgement's own, and its results; values by query where they are wanted."""
     own = outcome.to_json() if isinstance(outcome, Judgement) else {}
-    held = getattr(outcome, "results", ()) if isinstance(outcome, Judgement) else results_of(outcome)
-    results = [one.to_json(items=per_query) for one in held]
+    results = [one.to_json(items=per_query) for one in results_of(outcome)]
     for record in () if per_query else results:
         if "rows" in (payload := record["payload"]):
             payload["rows"] = {name: value for name, value in payload["rows"].items() if not name.endswith(" by query")}

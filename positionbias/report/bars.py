@@ -15,7 +15,7 @@ LONGEST, HEIGHT = 60, 5  # columns of a bar or curve at most, and lines of a cur
 
 
 class Glyphs(NamedTuple):
-    """What bars are drawn of: eighths of a line's height from the bottom, eighths of a column's width from the left, and a mark."""
+    """Characters to draw with: eighths of a line's height from the bottom, eighths of a column's width from the left, a mark, and a side."""
 
     up: str
     along: str

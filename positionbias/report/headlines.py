@@ -13,7 +13,7 @@ from positionbias.results.payloads import AtsCurve, Comparison, PerQuery, Positi
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 
-__all__ = ["collection_headlines", "evaluation_headlines", "position_headlines", "similarity_headlines"]
+__all__ = ["collection_headlines", "evaluation_headlines", "place_of", "position_headlines", "similarity_headlines"]
 
 CHANCE = 0.05  # a Holm-adjusted p below it is called more than chance, where the interval agrees
 SAME = 1e-12  # means that differ by less are equal
@@ -22,7 +22,12 @@ SAME = 1e-12  # means that differ by less are equal
 def position_headlines(results: Sequence[Result]) -> list[str]:
     """Return whether answers start nearer the front than unbiased ones would: what the interval of the difference leaves out."""
     found = of_type(results, PositionHistogram)
-    return [_placed(f"{r.collection}, {r.split}".strip(", "), own.figures.mean) for r, own in found if own.figures.mean]
+    return [_placed(place_of(result), own.figures.mean) for result, own in found if own.figures.mean]
+
+
+def place_of(result: Result) -> str:
+    """Return the collection and the split of a result."""
+    return f"{result.collection}, {result.split}".strip(", ")
 
 
 def _placed(name: str, mean: PositionFigure) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from positionbias.core.formatting import percent
 from positionbias.report.bars import Bar, bars, spark
 from positionbias.report.collection_text import aligned
-from positionbias.report.headlines import position_headlines
+from positionbias.report.headlines import place_of, position_headlines
 from positionbias.report.table import as_text
 from positionbias.report.tables import outcomes_table, positions_table
 from positionbias.results.payloads import PositionHistogram
@@ -35,7 +35,7 @@ def positions_text(results: Sequence[Result]) -> str:
 def _charts(results: Sequence[Result]) -> str:
     """Draw one or two histograms as bars, more in a line each."""
     found = of_type(results, PositionHistogram)
-    names = [f"{result.collection}, {result.split}".strip(", ") for result, _ in found]
+    names = [place_of(result) for result, _ in found]
     if len(found) <= BOTH:
         return "\n\n".join("\n".join(_bars(name, own)) for name, (_, own) in zip(names, found, strict=True))
     rows = [("answers by place, first to last", "observed", "if unbiased")]

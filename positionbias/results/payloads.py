@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, convert
@@ -81,6 +82,17 @@ class PerQuery:
     values: Sequence[float] = ()
     notes: JsonObject = field(default_factory=dict)
     clusters: Sequence[str] = ()
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return every column by its name in Parquet."""
+        columns = {"query_id": self.query_ids, "value": [float(value) for value in self.values]}
+        return {**columns, "cluster": self.clusters} if self.clusters else columns
+
+    @staticmethod
+    def of_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        """Return the fields that ``columns`` wrote."""
+        names = {"query_id": "query_ids", "value": "values", "cluster": "clusters"}
+        return {names[name]: column for name, column in columns.items()}
 
 
 class Noted(Struct, frozen=True):

@@ -210,29 +210,10 @@ def write_results(folder: Path, results: Sequence[Result], manifest: Manifest) -
 
 
 def _columns(payload: Payload) -> dict[str, list[Any]]:
-    """The columns of a payload that stand in Parquet, by name; of most there are none."""
-    if isinstance(payload, PerQuery | QueryEffects) and not payload.query_ids:
-        return {}  # read from JSON without them
-    if isinstance(payload, QueryEffects):
-        return {name: list(column) for name, column in payload.columns().items()}
-    if not isinstance(payload, PerQuery):
+    """The columns of a payload that stand in Parquet, by name; of most, and of one read from JSON without them, there are none."""
+    if not isinstance(payload, PerQuery | QueryEffects) or not payload.query_ids:
         return {}
-    columns: dict[str, list[Any]] = {"query_id": list(payload.query_ids), "value": [float(value) for value in payload.values]}
-    return {**columns, "cluster": list(payload.clusters)} if payload.clusters else columns
-
-
-_NAMES = {"query_id": "query_ids", "value": "values", "cluster": "clusters"}  # of PerQuery, by column
-
-
-def _items(kind: str, columns: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """The fields of a payload that its columns hold.
-
-    Raises:
-        KeyError: a column that is not of this kind.
-    """
-    if KINDS.get(kind) is QueryEffects:
-        return QueryEffects.of_columns(columns)
-    return {_NAMES[name]: column for name, column in columns.items()}
+    return {name: list(column) for name, column in payload.columns().items()}
 
 
 def load_results(folder: Path | str) -> list[Result]:
@@ -255,7 +236,8 @@ def load_results(folder: Path | str) -> list[Result]:
             items = record.pop("items", None)
             if items is not None:
                 table = pq.read_table(verified(folder / Path(items).name))
-                record["payload"].update(_items(record["kind"], table.to_pydict()))
+                kind: Any = KINDS[record["kind"]]
+                record["payload"].update(kind.of_columns(table.to_pydict()))
             results.append(Result.from_json(record))
     except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
         raise bad_input(

@@ -27,6 +27,7 @@ from positionbias.results.select import ALL_QUERIES, BASELINES, comparisons, dis
 __all__ = ["position_tiles"]
 
 TEST_SETS, TRAININGS = "test sets", "trainings"
+_ANSWERS = {True: Answered.YES, False: Answered.NO, None: Answered.UNKNOWN}
 _BM25 = "Leaves BM25's order"  # depth 1: its effectiveness says nothing about the model
 _ROTATE = "Train on rotated passages (posbias debias, or train --rotate-at-reading) and measure again."
 
@@ -57,7 +58,7 @@ def _changes(results: Sequence[Result], measure: str) -> list[Tile]:
 def _change(result: Result, comparison: Comparison, measure: str, results: Sequence[Result]) -> Tile:
     change = relative_of(comparison)
     holds = amount_of(change)[1]
-    answer = {True: Answered.YES, False: Answered.NO, None: Answered.UNKNOWN}[holds]
+    answer = _ANSWERS[holds]
     words = {True: "Falls" if change and change.value < 0 else "Rises", False: "Not beyond the margin", None: "Too uncertain"}[
         holds
     ]
@@ -82,7 +83,7 @@ def _trainings(results: Sequence[Result], measure: str) -> list[Tile]:
         if change is None:
             continue
         holds = better_of(change)[1]
-        answer = {True: Answered.YES, False: Answered.NO, None: Answered.UNKNOWN}[holds]
+        answer = _ANSWERS[holds]
         means = f"{decimal(comparison.candidate_mean)} against {decimal(comparison.baseline_mean)}"
         tile = Tile(
             question=f"Is {other} better than {base}?",
